@@ -1,0 +1,116 @@
+"""evalkit scores what models said.
+
+Tasks, data sets, metrics and perturbations are plugins: small packages that are found
+by their metadata and imported when they are named. Importing this package imports
+nothing else; each public name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalkit.datasets import Dataset
+    from evalkit.discovery import Component, find_components
+    from evalkit.dynabench import BaseTaskIO
+    from evalkit.errors import (
+        AlignmentError,
+        DataError,
+        EvalkitError,
+        MetricError,
+        PluginContractError,
+        PluginError,
+        PluginLoadError,
+        SchemaError,
+        StorageError,
+        UnknownPluginError,
+    )
+    from evalkit.evaluation import evaluate
+    from evalkit.markers import hookimpl
+    from evalkit.metrics import Metric, MetricContext, metric
+    from evalkit.pairs import score
+    from evalkit.plugins import Parameters
+    from evalkit.registry import Registry
+    from evalkit.results import Result, Score
+    from evalkit.sources import Source
+    from evalkit.tasks import TaskIO
+    from evalkit.violations import Violation
+
+_HOMES = {
+    "AlignmentError": "errors",
+    "BaseTaskIO": "dynabench",
+    "Component": "discovery",
+    "DataError": "errors",
+    "Dataset": "datasets",
+    "EvalkitError": "errors",
+    "Metric": "metrics",
+    "MetricContext": "metrics",
+    "MetricError": "errors",
+    "Parameters": "plugins",
+    "PluginContractError": "errors",
+    "PluginError": "errors",
+    "PluginLoadError": "errors",
+    "Registry": "registry",
+    "Result": "results",
+    "SchemaError": "errors",
+    "Score": "results",
+    "Source": "sources",
+    "StorageError": "errors",
+    "TaskIO": "tasks",
+    "UnknownPluginError": "errors",
+    "Violation": "violations",
+    "evaluate": "evaluation",
+    "find_components": "discovery",
+    "hookimpl": "markers",
+    "metric": "metrics",
+    "score": "pairs",
+}
+
+__all__ = [
+    "AlignmentError",
+    "BaseTaskIO",
+    "Component",
+    "DataError",
+    "Dataset",
+    "EvalkitError",
+    "Metric",
+    "MetricContext",
+    "MetricError",
+    "Parameters",
+    "PluginContractError",
+    "PluginError",
+    "PluginLoadError",
+    "Registry",
+    "Result",
+    "SchemaError",
+    "Score",
+    "Source",
+    "StorageError",
+    "TaskIO",
+    "UnknownPluginError",
+    "Violation",
+    "evaluate",
+    "find_components",
+    "hookimpl",
+    "metric",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("evalkit-core")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"evalkit.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

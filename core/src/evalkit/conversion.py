@@ -1,0 +1,196 @@
+"""Applies converters, whether they are methods or declared as mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from evalkit.errors import DataError, PluginContractError
+from evalkit.names import is_component_name
+from evalkit.registry import Bound
+from evalkit.tasks import default_label_converter, default_pred_converter
+
+LABEL_CONVERTER = "label_field_converter"
+PRED_CONVERTER = "pred_field_converter"
+
+Declaration = Mapping[str, Any]
+
+
+def find_converter(
+    hook: str, dataset: Bound | None, task: Bound
+) -> tuple[Bound, Declaration | None]:
+    """Find who converts: the data set if it says how, else the task.
+
+    Args:
+        hook: `label_field_converter` or `pred_field_converter`.
+        dataset: The data set; None where there is none.
+        task: Its task.
+
+    Returns:
+        The plugin that converts, and its declaration; None where it has a method.
+
+    Raises:
+        PluginContractError: Neither of them says how to convert.
+    """
+    for bound in filter(None, (dataset, task)):
+        if bound.has(hook):
+            return bound, None
+        declared = getattr(bound.plugin, hook, None)
+        if isinstance(declared, Mapping):
+            return bound, declared
+    answer_field = task.attributes["answer_field"]
+    if answer_field is None:
+        raise PluginContractError(
+            f"{task.component.origin} has neither `answer_field` nor {hook}, and the "
+            "data set has none either"
+        )
+    if hook == LABEL_CONVERTER:
+        return task, default_label_converter(answer_field)
+    return task, default_pred_converter(answer_field)
+
+
+def pred_function(
+    dataset: Bound | None, task: Bound
+) -> Callable[[Mapping[str, Any]], Any]:
+    """Give the function from a response to what is scored.
+
+    Args:
+        dataset: The data set; None where there is none.
+        task: Its task.
+
+    Returns:
+        A function from a response to its prediction.
+
+    Raises:
+        PluginContractError: Nobody says how to convert, or not in a known way.
+    """
+    bound, declared = find_converter(PRED_CONVERTER, dataset, task)
+    if declared is None:
+        convert = bound.row_function(PRED_CONVERTER)
+
+        def by_method(response: Mapping[str, Any]) -> Any:
+            return converted(
+                bound, PRED_CONVERTER, convert(response=response, example=response)
+            )["pred"]
+
+        return by_method
+    column = declared.get("pred")
+    if not isinstance(column, str):
+        raise PluginContractError(
+            f"{bound.component.origin}: {PRED_CONVERTER} declares no column for 'pred'"
+        )
+    return lambda response: response.get(column)
+
+
+def converted(bound: Bound, hook: str, value: Any) -> Mapping[str, Any]:
+    """Check that a converter's method returned a dict with the keys it must have.
+
+    Args:
+        bound: Whose converter it is.
+        hook: `label_field_converter` or `pred_field_converter`.
+        value: What it returned.
+
+    Returns:
+        The same value.
+
+    Raises:
+        PluginContractError: It is no mapping or lacks a key.
+    """
+    wanted = {"id", "answer"} if hook == LABEL_CONVERTER else {"id", "pred"}
+    if not isinstance(value, Mapping) or not wanted <= value.keys():
+        raise PluginContractError(
+            f"{bound.component.origin}: {hook} must return a dict with "
+            f"{' and '.join(sorted(wanted))}, returned {value!r}"
+        )
+    return value
+
+
+def convert_labels_by_columns(
+    bound: Bound, declared: Declaration, frame: pl.DataFrame
+) -> pl.DataFrame:
+    """Apply a declared label converter to all examples at once.
+
+    Args:
+        bound: Whose declaration it is.
+        declared: Mapping with `answer` and optionally `id` and `tags`.
+        frame: The examples; `uid` holds their ids.
+
+    Returns:
+        Columns `answer` and `tags` (list of texts; null for none).
+
+    Raises:
+        DataError: A column that it names is not in the data.
+    """
+    tags = declared.get("tags")
+    if tags == "tags" and "tags" not in frame.columns:
+        tags = None
+    try:
+        # with_columns, as select would give one row for a literal
+        return frame.with_columns(
+            _expression(declared["answer"]).alias("__answer"),
+            _tag_expression(bound, tags).alias("__tags"),
+        ).select(answer="__answer", tags="__tags")
+    except (pl.exceptions.PolarsError, KeyError) as error:
+        raise DataError(
+            f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
+            f"has the columns {', '.join(frame.columns)}: {error}"
+        ) from error
+
+
+def _expression(column: Any) -> pl.Expr:
+    return pl.col(column) if isinstance(column, str) else column
+
+
+def _tag_expression(bound: Bound, tags: Any) -> pl.Expr:
+    if tags is None:
+        return pl.lit(None, dtype=pl.List(pl.String))
+    if isinstance(tags, Mapping):
+        return _facets(bound, tags)
+    return _expression(tags).cast(pl.List(pl.String))
+
+
+def _facets(bound: Bound, facets: Mapping[str, Any]) -> pl.Expr:
+    for facet in facets:
+        if not is_component_name(facet):
+            raise PluginContractError(
+                f"{bound.component.origin}: {facet!r} is no legal name of a facet"
+            )
+    return pl.concat_list(
+        [
+            pl.when(_expression(column).cast(pl.String).str.len_chars() > 0).then(
+                pl.lit(f"{facet}:") + _expression(column).cast(pl.String)
+            )
+            for facet, column in facets.items()
+        ]
+    ).list.drop_nulls()
+
+
+def convert_labels_by_rows(
+    bound: Bound, rows: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Apply a label converter's method to every example.
+
+    Args:
+        bound: Whose method it is.
+        rows: The examples.
+
+    Returns:
+        What it returned for each.
+
+    Raises:
+        DataError: It failed for an example, which is named.
+    """
+    convert = bound.row_function(LABEL_CONVERTER)
+    results = []
+    for row in rows:
+        try:
+            result = convert(example=row)
+        except Exception as error:
+            raise DataError(
+                f"{bound.component.origin}: {LABEL_CONVERTER} failed for the example "
+                f"{row.get('uid')!r} with {type(error).__name__}: {error}"
+            ) from error
+        results.append(converted(bound, LABEL_CONVERTER, result))
+    return results

@@ -1,0 +1,87 @@
+"""Every exception that evalkit raises on purpose.
+
+```
+EvalkitError                    printed without a traceback, exit code 1
+├── PluginError                 about one plugin
+│   ├── UnknownPluginError      no plugin of that name, or several
+│   ├── PluginLoadError         importing or constructing it failed
+│   └── PluginContractError     it does not keep the contract of its kind
+├── DataError                   about data or prediction files
+│   ├── SchemaError             a row breaks the shape that its task declares
+│   └── AlignmentError          predictions and examples do not match
+├── MetricError                 a metric failed while computing
+└── StorageError                a run could not be read or written
+```
+
+A message says what is wrong, where (plugin, distribution and version; file and
+line) and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.results import Result
+
+__all__ = [
+    "AlignmentError",
+    "DataError",
+    "EvalkitError",
+    "MetricError",
+    "PluginContractError",
+    "PluginError",
+    "PluginLoadError",
+    "SchemaError",
+    "StorageError",
+    "UnknownPluginError",
+]
+
+
+class EvalkitError(Exception):
+    """Base of all errors that are the user's, the data's or a plugin's."""
+
+
+class PluginError(EvalkitError):
+    """An error of one plugin."""
+
+
+class UnknownPluginError(PluginError):
+    """No installed plugin has this name, or more than one has."""
+
+
+class PluginLoadError(PluginError):
+    """Importing a plugin's module or constructing the plugin failed."""
+
+
+class PluginContractError(PluginError):
+    """A plugin was loaded but does not keep the contract of its kind."""
+
+
+class DataError(EvalkitError):
+    """A data set or a file of predictions cannot be used."""
+
+
+class SchemaError(DataError):
+    """Rows break the shape that the task declares."""
+
+
+class AlignmentError(DataError):
+    """Predictions and examples do not match, and the policy is to refuse.
+
+    Attributes:
+        result: The refused result, with its counts and problems but no scores;
+            None where alignment did not get that far.
+    """
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class MetricError(EvalkitError):
+    """A metric failed, or returned something that is not a score."""
+
+
+class StorageError(EvalkitError):
+    """A run folder cannot be read or written."""

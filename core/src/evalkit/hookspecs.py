@@ -1,0 +1,448 @@
+"""Everything that a plugin may implement.
+
+There are four kinds of plugin. For each kind this module holds a spec class, whose
+methods are the hooks, and a protocol with the attributes that core reads. A plugin
+need not inherit anything: a method named like a hook is that hook, and it may take
+fewer arguments than the spec offers, but none that the spec does not offer, and none
+that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
+`evalkit.Dataset` and `evalkit.Metric`.
+
+An attribute that the base class gives a value is optional; the others are required.
+Attributes are checked against the annotations below when a plugin is loaded.
+
+Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
+`statistics`, `finalize`) are called through pluggy. Hooks that handle one row
+(`verify_response`, the converters, `adapt_response`, `score_example`) are called
+directly, with those of the spec's arguments that the implementation names, as pluggy
+would, because a call through pluggy costs more than most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from evalkit.markers import hookspec
+
+if TYPE_CHECKING:
+    import polars as pl
+    from pydantic import BaseModel
+
+    from evalkit.metrics import MetricContext
+    from evalkit.sources import Source
+    from evalkit.violations import Violation
+
+AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
+"""What shape an answer has.
+
+`one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
+text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
+"""
+
+IntervalKind = Literal["wilson", "t", "bootstrap", "none"]
+"""How a metric's confidence interval is computed.
+
+`wilson` for a mean of zeros and ones, `t` for a mean of real values, `bootstrap` for
+any other function of sums or lists.
+"""
+
+MergeKind = Literal["sum", "min", "max", "moments", "values"]
+"""How a statistic of several examples becomes one.
+
+`sum`, `min`, `max`; `moments` gives three columns, `<name>_count`, `<name>_mean` and
+`<name>_m2` (the centred second moment, the sum of squared distances from the mean);
+`values` gives the list of all values, whose memory grows with the examples.
+"""
+
+
+class TaskIOAttributes(Protocol):
+    """Attributes of a task."""
+
+    Input: type[BaseModel]
+    """What an example holds beside its label: the id is `uid`."""
+    Output: type[BaseModel]
+    """What a response holds: the id is `id`."""
+    perf_metric: str
+    """Name of the metric that is the headline."""
+    eval_metrics: Sequence[str]
+    """Names of the metrics computed beside it."""
+    delta_metrics: Sequence[str]
+    """Families of perturbation whose effect is reported."""
+    example: Mapping[str, Any]
+    """One valid input."""
+    labels: Sequence[str] | None
+    """The labels, where the output is one of a fixed set."""
+    answer_kind: AnswerKind
+    """What shape an answer has."""
+    answer_field: str | None
+    """Name of the answer, both in the data and in a response; the default
+    converters read it. None where the task or data set has converters of its own."""
+    input_keys: Sequence[str] | None
+    """What a model is sent; None for the required fields of `Input`."""
+    scored_fields: Sequence[str]
+    """Fields of a response that metrics may ask for beside the prediction."""
+    verify_fields: Sequence[str] | None
+    """Columns of the data that `verify_response` reads; None for all of `Input`."""
+    perturb_fields: Sequence[str]
+    """Fields of the input that a perturbation changes by default."""
+
+
+class TaskIOSpec:
+    """Hooks of a task: what a model is asked, and what it may answer."""
+
+    @hookspec(firstresult=True)
+    def verify_response(
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        labels: Sequence[str] | None,
+        data: Mapping[str, Any],
+    ) -> Sequence[Violation] | None:
+        """Check one response beyond what `Output` says.
+
+        Called for each response that has the shape of `Output` and whose example
+        exists. May be left out.
+
+        Args:
+            response: The response as the model wrote it, after the data set's
+                response adapter, with undeclared keys; its id is under `id`.
+            example: The example's `verify_fields` and its `uid`.
+            labels: The data set's labels, or the task's; None where it has none.
+            data: The same as `example`, under the name that dynalab used.
+
+        Returns:
+            All violations; None or an empty list for a valid response. An
+            `AssertionError` counts as one violation, which quotes the assertion.
+        """
+
+    @hookspec(firstresult=True)
+    def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Turn an example into what is scored, where the data set does not.
+
+        May be left out when `answer_field` is set, or be declared as a mapping.
+        See `DatasetSpec.label_field_converter`.
+        """
+
+    @hookspec(firstresult=True)
+    def pred_field_converter(
+        self, response: Mapping[str, Any], example: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Turn a response into what is scored, where the data set does not.
+
+        May be left out when `answer_field` is set, or be declared as a mapping.
+        See `DatasetSpec.pred_field_converter`.
+        """
+
+
+class DatasetAttributes(Protocol):
+    """Attributes of a data set."""
+
+    task: str
+    """Name of the task."""
+    name: str | None
+    """The data set's own name; where given it must equal the entry point's."""
+    round_id: int
+    """Round of a data collection; 0 for none."""
+    splits: Sequence[str]
+    """Names of the splits that `load` knows."""
+    default_split: str
+    """The split that is evaluated unless another is asked for."""
+    labels: Sequence[str] | Mapping[str, str] | None
+    """The labels, as the task spells them, or a mapping from stored to the task's,
+    which core applies to the answers; None for the task's labels."""
+    perf_metric: str | None
+    """The headline metric, where it differs from the task's."""
+    eval_metrics: Sequence[str] | None
+    """The other metrics, where they differ from the task's."""
+    cluster: Sequence[str] | str | None
+    """Columns whose rows are not independent of each other."""
+    tags: Sequence[str]
+    """Tags of the data set as a whole."""
+    version: str
+    """Raised by any change of data, configuration or metric."""
+    changes: Mapping[str, str]
+    """What changed in each version."""
+    license: str | None
+    """Licence of the data (SPDX where there is one)."""
+    source_url: str | None
+    """Where the data, or the paper about it, is found."""
+    citation: str | None
+    """How to cite it, as BibTeX."""
+    languages: Sequence[str]
+    """BCP 47 codes of the languages of the texts."""
+    content_warning: str | None
+    """What a reader should be warned of."""
+    description: str | None
+    """A sentence about the data set."""
+    sources: Mapping[str, Source]
+    """The publisher's files, by file name."""
+    example_predictions: Mapping[str, str | Path]
+    """Files of predictions that ship with the data set, by name of the model."""
+
+
+class DatasetSpec:
+    """Hooks of a data set."""
+
+    @hookspec(firstresult=True)
+    def load(
+        self, split: str
+    ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
+        """Give the examples of a split. Required.
+
+        Args:
+            split: One of `splits`.
+
+        Returns:
+            A polars frame, an Arrow table, the path of a JSON lines file, or an
+            iterable of dicts. Each row holds every field of the task's `Input` and
+            whatever the converter needs for the answer; `tags` are a list of texts.
+        """
+
+    @hookspec(firstresult=True)
+    def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Turn an example into what is scored.
+
+        May be left out: then the task's is used. Instead of a method it may be a
+        mapping with the keys `id`, `answer` and `tags`, whose values are names of
+        columns or polars expressions; for `tags` also a mapping from facet to
+        column, in which an empty value gives no tag. A mapping runs at column speed.
+
+        Args:
+            example: One row of `load`.
+
+        Returns:
+            A dict with `id`, `answer` (an element of a metric's `targets`) and
+            `tags` (a list of texts).
+        """
+
+    @hookspec(firstresult=True)
+    def pred_field_converter(
+        self, response: Mapping[str, Any], example: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Turn a response into what is scored.
+
+        May be left out: then the task's is used. May be a mapping with the keys `id`
+        and `pred` instead of a method.
+
+        Args:
+            response: One response, checked against the task's `Output`.
+            example: The same response, under the name that Dynabench used.
+
+        Returns:
+            A dict with `id` and `pred` (an element of a metric's `predictions`);
+            None as `pred` says that no answer could be extracted.
+        """
+
+    @hookspec(firstresult=True)
+    def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Map what models of this benchmark write to the task's `Output`.
+
+        Called before validation. May be left out.
+
+        Args:
+            response: One response as it was read.
+
+        Returns:
+            A new response; the given one must not be changed.
+        """
+
+    @hookspec(firstresult=True)
+    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, float]:
+        """Score a data set that no list of metrics can score.
+
+        May be left out. Its scores are added to those of the metrics.
+
+        Args:
+            frame: One row for each scored example: `id`, `answer`, `pred`, `tags`
+                and the task's scored fields.
+
+        Returns:
+            Values by name of the score.
+        """
+
+
+class MetricAttributes(Protocol):
+    """Attributes of a metric."""
+
+    unit: str
+    """Unit of the value as shown, such as `%`; "" for none."""
+    bounds: tuple[float | None, float | None] | None
+    """Least and greatest value as stored; None where there is no such bound."""
+    higher_is_better: bool | None
+    """Direction; None where it is unknown."""
+    scale: float
+    """What a stored value is multiplied with to be shown (100 for proportions)."""
+    answer_kinds: Sequence[AnswerKind]
+    """Shapes of answers that the metric can take."""
+    interval: IntervalKind
+    """How its confidence interval is computed."""
+    columns: Sequence[str]
+    """Columns that it needs beside prediction and target: scored fields of the
+    response, or fields of the input."""
+    keys: Sequence[str]
+    """Columns of `statistics` that name a cell, such as gold and predicted label."""
+    merges: Mapping[str, MergeKind]
+    """How each column of `statistics` merges, where not by `sum`."""
+    per_example: str | None
+    """Column of `statistics` that is the score of one example, if there is one."""
+    worst_value: float | None
+    """Score of an example without a usable prediction, for per-example metrics."""
+    accepts_no_prediction: bool
+    """Whether it counts a prediction that is null as wrong by itself."""
+
+
+class MetricSpec:
+    """Hooks of a metric, which implements one of three ways.
+
+    1. `compute`: a function of two whole lists; called for the whole set and each tag.
+       A plain function `get_<name>(predictions, targets)` is wrapped as this.
+    2. `score_example`: a score for one example; the mean is taken.
+    3. `statistics` and `finalize`: columns that add up, and what to make of the sums.
+    """
+
+    @hookspec(firstresult=True)
+    def compute(self, predictions: list[Any], targets: list[Any]) -> float | None:
+        """Score two lists of equal, non-zero length.
+
+        Args:
+            predictions: One prediction for each example.
+            targets: One answer for each example; lists where several are acceptable.
+
+        Returns:
+            The value, or None where it is not defined.
+        """
+
+    @hookspec(firstresult=True)
+    def score_example(
+        self, prediction: Any, target: Any, fields: Mapping[str, Any]
+    ) -> float | None:
+        """Score one example.
+
+        Args:
+            prediction: The prediction.
+            target: The answer; a list where several are acceptable.
+            fields: The metric's `columns` of this example.
+
+        Returns:
+            Its score, or None to leave the example out of the mean and of n.
+        """
+
+    @hookspec(firstresult=True)
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Give columns that add up over examples.
+
+        Args:
+            batch: Columns `prediction`, `target` (a list column where
+                `context.answer_kind` is not `one` or `number`) and the metric's
+                `columns`.
+            context: Fixed before the first batch.
+
+        Returns:
+            `row` (position in the batch, an unsigned or signed integer; an example
+            may have no, one or several rows), the metric's `keys`, and number
+            columns.
+        """
+
+    @hookspec(firstresult=True)
+    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Turn sums into scores, for all groups at once.
+
+        The whole set, each tag and each bootstrap replicate are groups alike.
+
+        Args:
+            sums: `group` (an integer), the metric's keys, and the merged columns
+                of `statistics`.
+            context: Fixed before the first batch.
+
+        Returns:
+            `group`, `value` (null where undefined), and optionally `score` (""
+            for the main score, else for example a class), `reason` (why a value
+            is null) and `flag` (what a reader of the value should know).
+        """
+
+
+class PerturbationAttributes(Protocol):
+    """Attributes of a perturbation."""
+
+    families: Sequence[str] | frozenset[str] | set[str]
+    """`robustness`, `fairness`, or the author's own."""
+    version: str
+    """Raised when the same seed gives another text."""
+    label_effect: Mapping[str, Literal["invariant", "transforms", "uncertain"]]
+    """What it does to the answer, by task; the key `*` stands for all others."""
+
+
+class PerturbationSpec:
+    """Hooks of a perturbation, which implements `perturb` or `perturb_example`."""
+
+    @hookspec(firstresult=True)
+    def perturb(self, text: str, rng: Random) -> str:
+        """Change one text.
+
+        Args:
+            text: The original.
+            rng: Derived from seed, perturbation, example and variant.
+
+        Returns:
+            The changed text; the same text, byte for byte, where nothing was to be
+            changed.
+        """
+
+    @hookspec(firstresult=True)
+    def perturb_example(
+        self, example: Mapping[str, Any], rng: Random
+    ) -> Mapping[str, Any] | Sequence[Mapping[str, Any]] | None:
+        """Change an example whose fields, references and answer must agree.
+
+        Args:
+            example: The original; must not be changed.
+            rng: Derived from seed, perturbation, example and variant.
+
+        Returns:
+            One or several changed examples, or None where there is nothing to change.
+        """
+
+    @hookspec(firstresult=True)
+    def expect(
+        self,
+        original: Mapping[str, Any],
+        perturbed: Mapping[str, Any],
+        original_pred: Any,
+        perturbed_pred: Any,
+    ) -> Literal["pass", "fail", "not applicable"]:
+        """Say whether a model's two predictions are as they should be."""
+
+
+class ObserverSpec:
+    """Hooks of an observer: told what happens, and never able to change it.
+
+    What an observer returns is ignored; what it raises becomes a warning in `run.json`.
+    """
+
+    @hookspec
+    def before_load(self, dataset: str, split: str) -> None:
+        """Called before a data set is loaded."""
+
+    @hookspec
+    def after_load(self, dataset: str, split: str, n_examples: int) -> None:
+        """Called after the examples were read and checked."""
+
+    @hookspec
+    def before_scoring(self, dataset: str, model: str, metrics: Sequence[str]) -> None:
+        """Called before the first metric is computed."""
+
+    @hookspec
+    def after_scoring(
+        self, dataset: str, model: str, scores: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Called with copies of all score rows after the last metric."""
+
+    @hookspec
+    def before_writing(self, run_id: str) -> None:
+        """Called before a run folder is written."""
+
+    @hookspec
+    def after_writing(self, run_id: str, path: str) -> None:
+        """Called after a run folder was published."""

@@ -1,0 +1,41 @@
+"""Ids: what counts as one, under which keys it is found, and how it is spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalkit.violations import Violation
+
+EXAMPLE_ID_KEYS = ("uid", "id")
+"""Keys under which an example's id is found; the first one is the canonical one."""
+
+RESPONSE_ID_KEYS = ("id", "uid")
+"""Keys under which a response's id is found; the first one is the canonical one."""
+
+
+def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
+    """Find the id of a row.
+
+    An id is a text that is not empty, or an integer, which is taken as its decimal
+    text.
+
+    Args:
+        row: An example or a response.
+        keys: The keys to look under, in order.
+
+    Returns:
+        The id, or what is wrong with it.
+    """
+    for key in keys:
+        if key in row:
+            return _as_text(key, row[key])
+    return Violation(keys[0], "is required")
+
+
+def _as_text(key: str, value: Any) -> str | Violation:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return Violation(key, "must be a text that is not empty or an integer", value)

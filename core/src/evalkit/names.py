@@ -1,0 +1,119 @@
+"""How components and scores are named on the command line and in files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from evalkit.errors import UnknownPluginError
+
+COMPONENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+"""What a component may be called (at most `MAX_NAME_LENGTH` characters)."""
+
+MAX_NAME_LENGTH = 62
+
+_REFERENCE = re.compile(
+    r"(?P<name>[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
+    re.DOTALL,
+)
+
+
+class Reference(NamedTuple):
+    """A component as a user names it: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`."""
+
+    name: str
+    distribution: str | None = None
+    """Normalised name of the distribution, where the user picked one."""
+    parameters: Mapping[str, Any] = {}
+    """Texts, or lists of texts where the value held a `/`."""
+
+
+def is_component_name(name: str) -> bool:
+    """Tell whether a name follows the rule for component names."""
+    return len(name) <= MAX_NAME_LENGTH and bool(COMPONENT_NAME.fullmatch(name))
+
+
+def normalise_distribution(name: str) -> str:
+    """Give a distribution's name in the one spelling that compares equal."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def parse_reference(text: str) -> Reference:
+    """Read `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+
+    Args:
+        text: For example `macro-f1:labels=declared` or
+            `accuracy@evalkit-metrics-classification`.
+
+    Returns:
+        Its parts; a value that holds `/` becomes a list.
+
+    Raises:
+        UnknownPluginError: The text does not have this form.
+    """
+    match = _REFERENCE.fullmatch(text.strip())
+    if match is None:
+        raise UnknownPluginError(
+            f"{text!r} is not of the form NAME[@DISTRIBUTION][:KEY=VALUE,…]"
+        )
+    parameters: dict[str, Any] = {}
+    for part in filter(None, (match["parameters"] or "").split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise UnknownPluginError(
+                f"{text!r}: {part!r} is not of the form KEY=VALUE; "
+                "parameters are separated by commas, the items of a list by '/'"
+            )
+        value = value.strip()
+        parameters[key.strip()] = value.split("/") if "/" in value else value
+    distribution = match["distribution"]
+    return Reference(
+        match["name"].strip(),
+        normalise_distribution(distribution) if distribution else None,
+        parameters,
+    )
+
+
+def score_name(name: str, parameters: Mapping[str, Any], score: str = "") -> str:
+    """Give the one name of a score: `NAME[:parameters, sorted][#score]`.
+
+    Args:
+        name: The metric's name.
+        parameters: Its parameters that are not at their default.
+        score: The score's own name within the metric; "" for the main one.
+
+    Returns:
+        The name used in results, files and tables.
+    """
+    settings = ",".join(
+        f"{key}={_as_text(parameters[key])}" for key in sorted(parameters)
+    )
+    return name + (f":{settings}" if settings else "") + (f"#{score}" if score else "")
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value) if isinstance(value, set | frozenset) else value
+        return "/".join(_as_text(item) for item in items)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def facet_of(tag: str) -> tuple[str, str] | None:
+    """Split a faceted tag into facet and value.
+
+    A tag is faceted when the part before its first colon follows the rule for
+    component names and no blank follows the colon.
+
+    Args:
+        tag: A tag of an example.
+
+    Returns:
+        Facet and value, or None for a plain tag.
+    """
+    facet, colon, value = tag.partition(":")
+    if colon and is_component_name(facet) and value and not value[0].isspace():
+        return facet, value
+    return None

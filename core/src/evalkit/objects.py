@@ -1,0 +1,131 @@
+"""Binds what a caller names: installed plugins by name, or Python objects."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit.discovery import Component
+from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.names import is_component_name
+from evalkit.registry import Bound, Registry, bind
+
+GIVEN = "given as an object"
+"""Stands for the distribution of a plugin that was passed as a Python object."""
+
+
+class Resolver:
+    """Finds and binds the components of one evaluation.
+
+    Args:
+        registry: Where installed plugins are found.
+
+    Attributes:
+        registry: The same.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def bind(
+        self, kind: str, what: Any, parameters: Mapping[str, Any] | None = None
+    ) -> Bound:
+        """Bind a component.
+
+        Args:
+            kind: The kind that it must be of.
+            what: A name, or a class, an instance, or for metrics a function.
+            parameters: Its parameters.
+
+        Returns:
+            The bound plugin.
+
+        Raises:
+            PluginError: It is unknown or broken.
+        """
+        if isinstance(what, Bound):
+            return what
+        if isinstance(what, str):
+            return self.registry.load(kind, what, parameters)
+        component = Component(kind, name_of(what), _location(what), GIVEN, "0")
+        return bind(component, what, parameters)
+
+    def dataset(self, dataset: Any) -> Bound:
+        """Bind a data set."""
+        return self.bind("datasets", dataset)
+
+    def task(self, dataset: Bound) -> Bound:
+        """Bind the task of a data set."""
+        name = dataset.attributes["task"]
+        try:
+            return self.bind("tasks", name)
+        except UnknownPluginError as error:
+            raise UnknownPluginError(
+                f"{dataset.component.origin} is of the task {name!r}: {error}"
+            ) from error
+
+    def metrics(
+        self,
+        dataset: Bound,
+        task: Bound,
+        chosen: Sequence[Any] | None,
+        extra: Sequence[Any],
+    ) -> list[Bound]:
+        """Bind the metrics of an evaluation, the headline first.
+
+        Args:
+            dataset: The data set.
+            task: Its task.
+            chosen: What to compute; None for what the data set or else the task names.
+            extra: What to compute beside it.
+
+        Returns:
+            Each metric once.
+
+        Raises:
+            PluginError: One is unknown or broken.
+        """
+        headline = dataset.attributes["perf_metric"] or task.attributes["perf_metric"]
+        others = dataset.attributes["eval_metrics"]
+        if others is None:
+            others = task.attributes["eval_metrics"]
+        wanted = list(chosen) if chosen is not None else [headline, *others]
+        found: dict[str, Bound] = {}
+        for what in (*wanted, *extra):
+            bound = self.bind("metrics", what)
+            found.setdefault(bound.name, bound)
+        if not found:
+            raise UnknownPluginError("no metric was named")
+        ordered = list(found.values())
+        ordered.sort(key=lambda bound: bound.component.name != headline)
+        return ordered
+
+
+def name_of(what: Any) -> str:
+    """Give the name of a plugin that was passed as a Python object.
+
+    Args:
+        what: A class, an instance, or a function `get_<name>`.
+
+    Returns:
+        Its `name`, or the name of the class or function in lower case with dashes.
+
+    Raises:
+        PluginContractError: That is no legal name.
+    """
+    own = getattr(what, "name", None)
+    if not isinstance(own, str):
+        is_named = inspect.isclass(what) or inspect.isroutine(what)
+        own = what.__name__ if is_named else type(what).__name__
+        own = own.removeprefix("get_").replace("_", "-")
+        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
+    if not is_component_name(own):
+        raise PluginContractError(f"{own!r} is not a legal name for a plugin")
+    return own
+
+
+def _location(what: Any) -> str:
+    named = what if hasattr(what, "__qualname__") else type(what)
+    return f"{named.__module__}:{named.__qualname__}"

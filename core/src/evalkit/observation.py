@@ -1,0 +1,42 @@
+"""Tells observers what happens, and keeps them from changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evalkit.registry import Bound, Registry
+
+
+class Observers:
+    """The observers of one evaluation.
+
+    Args:
+        registry: Where they are found.
+        names: Names of the observers to load.
+
+    Attributes:
+        warnings: What observers raised.
+    """
+
+    def __init__(self, registry: Registry, names: Sequence[str]) -> None:
+        self._observers: list[Bound] = [
+            registry.load("observers", name) for name in names
+        ]
+        self.warnings: list[str] = []
+
+    def tell(self, hook: str, **values: Any) -> None:
+        """Tell every observer.
+
+        Args:
+            hook: Name of the hook.
+            **values: Its arguments.
+        """
+        for observer in self._observers:
+            try:
+                getattr(observer.hooks, hook)(**values)
+            except (Exception, SystemExit) as error:
+                self.warnings.append(
+                    f"{observer.component.origin}: {hook} failed with "
+                    f"{type(error).__name__}: {error}"
+                )

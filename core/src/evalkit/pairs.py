@@ -1,0 +1,92 @@
+"""Scores two plain lists with one metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evalkit.calls import ScoringTable
+from evalkit.columns import to_series
+from evalkit.errors import DataError, MetricError
+from evalkit.grouping import group_by_tag
+from evalkit.hookspecs import AnswerKind
+from evalkit.metrics import MetricContext
+from evalkit.objects import Resolver
+from evalkit.registry import Registry
+from evalkit.results import Result
+from evalkit.score_records import headline_name, to_scores
+from evalkit.scores import ScoringSettings
+from evalkit.scoring import score_metric
+
+
+def score(
+    metric: Any,
+    predictions: Sequence[Any],
+    targets: Sequence[Any],
+    *,
+    labels: Sequence[str] | None = None,
+    tags: Sequence[Sequence[str]] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    registry: Registry | None = None,
+) -> Result:
+    """Score two lists with a metric.
+
+    Args:
+        metric: Name of an installed metric (`macro-f1:labels=seen`), or a function,
+            class or instance.
+        predictions: One prediction for each example; None where there is none.
+        targets: One answer for each example; a list where several are acceptable.
+        labels: The labels, for metrics that need to know them all.
+        tags: Tags of each example.
+        confidence: Probability of the confidence intervals, between 0 and 1.
+        seed: Seed of the bootstrap.
+        registry: Where plugins are found; all that are installed by default.
+
+    Returns:
+        The scores, as `result["macro-f1"].value`.
+
+    Raises:
+        DataError: The lists are not of the same length.
+        MetricError: The metric failed.
+        PluginError: The metric is unknown or broken.
+    """
+    if len(predictions) != len(targets) or (
+        tags is not None and len(tags) != len(targets)
+    ):
+        raise DataError(
+            f"predictions, targets and tags must be of the same length, there are "
+            f"{len(predictions)}, {len(targets)} and "
+            f"{len(targets) if tags is None else len(tags)}"
+        )
+    bound = Resolver(registry or Registry()).bind("metrics", metric)
+    several = any(isinstance(target, list | tuple) for target in targets)
+    kind: AnswerKind = "any-of" if several else "one"
+    answers = [
+        (list(t) if isinstance(t, list | tuple) else [t]) if several else t
+        for t in targets
+    ]
+    frame = pl.DataFrame(
+        [
+            pl.Series("position", range(len(targets)), dtype=pl.UInt32),
+            to_series("prediction", predictions),
+            to_series("target", answers),
+        ]
+    )
+    context = MetricContext(None if labels is None else tuple(labels), kind)
+    ids = [str(number) for number in range(len(targets))]
+    table = ScoringTable(frame, ids, None, context)
+    given = tags if tags is not None else [[] for _ in targets]
+    unique = [list(dict.fromkeys(row)) for row in given]
+    groups = group_by_tag(pl.Series("tags", unique, dtype=pl.List(pl.String)))
+    scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
+    if scored.error:
+        raise MetricError(scored.error)
+    record = {
+        "status": "complete",
+        "headline": headline_name([scored]),
+        "counts": {"examples": len(targets), "scored": len(targets)},
+    }
+    return Result(record, to_scores([scored], groups, "given"), (), None)

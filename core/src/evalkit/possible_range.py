@@ -1,0 +1,88 @@
+"""What scores would be if the examples that were left out were all wrong or right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+
+from evalkit.calls import ScoringTable, finalize, merge_by_group
+from evalkit.errors import MetricError
+from evalkit.grouping import Groups
+from evalkit.list_scoring import compute
+from evalkit.registry import Bound
+from evalkit.scores import Members, MetricScores
+from evalkit.scoring import metric_statistics, why_not
+
+Values = Mapping[tuple[int, str], float | None]
+
+
+def with_possible_range(
+    scored: MetricScores, everything: ScoringTable, left_out: pl.Series, groups: Groups
+) -> MetricScores:
+    """Add the bounds to the scores of a metric.
+
+    Args:
+        scored: What the metric computed from the examples that count.
+        everything: All examples; those left out have null predictions.
+        left_out: Whether each example of `everything` was left out.
+        groups: The groups.
+
+    Returns:
+        The scores with `bounds`; None in them where the metric cannot say.
+    """
+    if scored.error:
+        return scored
+    target = pl.col("target")
+    if everything.frame["target"].dtype == pl.List(pl.String):
+        target = target.list.first()
+    right = everything.frame.with_columns(
+        prediction=pl.when(left_out).then(target).otherwise(pl.col("prediction"))
+    )
+    low = _values(scored.metric, everything, groups)
+    high = _values(scored.metric, everything._replace(frame=right), groups)
+    scores = [
+        score._replace(
+            bounds=(
+                low.get((score.group, score.score)),
+                high.get((score.group, score.score)),
+            )
+        )
+        for score in scored.scores
+    ]
+    return scored._replace(scores=scores)
+
+
+def _values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
+    if why_not(metric, table):
+        return {}
+    try:
+        if metric.has("compute"):
+            return _list_values(metric, table, groups)
+        statistics = metric_statistics(metric, table)
+        if metric.has("score_example"):
+            parts = Members(statistics, groups, table).parts
+            return {
+                (group, ""): math.fsum(part["score"]) / part.height
+                for group, part in parts.items()
+            }
+        sums = merge_by_group(metric, statistics, groups.members)
+        found = finalize(metric, sums, table.context)
+    except MetricError:
+        # the metric cannot score the filled-in examples: then it has no bounds
+        return {}
+    return {
+        (group, score): value
+        for group, score, value in found.select("group", "score", "value").iter_rows()
+    }
+
+
+def _list_values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
+    pairs = table.frame.select("position", "prediction", "target")
+    return {
+        (group, ""): compute(
+            metric, list(part.select("prediction", "target").iter_rows())
+        )[0]
+        for group, part in Members(pairs, groups, table).parts.items()
+    }

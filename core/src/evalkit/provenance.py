@@ -1,0 +1,103 @@
+"""Identifies a run by what went into it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.registry import Bound
+
+
+def run_id_of(inputs: Mapping[str, Any]) -> str:
+    """Hash the inputs of a run.
+
+    Args:
+        inputs: JSON values.
+
+    Returns:
+        The first 16 hex digits of SHA-256 over their canonical JSON.
+    """
+    text = json.dumps(inputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def describe_component(bound: Bound) -> dict[str, Any]:
+    """Describe a component for `run.json`.
+
+    Args:
+        bound: The component.
+
+    Returns:
+        Its id, distribution, version, parameters and a hash of its package's source.
+    """
+    component = bound.component
+    return {
+        "id": component.id,
+        "distribution": component.distribution,
+        "version": component.version,
+        "parameters": dict(bound.changed_parameters),
+        "source_sha256": source_hash(_module_of(bound)),
+    }
+
+
+def _module_of(bound: Bound) -> str:
+    written_in = getattr(bound.plugin, "function", bound.plugin)
+    module = getattr(written_in, "__module__", None)
+    return module or type(written_in).__module__
+
+
+def source_hash(module: str) -> str | None:
+    """Hash the Python files of the top-level package that a module belongs to.
+
+    Args:
+        module: Full name of the module.
+
+    Returns:
+        SHA-256 over the names and contents of its files; None where there are none
+        to be found, as for code typed into an interpreter.
+    """
+    top = sys.modules.get(module.partition(".")[0])
+    origin = getattr(top, "__file__", None)
+    if origin is None:
+        return None
+    path = Path(origin)
+    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0")
+        digest.update(file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Hash rows that did not come from a file.
+
+    Args:
+        rows: JSON values.
+
+    Returns:
+        SHA-256 over their canonical JSON, a line each.
+    """
+    digest = hashlib.sha256()
+    for row in rows:
+        text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+def environment() -> dict[str, str]:
+    """Give the versions of what computes the numbers."""
+    return {
+        "python": platform.python_version(),
+        **{
+            name: importlib.metadata.version(name)
+            for name in ("evalkit-core", "numpy", "polars", "pydantic", "pluggy")
+        },
+    }

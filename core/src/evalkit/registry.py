@@ -1,0 +1,387 @@
+"""Loads a plugin when a command names it, and binds it to its hooks.
+
+Every component gets a pluggy `PluginManager` of its own, so that nothing else can
+answer its calls. Whatever a plugin raises while it is imported, constructed or
+checked becomes an error that names the plugin, its distribution and its version.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pluggy
+from pydantic import BaseModel, ValidationError
+
+from evalkit.contract import (
+    CONTRACTS,
+    hook_problems,
+    implemented_hooks,
+    read_attributes,
+)
+from evalkit.discovery import Catalog, Component, find_components
+from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.known import KNOWN_DISTRIBUTIONS
+from evalkit.metrics import FunctionMetric
+from evalkit.names import Reference, normalise_distribution, parse_reference, score_name
+from evalkit.violations import from_pydantic
+
+WRITTEN_HERE = Component("", "", "", "(given as an object)", "")
+"""Stands for the metadata of a plugin that was passed as a Python object."""
+
+
+class _ComponentManager(pluggy.PluginManager):
+    """A manager in which a method named like a hook is that hook."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("evalkit")
+        self._kind = kind
+        self.add_hookspecs(CONTRACTS[kind].spec)
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        if name not in implemented_hooks(self._kind, plugin):
+            return None
+        return super().parse_hookimpl_opts(plugin, name) or {}
+
+
+class Bound:
+    """A loaded plugin, checked and bound to the hooks of its kind.
+
+    Attributes:
+        component: What its distribution's metadata say.
+        plugin: The object.
+        attributes: Checked attributes by name, with defaults filled in.
+        parameters: Its parameters; None where it takes none.
+    """
+
+    def __init__(
+        self, component: Component, plugin: object, parameters: BaseModel | None
+    ) -> None:
+        self.component = component
+        self.plugin = plugin
+        self.parameters = parameters
+        self.attributes, problems = read_attributes(component.kind, plugin)
+        problems = [*hook_problems(component.kind, plugin), *problems]
+        if problems:
+            raise PluginContractError(_contract_message(component, plugin, problems))
+        self._manager = _ComponentManager(component.kind)
+        try:
+            self._manager.register(plugin)
+        except pluggy.PluginValidationError as error:
+            message = _contract_message(component, plugin, [str(error)])
+            raise PluginContractError(message) from error
+        self._refuse_wrappers()
+
+    def _refuse_wrappers(self) -> None:
+        for caller in self._manager.get_hookcallers(self.plugin) or []:
+            if any(impl.wrapper or impl.hookwrapper for impl in caller.get_hookimpls()):
+                problem = f"{caller.name}: wrappers are not supported"
+                raise PluginContractError(
+                    _contract_message(self.component, self.plugin, [problem])
+                )
+
+    @property
+    def hooks(self) -> Any:
+        """The pluggy relay of this one plugin."""
+        return self._manager.hook
+
+    @property
+    def name(self) -> str:
+        """The plugin's name with those parameters that are not at their default."""
+        return score_name(self.component.name, self.changed_parameters)
+
+    @property
+    def changed_parameters(self) -> Mapping[str, Any]:
+        """Parameters that are not at their default, as JSON values."""
+        if self.parameters is None:
+            return {}
+        return self.parameters.model_dump(mode="json", exclude_defaults=True)
+
+    def has(self, hook: str) -> bool:
+        """Tell whether the plugin implements a hook as a method."""
+        return hook in implemented_hooks(self.component.kind, self.plugin)
+
+    def row_function(self, hook: str) -> Callable[..., Any]:
+        """Give a hook that handles one row as a plain function.
+
+        Args:
+            hook: Name of an implemented hook.
+
+        Returns:
+            A function that takes any of the spec's arguments by keyword, and hands
+            over those that the implementation names.
+        """
+        function: Callable[..., Any] = getattr(self.plugin, hook)
+        names = tuple(inspect.signature(function).parameters)
+
+        def call(**offered: Any) -> Any:
+            return function(*[offered[name] for name in names])
+
+        return call
+
+    def arguments_of(self, hook: str) -> tuple[str, ...]:
+        """Give the names of the arguments that the implementation of a hook takes."""
+        return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
+
+
+class Selection(NamedTuple):
+    """What a user asked for: a component and its parameters."""
+
+    component: Component
+    parameters: Mapping[str, Any]
+
+
+class Registry:
+    """Resolves names to components and loads them, one at a time.
+
+    Args:
+        catalog: What is installed; found when first needed by default.
+    """
+
+    def __init__(self, catalog: Catalog | None = None) -> None:
+        self._catalog = catalog
+
+    @property
+    def catalog(self) -> Catalog:
+        """The components that are installed."""
+        if self._catalog is None:
+            self._catalog = find_components()
+        return self._catalog
+
+    def select(
+        self, kind: str, name: str, parameters: Mapping[str, Any] | None = None
+    ) -> Selection:
+        """Find the component that a user names, without importing it.
+
+        Args:
+            kind: One of the plugin kinds, or `observers`.
+            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+            parameters: Further parameters, which win over those in the name.
+
+        Returns:
+            The component and its parameters.
+
+        Raises:
+            UnknownPluginError: There is none, or there are several.
+        """
+        reference = parse_reference(name)
+        matching = [
+            found
+            for found in self.catalog.of_kind(kind)
+            if found.name == reference.name
+            and reference.distribution
+            in (None, normalise_distribution(found.distribution))
+        ]
+        if not matching:
+            raise UnknownPluginError(self._unknown_message(kind, reference))
+        if len(matching) > 1:
+            owners = ", ".join(
+                f"{found.distribution} {found.version}" for found in matching
+            )
+            raise UnknownPluginError(
+                f"{kind}/{reference.name} is declared by several distributions: "
+                f"{owners}. Name one as {reference.name}@{matching[0].distribution}"
+            )
+        return Selection(matching[0], {**reference.parameters, **(parameters or {})})
+
+    def load(
+        self, kind: str, name: str, parameters: Mapping[str, Any] | None = None
+    ) -> Bound:
+        """Find, import, construct, check and bind a component.
+
+        Args:
+            kind: One of the plugin kinds, or `observers`.
+            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+            parameters: Further parameters, which win over those in the name.
+
+        Returns:
+            The bound plugin.
+
+        Raises:
+            UnknownPluginError: There is no such plugin, or there are several.
+            PluginLoadError: Importing or constructing it failed.
+            PluginContractError: It does not keep its kind's contract.
+        """
+        selection = self.select(kind, name, parameters)
+        return load_component(selection.component, selection.parameters)
+
+    def _unknown_message(self, kind: str, reference: Reference) -> str:
+        word = CONTRACTS[kind].word
+        asked = reference.name + (
+            f"@{reference.distribution}" if reference.distribution else ""
+        )
+        installed = sorted({found.name for found in self.catalog.of_kind(kind)})
+        near = difflib.get_close_matches(reference.name, installed, n=3)
+        owners = [
+            found.distribution
+            for found in self.catalog.of_kind(kind)
+            if found.name == reference.name
+        ]
+        known = KNOWN_DISTRIBUTIONS.get(f"{kind}/{reference.name}")
+        if owners:
+            hint = f"{reference.name} is declared by {', '.join(owners)}"
+        elif known:
+            hint = f"it is part of {known}: pip install {known}"
+        elif near:
+            hint = f"did you mean {' or '.join(near)}?"
+        elif installed:
+            hint = f"installed: {', '.join(installed)}"
+        else:
+            hint = f"no {word} is installed"
+        return f"there is no {word} {asked!r}; {hint}"
+
+
+def load_component(
+    component: Component, parameters: Mapping[str, Any] | None = None
+) -> Bound:
+    """Import, construct, check and bind one component.
+
+    Args:
+        component: What to load.
+        parameters: Values for its `Parameters`; texts are read as their types.
+
+    Returns:
+        The bound plugin.
+
+    Raises:
+        PluginLoadError: Importing or constructing it failed.
+        PluginContractError: It does not keep its kind's contract.
+    """
+    return bind(component, _import(component), parameters)
+
+
+def bind(
+    component: Component, loaded: object, parameters: Mapping[str, Any] | None = None
+) -> Bound:
+    """Construct, check and bind an object that was already imported.
+
+    Args:
+        component: Its metadata.
+        loaded: A class, an instance, or for metrics a function.
+        parameters: Values for its `Parameters`.
+
+    Returns:
+        The bound plugin.
+
+    Raises:
+        PluginLoadError: Constructing it failed.
+        PluginContractError: It does not keep its kind's contract.
+    """
+    plugin, built_from = _construct(component, loaded, parameters or {})
+    try:
+        bound = Bound(component, plugin, built_from)
+    except (PluginContractError, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as error:
+        raise _load_error(component, "checking it", error) from error
+    own_name = getattr(plugin, "name", None)
+    if component.kind == "datasets" and own_name not in (None, component.name):
+        problem = f"its name is {own_name!r}, the entry point's {component.name!r}"
+        raise PluginContractError(_contract_message(component, plugin, [problem]))
+    return bound
+
+
+def _import(component: Component) -> object:
+    entry_point = importlib.metadata.EntryPoint(
+        component.name, component.value, f"evalkit.{component.kind}"
+    )
+    if not entry_point.pattern.match(component.value):
+        raise PluginLoadError(
+            f"{component.origin}: its entry point {component.value!r} is not of the "
+            "form package.module:object"
+        )
+    try:
+        loaded: object = entry_point.load()
+    except (Exception, SystemExit) as error:
+        raise _load_error(component, f"importing {component.value}", error) from error
+    return loaded
+
+
+def _construct(
+    component: Component, loaded: object, parameters: Mapping[str, Any]
+) -> tuple[object, BaseModel | None]:
+    if inspect.isclass(loaded):
+        return _build(component, loaded, parameters)
+    if parameters:
+        raise PluginContractError(
+            f"{component.origin} takes no parameters, got {', '.join(parameters)}"
+        )
+    if component.kind == "metrics" and inspect.isroutine(loaded):
+        return FunctionMetric(loaded), None
+    if inspect.ismodule(loaded) or inspect.isroutine(loaded):
+        problem = f"{component.value} is a {type(loaded).__name__}, not a class"
+        raise PluginContractError(_contract_message(component, loaded, [problem]))
+    return loaded, getattr(loaded, "parameters", None)
+
+
+def _build(
+    component: Component, plugin_class: type, values: Mapping[str, Any]
+) -> tuple[object, BaseModel | None]:
+    model = getattr(plugin_class, "Parameters", None)
+    takes_parameters = (
+        inspect.isclass(model)
+        and issubclass(model, BaseModel)
+        and _accepts_argument(plugin_class)
+    )
+    if not takes_parameters and values:
+        raise PluginContractError(
+            f"{component.origin} takes no parameters, got {', '.join(values)}"
+        )
+    try:
+        if not takes_parameters:
+            return plugin_class(), None
+        parameters = _read_parameters(component, model, values)
+        return plugin_class(parameters), parameters
+    except PluginContractError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _load_error(component, "constructing it", error) from error
+
+
+def _accepts_argument(plugin_class: type) -> bool:
+    try:
+        return bool(inspect.signature(plugin_class).parameters)
+    except (TypeError, ValueError):
+        return False
+
+
+def _read_parameters(
+    component: Component, model: Any, values: Mapping[str, Any]
+) -> BaseModel:
+    try:
+        parameters: BaseModel = model(**values)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{violation.field} "
+            + (
+                f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
+                if "forbids" in violation.rule
+                else f"{violation.rule}, got {violation.value!r}"
+            )
+            for violation in from_pydantic(error)
+        )
+        raise PluginContractError(
+            f"{component.origin}: parameter {problems}"
+        ) from error
+    return parameters
+
+
+def _load_error(
+    component: Component, step: str, error: BaseException
+) -> PluginLoadError:
+    text = str(error).strip()
+    cause = f"{type(error).__name__}" + (f": {text}" if text else "")
+    return PluginLoadError(f"{component.origin}: {step} failed with {cause}")
+
+
+def _contract_message(
+    component: Component, plugin: object, problems: Sequence[str]
+) -> str:
+    word = CONTRACTS[component.kind].word
+    return (
+        f"{component.origin} does not keep the contract of a {word} "
+        f"({component.value or type(plugin).__name__}): {'; '.join(problems)}"
+    )

@@ -1,0 +1,178 @@
+"""Adapts, checks and converts one response."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ValidationError
+
+from evalkit.conversion import pred_function
+from evalkit.errors import PluginContractError, PluginError
+from evalkit.ids import RESPONSE_ID_KEYS
+from evalkit.prediction_files import Row
+from evalkit.registry import Bound
+from evalkit.violations import Violation, from_assertion, from_pydantic
+
+Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
+"""Prediction, scored fields, and violations."""
+
+
+class ResponseReader:
+    """Reads the responses of one task, for the examples of one data set.
+
+    Args:
+        task: The task.
+        dataset: The data set; None where there is none.
+        inputs: The examples as loaded, which `verify_response` may see.
+        labels: The data set's labels.
+
+    Attributes:
+        scored_fields: Fields of a response kept beside the prediction.
+        declared_keys: Keys of a response that the task declares.
+    """
+
+    def __init__(
+        self,
+        task: Bound,
+        dataset: Bound | None,
+        inputs: pl.DataFrame,
+        labels: Sequence[str] | None,
+    ) -> None:
+        self._task = task
+        self._dataset = dataset
+        self._labels = labels
+        self._output: type[BaseModel] = task.attributes["Output"]
+        self._to_prediction = pred_function(dataset, task)
+        self._adapt = (
+            dataset.row_function("adapt_response")
+            if dataset is not None and dataset.has("adapt_response")
+            else None
+        )
+        self._verify = (
+            task.row_function("verify_response")
+            if task.has("verify_response")
+            else None
+        )
+        self._examples = self._verified_columns(inputs)
+        self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
+        self.declared_keys = {*self._output.model_fields, *RESPONSE_ID_KEYS, "error"}
+
+    def _verified_columns(self, inputs: pl.DataFrame) -> list[dict[str, Any]]:
+        wanted = {"example", "data"} & {
+            *(self._task.arguments_of("verify_response") if self._verify else ())
+        }
+        if not wanted:
+            return []
+        fields = self._task.attributes["verify_fields"]
+        if fields is None:
+            fields = self._task.attributes["Input"].model_fields
+        columns = [name for name in dict.fromkeys(("uid", *fields))]
+        missing = [name for name in columns if name not in inputs.columns]
+        if missing:
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_response reads the field "
+                f"{missing[0]!r}, which the data does not have"
+            )
+        return inputs.select(columns).rows(named=True)
+
+    def adapt(self, row: Row) -> Mapping[str, Any] | Violation | None:
+        """Apply the data set's response adapter.
+
+        Args:
+            row: A row as read.
+
+        Returns:
+            The response, or why the row is unreadable.
+        """
+        if row.values is None or self._adapt is None:
+            return row.values if row.values is not None else row.problem
+        try:
+            adapted = self._adapt(response=row.values)
+        except Exception as error:
+            rule = f"the response adapter must accept it ({type(error).__name__})"
+            return Violation("(response)", rule, str(error))
+        if not isinstance(adapted, Mapping):
+            raise PluginContractError(
+                f"{self._dataset.component.origin if self._dataset else ''}: "
+                f"adapt_response must return a dict, returned {adapted!r}"
+            )
+        return adapted
+
+    def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
+        """Check a response and convert it into what is scored.
+
+        Args:
+            response: The response after the adapter.
+            uid: Its id as text.
+            position: Position of its example.
+
+        Returns:
+            The prediction, the scored fields, and all violations.
+        """
+        if response.get("error") is not None:
+            rule = "the model reports an error"
+            return None, {}, (Violation("error", rule, response["error"]),)
+        if response.get("id") != uid:
+            response = {**response, "id": uid}
+            response.pop("uid", None)
+        violations = [*self._shape_violations(response)]
+        if not violations or all(v.field != "(row)" for v in violations):
+            violations += self._verify_violations(response, uid, position, violations)
+        if violations:
+            return None, {}, tuple(violations)
+        try:
+            prediction = self._to_prediction(response)
+        except PluginError:
+            raise
+        except Exception as error:
+            rule = f"the converter must accept it ({type(error).__name__}: {error})"
+            return None, {}, (Violation("(response)", rule),)
+        fields = {name: response.get(name) for name in self.scored_fields}
+        return prediction, fields, ()
+
+    def _shape_violations(self, response: Mapping[str, Any]) -> list[Violation]:
+        try:
+            self._output.model_validate(response)
+        except ValidationError as error:
+            return from_pydantic(error)
+        return []
+
+    def _verify_violations(
+        self,
+        response: Mapping[str, Any],
+        uid: str,
+        position: int,
+        found: Sequence[Violation],
+    ) -> list[Violation]:
+        """Ask the task's own check; after a broken shape only what it adds counts."""
+        if self._verify is None:
+            return []
+        example = self._examples[position] if self._examples else {"uid": uid}
+        try:
+            result = self._verify(
+                response=response, example=example, data=example, labels=self._labels
+            )
+        except AssertionError as error:
+            return [] if found else [from_assertion(error, failed_statement(error))]
+        except Exception as error:
+            if found:
+                return []
+            raise PluginError(
+                f"{self._task.component.origin}: verify_response failed for the "
+                f"response {uid!r} with {type(error).__name__}: {error}"
+            ) from error
+        named = {violation.field.partition(".")[0] for violation in found}
+        return [
+            violation
+            for violation in result or ()
+            if violation.field.partition(".")[0] not in named
+        ]
+
+
+def failed_statement(error: BaseException) -> str | None:
+    """Give the source line that raised an exception, where it is known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (frames[-1].line or None) if frames else None

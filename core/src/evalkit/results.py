@@ -1,0 +1,274 @@
+"""What an evaluation gives: scores, counts, problems, and all it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalkit.errors import EvalkitError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evalkit.alignment import Problem
+
+FORMAT_VERSION = 1
+"""Version of the run folder's format."""
+
+
+class ConfidenceInterval(NamedTuple):
+    """A confidence interval of a score, as stored."""
+
+    low: float
+    high: float
+
+
+class Score(NamedTuple):
+    """One number, with all that is needed to read it."""
+
+    metric: str
+    """`NAME[:parameters][#score]`."""
+    split: str
+    tag: str | None
+    """The tag whose examples it is about; None for the whole set."""
+    perturbation: str | None
+    computed_on: str
+    value: float | None
+    """Full precision; proportions are 0 to 1."""
+    se: float | None
+    """Standard error."""
+    ci_low: float | None
+    ci_high: float | None
+    ci_method: str
+    n: int
+    """Number of examples that it was computed from."""
+    n_clusters: int | None
+    coverage: float | None
+    """n as a share of the examples that the data has for it."""
+    unit: str
+    scale: float
+    """What the value is multiplied with to be shown in the unit."""
+    higher_is_better: bool | None
+    reason: str | None
+    """Why the value, or else its interval, is null."""
+    flag: str | None
+    """What a reader of the value should know."""
+    bound_low: float | None
+    """The value if every example left out were wrong; null where none was left out."""
+    bound_high: float | None
+    """The value if every example left out were right."""
+    mean: float | None
+    """Mean, population standard deviation, least and greatest per-example score."""
+    stddev: float | None
+    min: float | None
+    max: float | None
+
+    @property
+    def ci(self) -> ConfidenceInterval | None:
+        """The confidence interval; None where there is none, see `reason`."""
+        if self.ci_low is None or self.ci_high is None:
+            return None
+        return ConfidenceInterval(self.ci_low, self.ci_high)
+
+
+class Result:
+    """The result of one evaluation of one model.
+
+    `result["accuracy"]` is the score of the whole set, `result.by_tag` a table of the
+    scores of every tag.
+
+    Args:
+        record: What `run.json` holds, but for the scores.
+        scores: All scores.
+        problems: Every row or example that was not scored.
+        examples: One row for each example, as `examples.parquet` holds it.
+    """
+
+    def __init__(
+        self,
+        record: Mapping[str, Any],
+        scores: Sequence[Score],
+        problems: Sequence[Problem],
+        examples: pl.DataFrame | None,
+    ) -> None:
+        self._record = dict(record)
+        self.scores = tuple(scores)
+        self.problems = tuple(problems)
+        self.examples = examples
+        self.path: Path | None = None
+        """The run folder, once it has been saved."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result {self.dataset} {self.model} {self.status} "
+            f"{self.run_id or 'no run id'}>"
+        )
+
+    @property
+    def run_id(self) -> str:
+        """16 hex digits over all inputs; "" for scores of two lists."""
+        return str(self._record.get("run_id", ""))
+
+    @property
+    def status(self) -> str:
+        """`complete`, `partial` (a metric failed) or `refused` (see the counts)."""
+        return str(self._record["status"])
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model."""
+        return self._record.get("model")
+
+    @property
+    def dataset(self) -> str | None:
+        """Name of the data set."""
+        return self._record.get("dataset")
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many examples and prediction rows there were, by status."""
+        return dict(self._record["counts"])
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What a user should know that is no error."""
+        return tuple(self._record.get("notices", ()))
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What went wrong without changing any score."""
+        return tuple(self._record.get("warnings", ()))
+
+    @property
+    def headline(self) -> Score | None:
+        """The main score of the whole set."""
+        name = self._record.get("headline")
+        return self._find(name) if name else None
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the scores of the whole set."""
+        return [score.metric for score in self.scores if score.tag is None]
+
+    def __getitem__(self, metric: str) -> Score:
+        score = self._find(metric)
+        if score is None:
+            known = ", ".join(self.metrics) or "none"
+            raise KeyError(f"there is no score {metric!r}; there are: {known}")
+        return score
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __contains__(self, metric: object) -> bool:
+        return any(score.metric == metric for score in self.scores if score.tag is None)
+
+    def _find(self, metric: str) -> Score | None:
+        for score in self.scores:
+            if score.metric == metric and score.tag is None:
+                return score
+        return None
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All scores as a table, as `scores.parquet` holds them."""
+        return scores_frame(self.scores)
+
+    @property
+    def by_tag(self) -> pl.DataFrame:
+        """The scores of every tag, sorted by metric and then value, worst first."""
+        import polars as pl
+
+        return (
+            self.frame.filter(pl.col("tag").is_not_null())
+            .with_columns(
+                __rank=pl.when(pl.col("higher_is_better") == False)  # noqa: E712
+                .then(-pl.col("value"))
+                .otherwise(pl.col("value"))
+            )
+            .sort("metric", "__rank", "tag", nulls_last=True)
+            .drop("__rank")
+        )
+
+    def record_time(self, started: float, seconds: float) -> None:
+        """Note when the evaluation began and how long it took.
+
+        Args:
+            started: Seconds since 1970.
+            seconds: Seconds that it took.
+        """
+        moment = datetime.fromtimestamp(started, tz=UTC)
+        self._record["timings"] = {
+            "started": moment.isoformat(timespec="seconds"),
+            "seconds": round(seconds, 3),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what `run.json` holds."""
+        return {**self._record, "scores": [score._asdict() for score in self.scores]}
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder `<folder>/<dataset>/<run id>`.
+
+        A run is immutable: where it is already there, that one is kept.
+
+        Args:
+            folder: The folder that holds runs.
+
+        Returns:
+            The path of the run folder.
+
+        Raises:
+            StorageError: It cannot be written; then no run folder is left.
+        """
+        from evalkit.storage import LocalStorage
+
+        if not self.run_id:
+            raise EvalkitError(
+                "scores of two lists have no run id and cannot be saved; use evaluate()"
+            )
+        self.path = LocalStorage(Path(folder)).publish(self)
+        return self.path
+
+
+def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
+    """Make a table of scores.
+
+    Args:
+        scores: The scores.
+
+    Returns:
+        One row for each, with the columns of `Score`.
+    """
+    import polars as pl
+
+    text, number = pl.String, pl.Float64
+    schema: dict[str, Any] = {
+        "metric": text,
+        "split": text,
+        "tag": text,
+        "perturbation": text,
+        "computed_on": text,
+        "value": number,
+        "se": number,
+        "ci_low": number,
+        "ci_high": number,
+        "ci_method": text,
+        "n": pl.Int64,
+        "n_clusters": pl.Int64,
+        "coverage": number,
+        "unit": text,
+        "scale": number,
+        "higher_is_better": pl.Boolean,
+        "reason": text,
+        "flag": text,
+        "bound_low": number,
+        "bound_high": number,
+        "mean": number,
+        "stddev": number,
+        "min": number,
+        "max": number,
+    }
+    return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -1,0 +1,261 @@
+"""Puts together what a run records: inputs, counts, scores, problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.alignment import Alignment, Policies
+from evalkit.baselines import Baselines
+from evalkit.columns import to_series
+from evalkit.examples import Examples
+from evalkit.grouping import Groups
+from evalkit.observation import Observers
+from evalkit.provenance import (
+    describe_component,
+    environment,
+    rows_hash,
+    run_id_of,
+)
+from evalkit.registry import Bound
+from evalkit.results import FORMAT_VERSION, Result
+from evalkit.score_records import headline_name, to_scores
+from evalkit.scores import MetricScores, ScoringSettings
+from evalkit.sources import sha256_of
+from evalkit.violations import describe
+
+Predictions = str | Path | Sequence[Mapping[str, Any]]
+
+_SHOWN_PROBLEMS = 3
+
+
+class Options(NamedTuple):
+    """How an evaluation is done."""
+
+    split: str
+    policies: Policies
+    settings: ScoringSettings
+    include_examples: bool
+
+
+class Parts(NamedTuple):
+    """What the steps of an evaluation gave."""
+
+    dataset: Bound
+    task: Bound
+    metrics: list[Bound]
+    examples: Examples
+    alignment: Alignment
+    groups: Groups
+    scored: list[MetricScores]
+    baselines: Baselines | None
+
+
+def prediction_column(examples: Examples, predictions: list[Any]) -> pl.Series:
+    """Make the column of predictions, of the answers' type where all are null."""
+    column = to_series("prediction", predictions)
+    answer = examples.frame["answer"].dtype
+    item = answer.inner if isinstance(answer, pl.List) else answer
+    if column.null_count() == len(column) and isinstance(item, pl.DataType):
+        return column.cast(item)
+    return column
+
+
+def make_result(
+    parts: Parts,
+    options: Options,
+    predictions: Predictions,
+    model: str,
+    refused: Sequence[str],
+    watchers: Observers,
+) -> Result:
+    """Put together the result of an evaluation.
+
+    Args:
+        parts: What its steps gave.
+        options: How it was done.
+        predictions: The predictions, for their hash.
+        model: Name of the model.
+        refused: Why it was refused; empty if it was not.
+        watchers: Told the scores.
+
+    Returns:
+        The result.
+    """
+    scores = to_scores(parts.scored, parts.groups, options.split)
+    failed = [scored.error for scored in parts.scored if scored.error]
+    status = "refused" if refused else "partial" if failed else "complete"
+    watchers.tell(
+        "after_scoring",
+        dataset=parts.dataset.component.name,
+        model=model,
+        scores=[score._asdict() for score in scores],
+    )
+    inputs = _inputs(parts, options, predictions, model)
+    record = {
+        "format": FORMAT_VERSION,
+        "run_id": run_id_of(inputs),
+        "status": status,
+        "model": model,
+        "dataset": parts.dataset.component.name,
+        "task": parts.task.component.name,
+        "split": options.split,
+        "headline": None if refused else headline_name(parts.scored),
+        "baselines": parts.baselines and parts.baselines._asdict(),
+        "counts": parts.alignment.counts,
+        "errors": failed,
+        "notices": [*parts.examples.notices, *_notices(parts, options)],
+        "warnings": watchers.warnings,
+        "labels": parts.examples.labels and list(parts.examples.labels),
+        "confidence": options.settings.confidence,
+        "seed": options.settings.seed,
+        "policies": options.policies._asdict(),
+        "includes_examples": options.include_examples,
+        "data": {
+            "sha256": parts.examples.fingerprint,
+            "files": list(parts.examples.files),
+            "version": parts.dataset.attributes["version"],
+            "license": parts.dataset.attributes["license"],
+            "source_url": parts.dataset.attributes["source_url"],
+            "citation": parts.dataset.attributes["citation"],
+            "content_warning": parts.dataset.attributes["content_warning"],
+        },
+        "predictions": inputs["predictions"],
+        "components": inputs["components"],
+        "environment": environment(),
+    }
+    problems = parts.alignment.problems
+    examples = _examples_frame(parts, options)
+    if not options.include_examples:
+        problems = [
+            problem._replace(
+                violations=tuple(v._replace(value=None) for v in problem.violations)
+            )
+            for problem in problems
+        ]
+    return Result(record, scores, problems, examples)
+
+
+def _inputs(
+    parts: Parts, options: Options, predictions: Predictions, model: str
+) -> dict[str, Any]:
+    if isinstance(predictions, str | Path):
+        path = Path(predictions)
+        given = {"name": path.name, "sha256": sha256_of(path)}
+    else:
+        given = {"name": None, "sha256": rows_hash(predictions)}  # type: ignore[dict-item]
+    return {
+        "format": FORMAT_VERSION,
+        "data": parts.examples.fingerprint,
+        "predictions": given,
+        "split": options.split,
+        "policies": options.policies._asdict(),
+        "confidence": options.settings.confidence,
+        "seed": options.settings.seed,
+        "include_examples": options.include_examples,
+        "model": model,
+        "metrics": [metric.name for metric in parts.metrics],
+        "components": [
+            describe_component(bound)
+            for bound in (parts.dataset, parts.task, *parts.metrics)
+        ],
+    }
+
+
+def _notices(parts: Parts, options: Options) -> list[str]:
+    counts = parts.alignment.counts
+    notices = [
+        f"{count} rows hold the key {key!r}, which the task "
+        f"{parts.task.component.name} does not declare; it was left out"
+        for key, count in sorted(parts.alignment.undeclared.items(), key=str)
+    ]
+    if counts["unknown"]:
+        notices.append(f"{counts['unknown']} rows name no example; they were left out")
+    if counts["unreadable"]:
+        notices.append(f"{counts['unreadable']} rows cannot be read")
+    if counts["unparsed"]:
+        notices.append(
+            f"{counts['unparsed']} responses hold no answer that could be extracted; "
+            "they count as wrong"
+        )
+    for status in ("missing", "invalid"):
+        policy = getattr(options.policies, f"on_{status}")
+        if counts[status] and policy == "wrong":
+            notices.append(f"{counts[status]} {status} examples count as wrong")
+        elif counts[status] and policy == "skip":
+            notices.append(f"{counts[status]} {status} examples are left out of scores")
+    if counts["duplicate"] and options.policies.on_duplicate != "error":
+        notices.append(
+            f"{counts['duplicate']} rows repeat an id; the "
+            f"{options.policies.on_duplicate} one counts"
+        )
+    return notices
+
+
+def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
+    examples, alignment = parts.examples, parts.alignment
+    columns = [
+        examples.frame["id"],
+        pl.Series("input_id", [None] * examples.frame.height, dtype=pl.String),
+        pl.Series("perturbation", [None] * examples.frame.height, dtype=pl.String),
+        pl.Series("replication", [None] * examples.frame.height, dtype=pl.Int64),
+    ]
+    if options.include_examples:
+        columns += [
+            examples.frame["answer"],
+            prediction_column(examples, alignment.predictions).alias("pred"),
+            *[to_series(name, values) for name, values in alignment.fields.items()],
+        ]
+    columns += [
+        examples.frame["tags"],
+        examples.frame["cluster"],
+        pl.Series("status", alignment.statuses, dtype=pl.String),
+    ]
+    frame = pl.DataFrame(columns)
+    for scored in parts.scored:
+        if scored.per_example is None:
+            continue
+        by_position = dict(scored.per_example.iter_rows())
+        values = [by_position.get(number) for number in range(frame.height)]
+        frame = frame.with_columns(pl.Series(scored.name, values, dtype=pl.Float64))
+    return frame
+
+
+def refusal_message(
+    result: Result, refused: Sequence[str], alignment: Alignment
+) -> str:
+    """Say why predictions were refused, with the first few rows of each kind.
+
+    Args:
+        result: The refused result.
+        refused: The reasons.
+        alignment: The problems.
+
+    Returns:
+        Several lines.
+    """
+    lines = [f"the predictions of {result.model} were refused: {'; '.join(refused)}"]
+    shown: dict[str, int] = {}
+    for problem in alignment.problems:
+        shown[problem.status] = shown.get(problem.status, 0) + 1
+        if shown[problem.status] > _SHOWN_PROBLEMS:
+            continue
+        where = f"line {problem.line}" if problem.line else "no line"
+        uid = f", id {problem.id!r}" if problem.id is not None else ""
+        lines.append(
+            f"  {problem.status}: {where}{uid}: {describe(problem.violations)}"
+        )
+    hidden = {
+        status: count - _SHOWN_PROBLEMS
+        for status, count in shown.items()
+        if count > _SHOWN_PROBLEMS
+    }
+    if hidden:
+        more = ", ".join(f"{count} more {status}" for status, count in hidden.items())
+        lines.append(f"  and {more}")
+    if result.path:
+        lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
+    return "\n".join(lines)

@@ -1,0 +1,104 @@
+"""Turns what the metrics computed into score records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from evalkit.calls import call, checked_value
+from evalkit.errors import MetricError
+from evalkit.grouping import WHOLE, Groups
+from evalkit.intervals import without_interval
+from evalkit.registry import Bound
+from evalkit.results import Score
+from evalkit.scores import GroupScore, MetricScores
+
+
+def headline_name(scored: Sequence[MetricScores]) -> str | None:
+    """Give the name of the main score: the first metric's own."""
+    return scored[0].full_name("") if scored else None
+
+
+def to_scores(
+    scored: Sequence[MetricScores], groups: Groups, split: str
+) -> list[Score]:
+    """Make the score records of all metrics.
+
+    Args:
+        scored: What each metric computed.
+        groups: The groups.
+        split: Name of the split.
+
+    Returns:
+        One record for each metric, score and group.
+    """
+    return [
+        _to_score(metric, score, groups, split)
+        for metric in scored
+        for score in metric.scores
+    ]
+
+
+def _to_score(
+    scored: MetricScores, found: GroupScore, groups: Groups, split: str
+) -> Score:
+    attributes = scored.metric.attributes
+    size = groups.sizes[found.group]
+    mean, stddev, low, high = found.spread or (None,) * 4
+    bound_low, bound_high = found.bounds or (None, None)
+    return Score(
+        metric=scored.full_name(found.score),
+        split=split,
+        tag=groups.tags[found.group],
+        perturbation=None,
+        computed_on="all",
+        value=found.value,
+        se=found.interval.standard_error,
+        ci_low=found.interval.low,
+        ci_high=found.interval.high,
+        ci_method=found.interval.method,
+        n=found.n,
+        n_clusters=found.n_clusters,
+        coverage=found.n / size if size else None,
+        unit=attributes.get("unit", ""),
+        scale=attributes.get("scale", 1.0),
+        higher_is_better=attributes.get("higher_is_better"),
+        reason=found.reason or found.interval.reason,
+        flag=found.flag,
+        bound_low=bound_low,
+        bound_high=bound_high,
+        mean=mean,
+        stddev=stddev,
+        min=low,
+        max=high,
+    )
+
+
+def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
+    """Ask a data set that scores itself, and record what it returns.
+
+    Args:
+        dataset: A data set that implements `evaluate`.
+        frame: The scored examples.
+
+    Returns:
+        One score of the whole set for each value, named `<dataset>#<name>`.
+    """
+    name = dataset.component.name
+    interval = without_interval("the data set computes no interval")
+    try:
+        values = call(dataset, "evaluate", lambda: dataset.hooks.evaluate(frame=frame))
+        if not isinstance(values, Mapping):
+            raise MetricError(
+                f"{dataset.component.origin}: evaluate must return a dict of values, "
+                f"returned {values!r}"
+            )
+        checked = {key: checked_value(dataset, value) for key, value in values.items()}
+    except MetricError as error:
+        return [MetricScores(name, dataset, [], None, str(error))]
+    scores = [
+        GroupScore(str(key), WHOLE, value, frame.height, None, interval, reason)
+        for key, (value, reason) in checked.items()
+    ]
+    return [MetricScores(name, dataset, scores, None)]

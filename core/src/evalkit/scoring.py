@@ -1,0 +1,348 @@
+"""Computes one metric for all groups, with intervals.
+
+No file is read or written here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evalkit.bootstrap import replicate_sums
+from evalkit.calls import (
+    ScoringTable,
+    checked_value,
+    compute_statistics,
+    failure,
+    finalize,
+    merge_by_group,
+    value_columns,
+)
+from evalkit.errors import MetricError
+from evalkit.grouping import Groups
+from evalkit.intervals import (
+    Interval,
+    mean_interval,
+    proportion_interval,
+    without_interval,
+)
+from evalkit.list_scoring import score_lists
+from evalkit.registry import Bound
+from evalkit.scores import (
+    Advance,
+    GroupScore,
+    Members,
+    MetricScores,
+    ScoringSettings,
+    bootstrap_interval,
+)
+from evalkit.seeds import generator
+
+SUM_REPLICATES = 1_000
+
+
+def score_metric(
+    metric: Bound,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance = lambda _: None,
+) -> MetricScores:
+    """Compute a metric for all groups; a failure is caught and reported.
+
+    Args:
+        metric: The metric.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        advance: Told about progress.
+
+    Returns:
+        Its scores; nulls with the reason where it does not apply or failed.
+    """
+    try:
+        reason = why_not(metric, table)
+        if reason:
+            return _all_null(metric, groups, reason)
+        if metric.has("compute"):
+            return score_lists(metric, table, groups, settings, advance)
+        return _score_statistics(metric, table, groups, settings, advance)
+    except MetricError as error:
+        return _all_null(metric, groups, str(error))._replace(error=str(error))
+
+
+def why_not(metric: Bound, table: ScoringTable) -> str | None:
+    """Say why a metric cannot score a table; None if it can.
+
+    Args:
+        metric: The metric.
+        table: What would be scored.
+
+    Returns:
+        The reason.
+    """
+    kind = table.context.answer_kind
+    if kind not in metric.attributes["answer_kinds"]:
+        if kind == "any-of":
+            return "examples have several acceptable answers"
+        return f"the metric does not take answers of the kind {kind!r}"
+    absent = [c for c in metric.attributes["columns"] if c not in table.frame.columns]
+    if absent:
+        return f"it needs the field {absent[0]!r}, which was not given"
+    if table.frame.is_empty():
+        return "no example was scored"
+    lacking = table.without_prediction()
+    if lacking and not _takes_no_prediction(metric):
+        return (
+            f"{lacking} examples have no prediction and the metric declares no worst "
+            "value"
+        )
+    return None
+
+
+def _takes_no_prediction(metric: Bound) -> bool:
+    if metric.attributes["accepts_no_prediction"]:
+        return True
+    return metric.has("score_example") and metric.attributes["worst_value"] is not None
+
+
+def _all_null(metric: Bound, groups: Groups, reason: str) -> MetricScores:
+    empty = without_interval("there is no value")
+    scores = [
+        GroupScore("", number, None, 0, None, empty, reason)
+        for number in range(len(groups.tags))
+    ]
+    return MetricScores(metric.name, metric, scores, None)
+
+
+def metric_statistics(metric: Bound, table: ScoringTable) -> pl.DataFrame:
+    """Get a metric's statistics, also of one written as `score_example`.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        table: What is scored.
+
+    Returns:
+        `position`, the metric's keys, and number columns; for `score_example` the
+        column `score`.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    if metric.has("score_example"):
+        return _score_examples(metric, table)
+    return compute_statistics(metric, table)
+
+
+def _score_examples(metric: Bound, table: ScoringTable) -> pl.DataFrame:
+    function = metric.row_function("score_example")
+    columns = list(metric.attributes["columns"])
+    worst = metric.attributes["worst_value"]
+    passes_null = metric.attributes["accepts_no_prediction"]
+    positions: list[int] = []
+    scores: list[float] = []
+    rows = table.frame.select("position", "prediction", "target", *columns)
+    for position, prediction, target, *fields in rows.iter_rows():
+        if prediction is None and not passes_null:
+            value: Any = worst
+        else:
+            try:
+                value = function(
+                    prediction=prediction,
+                    target=target,
+                    fields=dict(zip(columns, fields, strict=True)),
+                )
+            except (Exception, SystemExit) as error:
+                step = f"score_example for the example {table.ids[position]!r}"
+                raise failure(metric, step, error) from error
+        if value is None:
+            continue
+        positions.append(position)
+        scores.append(_checked_score(metric, value, table.ids[position]))
+    return pl.DataFrame(
+        {"position": positions, "score": scores},
+        schema={"position": pl.UInt32, "score": pl.Float64},
+    )
+
+
+def _checked_score(metric: Bound, value: Any, uid: str) -> float:
+    number, reason = checked_value(metric, value)
+    if number is None:
+        where = f"{metric.component.origin}: score_example for the example {uid!r}"
+        raise MetricError(f"{where}: {reason}")
+    return number
+
+
+def _score_statistics(
+    metric: Bound,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance,
+) -> MetricScores:
+    statistics = metric_statistics(metric, table)
+    column = example_column(metric)
+    by_group = Members(statistics, groups, table)
+    values = _values(metric, statistics, groups, table, by_group)
+    intervals = (
+        {}
+        if column
+        else dict(_bootstrap(metric, table, groups, settings, by_group, advance))
+    )
+    scores = []
+    for row in values.iter_rows(named=True):
+        group = row["group"]
+        value, reason = checked_value(metric, row["value"])
+        reason = row["reason"] or reason if value is None else None
+        interval, spread = _interval_of(
+            metric, by_group, group, column, settings, value
+        )
+        if not column:
+            interval = intervals.get((group, row["score"]), interval)
+        if value is None:
+            interval = without_interval("there is no value")
+        scores.append(
+            GroupScore(
+                row["score"],
+                group,
+                value,
+                by_group.n(group),
+                by_group.n_clusters(group),
+                interval,
+                reason,
+                row["flag"],
+                spread if value is not None else None,
+            )
+        )
+    per_example = statistics.select("position", score=column) if column else None
+    return MetricScores(metric.name, metric, scores, per_example)
+
+
+def example_column(metric: Bound) -> str | None:
+    """Give the statistic that is a metric's per-example score."""
+    if metric.has("score_example"):
+        return "score"
+    column: str | None = metric.attributes["per_example"]
+    return column
+
+
+def _values(
+    metric: Bound,
+    statistics: pl.DataFrame,
+    groups: Groups,
+    table: ScoringTable,
+    by_group: Members,
+) -> pl.DataFrame:
+    present = [number for number in range(len(groups.tags)) if by_group.n(number)]
+    if metric.has("score_example"):
+        means = [math.fsum(by_group.of(g)["score"]) / by_group.n(g) for g in present]
+        values = _as_values(present, means)
+    else:
+        sums = merge_by_group(metric, statistics, groups.members)
+        values = finalize(metric, sums, table.context)
+    absent = [
+        number
+        for number in range(len(groups.tags))
+        if number not in set(values["group"])
+    ]
+    nothing = _as_values(absent, [None] * len(absent), "no example was scored")
+    return pl.concat([values, nothing]).sort("score", "group", maintain_order=True)
+
+
+def _as_values(
+    groups: list[int], values: list[Any], reason: str | None = None
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "group": groups,
+            "score": [""] * len(groups),
+            "value": values,
+            "reason": [reason] * len(groups),
+            "flag": [None] * len(groups),
+        },
+        schema={
+            "group": pl.Int64,
+            "score": pl.String,
+            "value": pl.Float64,
+            "reason": pl.String,
+            "flag": pl.String,
+        },
+    )
+
+
+def _interval_of(
+    metric: Bound,
+    by_group: Members,
+    group: int,
+    column: str | None,
+    settings: ScoringSettings,
+    value: float | None,
+) -> tuple[Interval, tuple[float, float, float, float] | None]:
+    kind = metric.attributes["interval"]
+    if column is None or value is None:
+        return without_interval("the metric declares no interval"), None
+    part = by_group.of(group)
+    scores = part[column].to_numpy()
+    spread = (
+        math.fsum(scores) / len(scores),
+        float(np.std(scores)),
+        float(scores.min()),
+        float(scores.max()),
+    )
+    if kind == "none":
+        return without_interval("the metric declares no interval"), spread
+    clusters = part["unit"].to_numpy() if by_group.clustered else None
+    is_proportion = bool(np.isin(scores, (0.0, 1.0)).all())
+    if kind == "wilson" and is_proportion:
+        return proportion_interval(scores, clusters, settings.confidence), spread
+    return mean_interval(scores, clusters, settings.confidence), spread
+
+
+def _bootstrap(
+    metric: Bound,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    by_group: Members,
+    advance: Advance,
+) -> Iterator[tuple[tuple[int, str], Interval]]:
+    if metric.attributes["interval"] != "bootstrap":
+        return
+    keys = list(metric.attributes["keys"])
+    for group, part in by_group.parts.items():
+        tag = groups.tags[group]
+        advance(f"{metric.name}: {tag or 'all'}")
+        columns = value_columns(metric, part.drop("unit"))
+        reason = _why_no_bootstrap(metric, part, columns, by_group.clustered)
+        drawn = None
+        if reason is None:
+            random = generator(settings.seed, metric.name, tag or "")
+            drawn = replicate_sums(part, keys, columns, SUM_REPLICATES, random)
+            reason = "the group is too large to resample" if drawn is None else None
+        if drawn is None:
+            yield (group, ""), without_interval(reason or "")
+            continue
+        values = finalize(metric, drawn.rename({"replicate": "group"}), table.context)
+        for (score,), found in values.partition_by("score", as_dict=True).items():
+            replicates = found["value"].drop_nulls().drop_nans().to_numpy()
+            yield (
+                (group, str(score)),
+                bootstrap_interval(replicates, SUM_REPLICATES, settings.confidence),
+            )
+
+
+def _why_no_bootstrap(
+    metric: Bound, part: pl.DataFrame, columns: list[str], clustered: bool
+) -> str | None:
+    merges = metric.attributes["merges"]
+    if any(merges.get(column, "sum") != "sum" for column in columns):
+        return "the metric's statistics do not merge by sum"
+    if part["position"].n_unique() < 2:
+        return "n is 1"
+    if clustered and part["unit"].n_unique() < 2:
+        return "all examples are in one cluster"
+    return None

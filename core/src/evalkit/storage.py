@@ -1,0 +1,130 @@
+"""Writes run folders so that what looks like a run is a whole one.
+
+A run is written to a hidden staging folder beside its place and moved there in one
+step. A process that dies leaves at most a staging folder, which nothing reads.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evalkit.errors import StorageError
+
+if TYPE_CHECKING:
+    from evalkit.results import Result
+
+RUN_FILE = "run.json"
+EXAMPLES_FILE = "examples.parquet"
+SCORES_FILE = "scores.parquet"
+PROBLEMS_FILE = "problems.jsonl"
+
+
+class Storage(Protocol):
+    """Where runs are kept."""
+
+    def publish(self, result: Result) -> Path:
+        """Write a run if it is not there yet.
+
+        Args:
+            result: The result to write.
+
+        Returns:
+            Where the run is; an earlier one of the same id is kept.
+
+        Raises:
+            StorageError: It cannot be written; nothing that passes for a run is left.
+        """
+
+
+class LocalStorage:
+    """Keeps runs in a folder of the file system.
+
+    Args:
+        root: The folder; made when first written to.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def publish(self, result: Result) -> Path:
+        """Write a run if it is not there yet (see `Storage.publish`)."""
+        final = self._root / str(result.dataset) / result.run_id
+        if _is_run(final):
+            return final
+        with _storage_errors(final), _staging(final) as staging:
+            write_run(result, staging)
+            _move(staging, final)
+        return final
+
+
+@contextmanager
+def _storage_errors(final: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StorageError(f"the run {final} cannot be written: {reason}") from error
+
+
+@contextmanager
+def _staging(final: Path) -> Iterator[Path]:
+    staging = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.partial")
+    staging.mkdir(parents=True)
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def write_run(result: Result, folder: Path) -> None:
+    """Write the files of a run into a folder, `run.json` last.
+
+    Args:
+        result: The result.
+        folder: An empty folder.
+    """
+    if result.examples is not None:
+        result.examples.write_parquet(folder / EXAMPLES_FILE)
+    result.frame.write_parquet(folder / SCORES_FILE)
+    with (folder / PROBLEMS_FILE).open("w", encoding="utf-8") as stream:
+        for problem in result.problems:
+            row = problem._asdict()
+            row["violations"] = [found._asdict() for found in problem.violations]
+            stream.write(_to_json(row) + "\n")
+    with (folder / RUN_FILE).open("w", encoding="utf-8") as stream:
+        stream.write(_to_json(result.to_dict(), indent=2) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, indent=indent, allow_nan=False, default=str
+    )
+
+
+def _move(staging: Path, final: Path) -> None:
+    try:
+        staging.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        if _is_run(final):
+            return
+        # a folder without run.json is no run: make room for the whole one
+        leftover = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.leftover")
+        final.rename(leftover)
+        staging.rename(final)
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / RUN_FILE).is_file()

@@ -1,0 +1,91 @@
+"""What a row breaks: field, rule and value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+_SHOWN = 80
+
+
+class Violation(NamedTuple):
+    """One rule that one field of a row breaks."""
+
+    field: str
+    """Name of the field, with a path into it such as `prob.entailed`."""
+    rule: str
+    """What must hold, as a person would say it."""
+    value: Any = None
+    """What was found instead."""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.rule}, found {shorten(self.value)}"
+
+
+def shorten(value: Any, length: int = _SHOWN) -> str:
+    """Show a value in one line of limited length.
+
+    Args:
+        value: Anything.
+        length: The most characters to show.
+
+    Returns:
+        Its `repr`, cut in the middle where it is longer.
+    """
+    text = repr(value)
+    if len(text) <= length:
+        return text
+    half = (length - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def from_pydantic(error: ValidationError) -> list[Violation]:
+    """Translate what pydantic found into violations.
+
+    Args:
+        error: The error of validating one row.
+
+    Returns:
+        One violation for each error, in pydantic's order.
+    """
+    return [
+        Violation(
+            ".".join(str(part) for part in detail["loc"]) or "(row)",
+            _rule(detail["type"], detail["msg"]),
+            None if detail["type"] == "missing" else detail["input"],
+        )
+        for detail in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def _rule(kind: str, message: str) -> str:
+    if kind == "missing":
+        return "is required"
+    if kind == "extra_forbidden":
+        return "is not declared and this task forbids undeclared keys"
+    message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return message.replace("Input should be", "must be").replace("Input", "it")
+
+
+def from_assertion(error: AssertionError, source: str | None) -> Violation:
+    """Turn a bare assertion of an author's `verify_response` into a violation.
+
+    Args:
+        error: What was raised; its message is used where it has one.
+        source: The text of the statement that failed, where it is known.
+
+    Returns:
+        A violation of the field `(response)` that quotes the assertion.
+    """
+    message = str(error)
+    quoted = f"`{source}`" if source else "an assertion of verify_response"
+    rule = f"{quoted} must hold" + (f" ({message})" if message else "")
+    return Violation("(response)", rule)
+
+
+def describe(violations: Iterable[Violation]) -> str:
+    """Join violations into one line."""
+    return "; ".join(str(violation) for violation in violations)

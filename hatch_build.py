@@ -1,0 +1,42 @@
+"""Requirements of the code-less distribution `evalkit-suite`.
+
+In a checkout the members of the workspace are not on any index, so the suite
+requires them by path and `pip install .` works. A release (environment variable
+`EVALKIT_RELEASE` set) requires them by version.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+MEMBERS = {
+    "evalkit-core": "core",
+    "evalkit-cli": "cli",
+    "evalkit-tasks-text": "plugins/tasks/text",
+    "evalkit-datasets-samples": "plugins/datasets/samples",
+    "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",
+    "evalkit-datasets-tweeteval": "plugins/datasets/tweeteval",
+    "evalkit-metrics-classification": "plugins/metrics/classification",
+}
+
+
+class WorkspaceMembers(MetadataHookInterface):
+    """Fills in `dependencies`."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add one requirement for each member of the suite.
+
+        Args:
+            metadata: The project table, changed in place.
+        """
+        if os.environ.get("EVALKIT_RELEASE"):
+            requirements = [f"{name}=={metadata['version']}" for name in MEMBERS]
+        else:
+            root = Path(self.root)
+            requirements = [
+                f"{name} @ {(root / folder).as_uri()}"
+                for name, folder in MEMBERS.items()
+            ]
+        metadata["dependencies"] = requirements

@@ -1,0 +1,1 @@
+"""Four small data sets of our own, with predictions of real programs."""

@@ -1,0 +1,1 @@
+"""TweetEval (Barbieri et al. 2020): classification of tweets."""

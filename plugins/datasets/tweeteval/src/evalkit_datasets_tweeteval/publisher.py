@@ -1,0 +1,115 @@
+"""Reads the publisher's files: texts, label numbers, and names of the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalkit import DataError
+
+CITATION = """@inproceedings{barbieri-etal-2020-tweeteval,
+  title = {{TweetEval}: Unified Benchmark and Comparative Evaluation for Tweet
+           Classification},
+  author = {Barbieri, Francesco and Camacho-Collados, Jose and Espinosa Anke, Luis and
+            Neves, Leonardo},
+  booktitle = {Findings of EMNLP 2020},
+  pages = {1644--1650},
+  year = {2020},
+  doi = {10.18653/v1/2020.findings-emnlp.148}
+}"""
+
+REPOSITORY = "https://github.com/cardiffnlp/tweeteval"
+_RAW = "https://raw.githubusercontent.com/cardiffnlp/tweeteval/main/datasets"
+
+
+def url_of(folder: str, filename: str) -> str:
+    """Give the address of one of the publisher's files."""
+    return f"{_RAW}/{folder}/{filename}"
+
+
+def read_lines(path: Path) -> list[str]:
+    r"""Read a file of one item a line; only "\n" ends a line.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its lines, without a last empty one.
+
+    Raises:
+        DataError: It is not UTF-8.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}, line {line}: is not UTF-8: {error.reason}") from error
+    return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
+
+
+def read_rows(texts: Path, labels: Path) -> list[dict[str, Any]]:
+    """Read texts and label numbers; the id is the line's number, from 1.
+
+    Args:
+        texts: File of texts.
+        labels: File of label numbers, in the same order.
+
+    Returns:
+        Rows of `uid`, `statement` and `label`.
+
+    Raises:
+        DataError: The files do not have the same number of lines.
+    """
+    statements, numbers = read_lines(texts), read_lines(labels)
+    if len(statements) != len(numbers):
+        raise DataError(
+            f"{texts} has {len(statements)} lines and {labels} has {len(numbers)}; "
+            "each text needs one label"
+        )
+    return [
+        {"uid": str(line), "statement": statement, "label": number.strip()}
+        for line, (statement, number) in enumerate(
+            zip(statements, numbers, strict=True), start=1
+        )
+    ]
+
+
+def read_mapping(path: Path) -> dict[str, str]:
+    """Read the names of the label numbers.
+
+    Args:
+        path: File of number, tab, name.
+
+    Returns:
+        Name by number.
+
+    Raises:
+        DataError: A line does not have this form.
+    """
+    names = {}
+    for line, text in enumerate(read_lines(path), start=1):
+        number, tab, name = text.partition("\t")
+        if not tab or not number.strip().isdigit() or not name.strip():
+            raise DataError(
+                f"{path}, line {line}: must be a number, a tab and a name, is {text!r}"
+            )
+        names[number.strip()] = name.strip()
+    return names
+
+
+def name_label(response: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Replace the label number of a response with its name.
+
+    Args:
+        response: Its `label` is a number, its text, or a name.
+        names: Name by number.
+
+    Returns:
+        A new response; one whose label is something else is left as it is.
+    """
+    label = response.get("label")
+    if isinstance(label, bool) or not isinstance(label, int | str):
+        return dict(response)
+    text = str(label).strip()
+    return {**response, "label": names.get(text, text if text else label)}

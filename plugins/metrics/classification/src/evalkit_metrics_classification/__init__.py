@@ -1,0 +1,1 @@
+"""Classification metrics: accuracy, exact-match, macro-f1 and macro-recall."""

@@ -1,0 +1,53 @@
+"""Accuracy."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit import Metric, MetricContext
+
+
+class Accuracy(Metric):
+    """Share of examples whose prediction equals the answer, or one of several.
+
+    Texts are compared exactly. A missing prediction is wrong. Range 0 to 1, higher is
+    better; Wilson's interval.
+    """
+
+    unit = "%"
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    scale = 100.0
+    interval = "wilson"
+    per_example = "correct"
+    worst_value = 0.0
+    accepts_no_prediction = True
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Give 1 for a right and 0 for a wrong prediction of every example."""
+        return (
+            batch.select(correct=is_right(context).cast(pl.Float64))
+            .with_row_index("row")
+            .with_columns(examples=pl.lit(1.0))
+        )
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the right ones by all."""
+        return sums.select("group", value=pl.col("correct") / pl.col("examples"))
+
+
+def is_right(context: MetricContext) -> pl.Expr:
+    """Give the expression that tells whether a prediction equals an answer.
+
+    Args:
+        context: Says whether answers are single or lists.
+
+    Returns:
+        A boolean expression without nulls over `prediction` and `target`.
+    """
+    prediction, target = pl.col("prediction"), pl.col("target")
+    if context.answer_kind == "any-of":
+        right = target.list.contains(prediction)
+    else:
+        right = prediction == target
+    return right.fill_null(False) & prediction.is_not_null()

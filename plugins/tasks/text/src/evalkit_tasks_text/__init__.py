@@ -1,0 +1,1 @@
+"""Text tasks: nli, hs, sentiment, qa, text-classification and math-qa."""

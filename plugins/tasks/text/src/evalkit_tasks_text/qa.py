@@ -1,0 +1,53 @@
+"""Extractive question answering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from evalkit import TaskIO, Violation
+from evalkit_tasks_text.rows import InputRow, OutputRow, Probability
+
+
+class QuestionInput(InputRow):
+    """A context, and a question about it."""
+
+    context: str
+    question: str
+
+
+class SpanOutput(OutputRow):
+    """An answer that is a part of the context, and optionally a confidence."""
+
+    answer: Annotated[str, Field(min_length=1)]
+    conf: Probability | None = None
+
+
+class QuestionAnswering(TaskIO):
+    """Which part of the context answers the question?"""
+
+    Input = QuestionInput
+    Output = SpanOutput
+    answer_field = "answer"
+    answer_kind = "any-of"
+    perf_metric = "exact-match"
+    delta_metrics = ("fairness", "robustness")
+    scored_fields = ("conf",)
+    verify_fields = ("context",)
+    perturb_fields = ("context", "question")
+    example = {
+        "uid": "qa-1",
+        "context": "Please pretend you are reviewing a place, product, book or movie.",
+        "question": "What should I pretend?",
+    }
+
+    def verify_response(
+        self, response: Mapping[str, Any], example: Mapping[str, Any]
+    ) -> list[Violation]:
+        """Check that the answer is a part of the context."""
+        answer = response.get("answer")
+        if isinstance(answer, str) and answer and answer not in example["context"]:
+            return [Violation("answer", "must be a part of the context", answer)]
+        return []

@@ -1,0 +1,1 @@
+"""The evalkit command line: the only place that prints."""

@@ -111,9 +111,9 @@ def align(
         if isinstance(response, Mapping):
             uid = read_id(response, RESPONSE_ID_KEYS)
         if not isinstance(response, Mapping) or not isinstance(uid, str):
-            found = uid if isinstance(uid, Violation) else response
             counts["unreadable"] += 1
-            problems.append(Problem("unreadable", row.line, None, (found,)))  # type: ignore[arg-type]
+            found = uid if isinstance(uid, Violation) else _why_unreadable(response)
+            problems.append(Problem("unreadable", row.line, None, (found,)))
             continue
         undeclared.update(key for key in response if key not in reader.declared_keys)
         position = positions.get(uid)
@@ -136,6 +136,12 @@ def align(
                 continue
         kept[position] = _Kept(row.line, *reader.read(response, uid, position))
     return _settle(ids, kept, problems, counts, undeclared, reader)
+
+
+def _why_unreadable(response: object) -> Violation:
+    if isinstance(response, Violation):
+        return response
+    return Violation("(row)", "must be an object")
 
 
 def _settle(

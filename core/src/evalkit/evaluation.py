@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from evalkit.grouping import group_by_tag
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
+from evalkit.possible_range import with_possible_range
 from evalkit.prediction_files import (
     Row,
     holds_json_lines,
@@ -45,8 +47,10 @@ from evalkit.run_record import (
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.violations import Violation
 
-Progress = Callable[[str], None]
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of the whole is behind, 0 to 1."""
 
 
 def evaluate(
@@ -66,7 +70,7 @@ def evaluate(
     include_examples: bool = True,
     observers: Sequence[str] = (),
     registry: Registry | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress = lambda _text, _share: None,
 ) -> Result:
     """Score a model's predictions on a data set, for the whole set and every tag.
 
@@ -118,7 +122,7 @@ def evaluate(
     watchers = Observers(resolver.registry, observers)
     name = bound.component.name
     model = model or _default_model(predictions)
-    progress(f"loading {name}")
+    progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=options.split)
     examples = load_examples(bound, task, options.split)
     watchers.tell(
@@ -127,7 +131,7 @@ def evaluate(
         split=options.split,
         n_examples=examples.frame.height,
     )
-    progress(f"reading the predictions of {model}")
+    progress(f"reading the predictions of {model}", 0.2)
     reader = ResponseReader(task, bound, examples.inputs, examples.labels)
     rows = _prediction_rows(predictions, examples, task)
     ids = examples.frame["id"].to_list()
@@ -143,9 +147,10 @@ def evaluate(
         statuses = pl.Series("status", alignment.statuses, dtype=pl.String)
         counted = statuses.is_in(list(_counted_statuses(options.policies)))
         table = everything._replace(frame=everything.frame.filter(counted))
-        for metric in chosen:
-            progress(f"computing {metric.name}")
-            found = score_metric(metric, table, groups, options.settings, progress)
+        for number, metric in enumerate(chosen):
+            advance = partial(_advance, progress, 0.4 + 0.5 * number / len(chosen))
+            advance(f"computing {metric.name}")
+            found = score_metric(metric, table, groups, options.settings, advance)
             if not counted.all():
                 found = with_possible_range(found, everything, ~counted, groups)
             scored.append(found)
@@ -161,13 +166,17 @@ def evaluate(
     )
     result.record_time(started, time.time() - started)
     if out is not None:
-        progress("writing the run")
+        progress("writing the run", 0.95)
         watchers.tell("before_writing", run_id=result.run_id)
         result.save(out)
         watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
     if refused:
         raise AlignmentError(refusal_message(result, refused, alignment), result)
     return result
+
+
+def _advance(progress: Progress, share: float, text: str) -> None:
+    progress(text, share)
 
 
 def _default_model(predictions: Predictions) -> str:
@@ -180,9 +189,7 @@ def _prediction_rows(
     predictions: Predictions, examples: Examples, task: Bound
 ) -> Iterable[Row]:
     if not isinstance(predictions, str | Path):
-        return (
-            Row(number, values) for number, values in enumerate(predictions, start=1)
-        )
+        return _given_rows(predictions)
     path = Path(predictions)
     if path.is_dir():
         raise DataError(f"{path}: is a folder, not a file of predictions")
@@ -199,6 +206,14 @@ def _prediction_rows(
         examples.frame["id"].to_list(),
         lambda uid, line: {"id": uid, answer_field: line},
     )
+
+
+def _given_rows(predictions: Iterable[Any]) -> Iterator[Row]:
+    for number, values in enumerate(predictions, start=1):
+        if isinstance(values, Mapping):
+            yield Row(number, values)
+        else:
+            yield Row(number, None, Violation("(row)", "must be a dict", values))
 
 
 def _counted_statuses(policies: Policies) -> set[str]:

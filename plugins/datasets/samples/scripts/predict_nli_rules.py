@@ -13,6 +13,9 @@ one or more labels:
 
 The word lists are general English. The rules do not parse: they look for words
 anywhere in a sentence, and go wrong where it matters who did what to whom.
+
+The few weights were set with the sample in view, so the system's score on the sample
+is an example of a score, and no estimate of how it does elsewhere.
 """
 
 from __future__ import annotations

@@ -59,5 +59,6 @@ class SampleQuestionAnswering(_Sample):
 
     name = "sample-qa"
     task = "qa"
+    cluster = "context"
     description = "Extractive question answering over short English passages"
     example_predictions = _predictions("sample-qa", "typed", "overlap")

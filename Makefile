@@ -1,0 +1,47 @@
+# Both `make demo` and `make test` do all the set-up by themselves: they need git, make
+# and Python 3.11 or newer. Everything is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MEMBERS := core cli $(wildcard plugins/*/*)
+SETTINGS := pyproject.toml constraints.txt $(addsuffix /pyproject.toml,$(MEMBERS))
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: demo test test-slow lint types contracts coverage constraints build clean
+
+$(VENV)/.installed: $(SETTINGS)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt $(foreach member,$(MEMBERS),--editable $(member)) --group dev
+	touch $@
+
+demo: $(VENV)/.installed
+	EVALKIT_OFFLINE=1 $(BIN)/evalkit eval sample-sentiment
+
+test: lint types contracts
+	$(PYTEST) -m "not slow" --cov --cov-report=term $(PYTEST_OPTIONS)
+
+test-slow: $(VENV)/.installed
+	$(PYTEST) -m slow $(PYTEST_OPTIONS)
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+contracts: $(VENV)/.installed
+	$(BIN)/lint-imports
+
+build: $(VENV)/.installed
+	rm -rf dist
+	EVALKIT_RELEASE=1 $(BIN)/uv build --quiet --all-packages --wheel --out-dir dist
+
+constraints: $(VENV)/.installed
+	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build; print(*hatch_build.MEMBERS)'),--no-emit-package $(name)) --output-file constraints.txt
+
+clean:
+	rm -rf $(VENV) dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

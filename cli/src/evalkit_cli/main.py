@@ -1,0 +1,79 @@
+"""The command `evalkit`.
+
+This module imports click and nothing heavy: commands import what they need when they
+run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from evalkit_cli.eval_command import eval_command
+from evalkit_cli.list_command import list_command
+from evalkit_cli.show_command import show_command
+
+INTERRUPTED = 130
+
+
+class _Group(click.Group):
+    """A group that prints evalkit's errors without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from evalkit.errors import EvalkitError
+
+        try:
+            return super().invoke(ctx)
+        except EvalkitError as error:
+            click.echo(f"evalkit: error: {error}", err=True)
+            ctx.exit(1)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and not ctx.resilient_parsing:
+            import difflib
+
+            near = difflib.get_close_matches(cmd_name, self.list_commands(ctx), n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"No such command {cmd_name!r}.{hint}", ctx)
+        return command
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="evalkit-cli", prog_name="evalkit")
+def cli() -> None:
+    r"""Score what models said.
+
+    Tasks, data sets and metrics are plugins: `evalkit list` shows those that are
+    installed, `evalkit eval DATASET --predictions FILE` scores a file of predictions.
+
+    \b
+    Shell completion (bash; zsh and fish alike):
+      eval "$(_EVALKIT_COMPLETE=bash_source evalkit)"
+    """
+
+
+cli.add_command(list_command)
+cli.add_command(show_command)
+cli.add_command(eval_command)
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        sys.exit(cli.main(prog_name="evalkit", standalone_mode=False) or 0)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("evalkit: interrupted; no run was written", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # the reader of our output went away; do not fail again when Python flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,294 @@
+"""Prints results: the main score first, then tags, then what was not scored."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from evalkit.results import Result, Score
+
+Rows = list[list[str]]
+"""A header and rows of cells."""
+
+NO_VALUE = "–"
+
+
+def print_report(
+    results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
+) -> None:
+    """Print the results of one or several models on one data set.
+
+    Args:
+        results: Results that were not refused.
+        table_format: `table`, `md`, `csv` or `latex`.
+        quiet: Leave out everything but the scores.
+        verbose: Give every metric for every tag.
+    """
+    if table_format == "csv":
+        click.echo(_all_scores(results), nl=False)
+        return
+    first = results[0].to_dict()
+    draw = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
+    talk = table_format == "table" and not quiet
+    if talk:
+        click.echo(_title(results, first))
+        click.echo()
+    draw[table_format](_summary(results))
+    tags = _tag_table(results, verbose)
+    if len(tags) > 1:
+        click.echo()
+        if talk:
+            name = results[0].headline.metric if results[0].headline else ""
+            click.echo(f"By tag, worst {name} first:\n")
+        draw[table_format](tags)
+    if talk:
+        click.echo()
+        for line in _closing(results, tags):
+            click.echo(line)
+
+
+def _title(results: Sequence[Result], record: dict[str, object]) -> str:
+    models = ", ".join(str(result.model) for result in results)
+    return f"{record['dataset']} ({record['task']}, split {record['split']}): {models}"
+
+
+def _summary(results: Sequence[Result]) -> Rows:
+    header = [
+        "metric",
+        "score",
+        f"{_confidence(results)} CI",
+        "n",
+        "majority",
+        "chance",
+    ]
+    if len(results) > 1:
+        header.insert(0, "model")
+    rows = [header]
+    for result in results:
+        baselines = result.to_dict()["baselines"] or {}
+        headline = result.headline.metric if result.headline else None
+        for score in _whole(result):
+            main = (
+                result.headline is not None and score.metric == result.headline.metric
+            )
+            row = [
+                score.metric,
+                show_value(score),
+                show_interval(score),
+                _n(score),
+                _shown(score, baselines.get("majority")) if main else "",
+                _shown(score, baselines.get("chance")) if main else "",
+            ]
+            rows.append([str(result.model), *row] if len(results) > 1 else row)
+    return _without_empty_columns(rows)
+
+
+def _whole(result: Result) -> list[Score]:
+    return [score for score in result.scores if score.tag is None]
+
+
+def _confidence(results: Sequence[Result]) -> str:
+    return f"{100 * float(results[0].to_dict()['confidence']):g} %"
+
+
+def _without_empty_columns(rows: Rows) -> Rows:
+    kept = [
+        column
+        for column in range(len(rows[0]))
+        if any(row[column] for row in rows[1:]) or len(rows) == 1
+    ]
+    return [[row[column] for column in kept] for row in rows]
+
+
+def _tag_table(results: Sequence[Result], verbose: bool) -> Rows:
+    """Give one row for each tag, worst headline of the first model first."""
+    headline = results[0].headline
+    if headline is None:
+        return [["tag"]]
+    columns = [
+        (result, metric)
+        for result in results
+        for metric in (result.metrics if verbose else [headline.metric])
+    ]
+    found = {
+        (id(result), score.metric, score.tag): score
+        for result in results
+        for score in result.scores
+    }
+    header = ["tag", "n"]
+    for result, metric in columns:
+        named = f"{result.model}: {metric}" if len(results) > 1 else metric
+        header += [named, f"{_confidence(results)} CI"]
+    order = results[0].by_tag.filter(metric=headline.metric)["tag"].to_list()
+    rows = [header]
+    for tag in order:
+        scores = [found.get((id(result), metric, tag)) for result, metric in columns]
+        cells = [tag, next((_n(score) for score in scores if score), "0")]
+        for score in scores:
+            cells += [show_value(score), show_interval(score)] if score else ["", ""]
+        rows.append(cells)
+    return rows
+
+
+def _n(score: Score) -> str:
+    if score.n_clusters is not None:
+        return f"{score.n} ({score.n_clusters} clusters)"
+    return str(score.n)
+
+
+def show_value(score: Score) -> str:
+    """Give a score as a person reads it, with its unit; `*` marks a flag.
+
+    Args:
+        score: The score.
+
+    Returns:
+        For example `72.32 %`; a dash where there is no value.
+    """
+    if score.value is None:
+        return NO_VALUE
+    coverage = "" if score.coverage in (None, 1.0) else f" of {score.coverage:.1%}"
+    return _shown(score, score.value) + ("*" if score.flag else "") + coverage
+
+
+def _shown(score: Score, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value * score.scale:.2f} {score.unit}".rstrip()
+
+
+def show_interval(score: Score) -> str:
+    """Give an interval as a person reads it; a dash where there is none."""
+    if score.ci is None:
+        return NO_VALUE
+    return f"[{score.ci.low * score.scale:.2f}, {score.ci.high * score.scale:.2f}]"
+
+
+def _closing(results: Sequence[Result], tags: Rows) -> list[str]:
+    lines = []
+    shown_scores = [score for result in results for score in result.scores]
+    if any(score.flag for score in shown_scores if score.value is not None):
+        lines.append("* the examples of this tag have one gold class only")
+    missing = {
+        f"{score.metric}: {score.reason}"
+        for score in shown_scores
+        if score.tag is None and score.value is None and score.reason
+    }
+    lines += sorted(missing)
+    for result in results:
+        label = f"{result.model}: " if len(results) > 1 else ""
+        lines += [f"{label}{line}" for line in _account(result)]
+    return lines
+
+
+def _account(result: Result) -> list[str]:
+    counts = result.counts
+    left = {
+        status: counts[status]
+        for status in ("invalid", "missing", "duplicate", "unknown", "unreadable")
+        if counts[status]
+    }
+    lines = [f"notice: {notice}" for notice in result.notices]
+    lines += [f"warning: {warning}" for warning in result.warnings]
+    scored = f"{counts['scored']} of {counts['examples']} examples scored"
+    if left:
+        kinds = ", ".join(f"{count} {status}" for status, count in left.items())
+        where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
+        lines.append(f"{scored}; not scored: {kinds}{where}")
+    else:
+        lines.append(f"{scored}, every row accounted for")
+    if result.path is not None:
+        lines.append(f"run {result.path}")
+    return lines
+
+
+def _draw_table(rows: Rows) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    is_terminal = sys.stdout.isatty()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(rows[0]):
+        is_number = name in ("n", "score", "majority", "chance") or number > 1
+        fold = name in ("tag", "model", "metric")
+        table.add_column(
+            name,
+            justify="right" if is_number else "left",
+            no_wrap=not fold,
+            overflow="fold",
+        )
+    for row in rows[1:]:
+        table.add_row(*row)
+    width = None if is_terminal else max(_width(rows), 80)
+    console = Console(
+        file=sys.stdout,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        no_color=bool(os.environ.get("NO_COLOR")),
+    )
+    console.print(table)
+
+
+def _width(rows: Rows) -> int:
+    columns = range(len(rows[0]))
+    return sum(max(len(row[c]) for row in rows) + 2 for c in columns)
+
+
+def _draw_markdown(rows: Rows) -> None:
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+    click.echo(line(rows[0]))
+    click.echo(f"|{'---|' * len(rows[0])}")
+    for row in rows[1:]:
+        click.echo(line(row))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    NO_VALUE: "--",
+}
+
+
+def _draw_latex(rows: Rows) -> None:
+    def line(cells: Sequence[str]) -> str:
+        escaped = ("".join(_LATEX.get(mark, mark) for mark in cell) for cell in cells)
+        return f"{' & '.join(escaped)} \\\\"
+
+    click.echo(f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}")
+    click.echo("\\hline")
+    click.echo(line(rows[0]))
+    click.echo("\\hline")
+    for row in rows[1:]:
+        click.echo(line(row))
+    click.echo("\\hline")
+    click.echo("\\end{tabular}")
+
+
+def _all_scores(results: Sequence[Result]) -> str:
+    """Give every score as stored, in full precision."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    fields = results[0].scores[0]._fields
+    writer.writerow(["model", *fields])
+    for result in results:
+        writer.writerows([result.model, *score] for score in result.scores)
+    return stream.getvalue()

@@ -1,0 +1,134 @@
+"""Measures a whole evaluation against a floor and a peer, in alternating runs.
+
+The work: N examples with 50 tags as JSON lines, predictions in another order; accuracy
+and macro-F1 for the whole set and every tag, validation, intervals, and the run folder.
+
+- the floor is a process that only scans, with polars, every column that the two schemas
+  name;
+- the peer is a plain-Python loop as Dynabench's server runs it: parse, match by id, and
+  compute both metrics again for every tag with scikit-learn.
+
+Run it as `python benchmarks/evaluation.py [--examples N] [--runs R]`; each figure is
+the median over R alternating runs, each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LABELS = ("positive", "negative", "neutral")
+
+FLOOR = """
+import sys, polars as pl
+folder = sys.argv[1]
+text, texts = pl.String, pl.List(pl.String)
+data = {"uid": text, "statement": text, "label": text, "tags": texts}
+pl.scan_ndjson(f"{folder}/data.jsonl", schema=data).collect()
+said = {"id": text, "label": text}
+pl.scan_ndjson(f"{folder}/predictions.jsonl", schema=said).collect()
+"""
+
+EVALKIT = """
+import sys, evalkit
+folder = sys.argv[1]
+class Big(evalkit.Dataset):
+    name = "big"
+    task = "sentiment"
+    def load(self, split):
+        return f"{folder}/data.jsonl"
+evalkit.evaluate(Big, f"{folder}/predictions.jsonl", out=sys.argv[2])
+"""
+
+LOOP = """
+import sys, json
+from collections import defaultdict
+from sklearn.metrics import f1_score
+folder = sys.argv[1]
+with open(f"{folder}/data.jsonl") as lines:
+    gold = {row["uid"]: row for row in map(json.loads, lines)}
+with open(f"{folder}/predictions.jsonl") as lines:
+    said = {row["id"]: row["label"] for row in map(json.loads, lines)}
+groups = defaultdict(list)
+for uid, row in gold.items():
+    pair = (said[uid], row["label"])
+    for tag in ("", *row["tags"]):
+        groups[tag].append(pair)
+for pairs in groups.values():
+    predictions, targets = zip(*pairs)
+    sum(p == t for p, t in pairs) / len(pairs)
+    f1_score(targets, predictions, average="macro")
+"""
+
+
+def write_data(folder: Path, examples: int) -> None:
+    """Write the data and the shuffled predictions; about 300 bytes an example."""
+    draw = random.Random(0)
+    words = " ".join(f"word{number}" for number in range(25))
+    with (folder / "data.jsonl").open("w") as stream:
+        for number in range(examples):
+            row = {
+                "uid": f"example-{number}",
+                "statement": f"{words} {number}",
+                "label": draw.choice(LABELS),
+                "tags": [f"a:{draw.randrange(25)}", f"b:{draw.randrange(25)}"],
+            }
+            stream.write(json.dumps(row) + "\n")
+    order = list(range(examples))
+    draw.shuffle(order)
+    with (folder / "predictions.jsonl").open("w") as stream:
+        for number in order:
+            row = {"id": f"example-{number}", "label": draw.choice(LABELS)}
+            stream.write(json.dumps(row) + "\n")
+
+
+def measure(code: str, folder: Path) -> tuple[float, float]:
+    """Give seconds and peak memory in GB of one process."""
+    with tempfile.TemporaryDirectory() as out:
+        wrapped = (
+            f"{code}\nimport resource\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", wrapped, str(folder), out],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        seconds = time.perf_counter() - started
+    return seconds, int(done.stdout.split()[-1]) / 1e6
+
+
+def main() -> None:
+    """Run the benchmark and print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--examples", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    chosen = parser.parse_args()
+    programs = {"floor": FLOOR, "evalkit": EVALKIT, "loop": LOOP}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_data(folder, chosen.examples)
+        found: dict[str, list[tuple[float, float]]] = {key: [] for key in programs}
+        for _ in range(chosen.runs):
+            for key, code in programs.items():
+                found[key].append(measure(code, folder))
+    seconds = {
+        key: statistics.median(s for s, _ in runs) for key, runs in found.items()
+    }
+    for key, runs in found.items():
+        memory = max(peak for _, peak in runs)
+        ratio = seconds[key] / seconds["floor"]
+        print(f"{key:8} {seconds[key]:7.2f} s  {ratio:6.1f} x floor  {memory:.2f} GB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Fixtures for the tests of all distributions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+DATA_VARIABLE = "EVALKIT_TEST_DATA"
+ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"
+
+_skipped_known_results: set[str] = set()
+
+
+def _external_folder(variable: str, request: pytest.FixtureRequest) -> Path:
+    folder = os.environ.get(variable)
+    if not folder:
+        _skipped_known_results.add(request.node.nodeid)
+        pytest.skip(f"{variable} is not set")
+    path = Path(folder)
+    assert path.is_dir(), f"{variable} is set to {folder}, which is no folder"
+    return path
+
+
+@pytest.fixture
+def external_data(request: pytest.FixtureRequest) -> Path:
+    """Give the folder of real data sets; skips the test where there is none."""
+    return _external_folder(DATA_VARIABLE, request)
+
+
+@pytest.fixture
+def oracles(request: pytest.FixtureRequest) -> Path:
+    """Give the folder of other systems' results; skips the test where there is none."""
+    return _external_folder(ORACLES_VARIABLE, request)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say, as the last line, how many known-result tests did not run."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    count = len(_skipped_known_results)
+    reason = f" ({DATA_VARIABLE} or {ORACLES_VARIABLE} is not set)" if count else ""
+    reporter.write_line(f"known-result tests that did not run: {count}{reason}")
+
+
+class FakeDistribution:
+    """A distribution that exists only as files in a temporary folder.
+
+    Attributes:
+        folder: The folder to put on the path.
+        module: The name of its one module, unique to this distribution.
+    """
+
+    def __init__(self, folder: Path, name: str, version: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.version = version
+        self.module = f"fake_{uuid.uuid4().hex}"
+
+    def write(self, code: str, entry_points: Mapping[str, Mapping[str, str]]) -> None:
+        """Write module and metadata.
+
+        Args:
+            code: Source of the module.
+            entry_points: Name to object, by group; an object without a colon is an
+                attribute of the module.
+        """
+        lines = []
+        for group, names in entry_points.items():
+            lines.append(f"[{group}]")
+            for name, target in names.items():
+                value = target if ":" in target else f"{self.module}:{target}"
+                lines.append(f"{name} = {value}")
+        self.write_raw(code, "\n".join(lines) + "\n")
+
+    def write_raw(self, code: str, entry_points: str | bytes) -> None:
+        """Write the module, and `entry_points.txt` as it is given."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{self.module}.py").write_text(
+            textwrap.dedent(code), encoding="utf-8"
+        )
+        info = self.folder / f"{self.name.replace('-', '_')}-{self.version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n"
+            f"Summary: A distribution made by a test\n",
+            encoding="utf-8",
+        )
+        raw = entry_points.encode() if isinstance(entry_points, str) else entry_points
+        (info / "entry_points.txt").write_bytes(raw)
+
+
+MakeDistribution = Callable[..., FakeDistribution]
+
+
+@pytest.fixture
+def fake_distribution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MakeDistribution]:
+    """Make distributions that are found by this process and by `run_evalkit`.
+
+    Call it as `fake_distribution(code, {"evalkit.metrics": {"name": "object"}})`.
+    """
+    made: list[FakeDistribution] = []
+
+    def make(
+        code: str,
+        entry_points: Mapping[str, Mapping[str, str]] | str | bytes,
+        name: str | None = None,
+        version: str = "1.2.3",
+    ) -> FakeDistribution:
+        folder = tmp_path / "distributions" / str(len(made))
+        fake = FakeDistribution(folder, name or f"fake-{len(made)}", version)
+        if isinstance(entry_points, str | bytes):
+            fake.write_raw(code, entry_points)
+        else:
+            fake.write(code, entry_points)
+        made.append(fake)
+        monkeypatch.syspath_prepend(str(folder))
+        paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        return fake
+
+    yield make
+    for fake in made:
+        sys.modules.pop(fake.module, None)
+
+
+@pytest.fixture
+def run_evalkit(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the real console script, in a temporary folder."""
+
+    def run(
+        *arguments: str, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        script = Path(sys.executable).with_name("evalkit")
+        return subprocess.run(
+            [str(script), *arguments],
+            cwd=cwd or tmp_path,
+            env={**os.environ, **variables},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,57 @@
+"""Writes `docs/cli.md` from the commands' own help texts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = ("list", "show", "eval")
+
+INTRODUCTION = """# Command line
+
+This page is made of the commands' own help texts by `docs/make_cli_page.py`.
+
+Results go to stdout, everything else to stderr. Errors are printed without a traceback.
+Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 wrong
+usage; 130 interrupted. A progress bar is shown on a terminal, and no colour when
+`NO_COLOR` is set.
+
+Environment variables beside those of the options:
+
+| variable | meaning |
+|---|---|
+| `EVALKIT_DATA_DIR` | folder with publishers' files, one sub-folder for each data set |
+| `EVALKIT_CACHE_DIR` | folder for fetched files (your user cache by default) |
+| `EVALKIT_OFFLINE` | `1`: never use the network |
+
+`[tool.evalkit.tasks.NAME] eval_metrics = ["…"]` in the nearest `pyproject.toml` adds
+metrics to a task that you do not own.
+
+## `evalkit`
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    parts = [INTRODUCTION + _block()]
+    parts += [f"## `evalkit {name}`\n\n{_block(name)}" for name in COMMANDS]
+    page = Path(__file__).with_name("cli.md")
+    page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _block(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "evalkit_cli", *arguments, "--help"],
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return f"```text\n{done.stdout.strip()}\n```\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Runs the code in the documentation."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+COMMANDS = ("list", "show", "eval")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Give the code blocks of a language, without their indentation."""
+    found = []
+    for indent, name, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if name == language:
+            found.append(re.sub(f"^{indent}", "", code, flags=re.MULTILINE))
+    return found
+
+
+def cases(language: str) -> list[object]:
+    return [
+        pytest.param(code, id=f"{page.stem}-{number}")
+        for page in PAGES
+        for number, code in enumerate(blocks(page, language))
+    ]
+
+
+@pytest.mark.parametrize("code", cases("python"))
+def test_python_block_runs(code: str, tmp_path: Path) -> None:
+    expected = re.findall(r"^print\(.*\)  # (.+)$", code, re.MULTILINE)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for text in expected:
+        assert text in lines
+
+
+@pytest.mark.parametrize("transcript", cases("console"))
+def test_console_block_shows_the_real_output(transcript: str, tmp_path: Path) -> None:
+    command, _, expected = transcript.partition("\n")
+    command = command.removeprefix("$ ").removeprefix(".venv/bin/")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "EVALKIT_OFFLINE": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    shown = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    pattern = ".*".join(re.escape(part) for part in expected.rstrip().split("..."))
+    assert re.fullmatch(pattern, shown.rstrip(), re.DOTALL), shown
+
+
+def test_the_command_line_page_has_every_help_text() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## `evalkit (\w+)`$", page, re.MULTILINE) == list(COMMANDS)
+    for arguments in ([], *([command] for command in COMMANDS)):
+        done = subprocess.run(
+            [sys.executable, "-m", "evalkit_cli", *arguments, "--help"],
+            env={**os.environ, "COLUMNS": "80"},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        assert done.stdout.strip() in page, f"run docs/make_cli_page.py for {arguments}"
+
+
+def test_every_local_link_leads_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

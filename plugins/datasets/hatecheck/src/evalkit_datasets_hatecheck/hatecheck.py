@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalkit import Dataset, Source
+from evalkit import DataError, Dataset, Source
 
 FILE = "test_suite_cases.csv"
+
+_COLUMNS = (
+    "case_id",
+    "test_case",
+    "label_gold",
+    "functionality",
+    "target_ident",
+    "direction",
+    "templ_id",
+)
 
 
 class HateCheck(Dataset):
@@ -56,6 +66,21 @@ class HateCheck(Dataset):
 
     def load(self, split: str) -> pl.DataFrame:
         """Read the file; `case_id` is the id and `test_case` the statement."""
-        return pl.read_csv(self.file(FILE), infer_schema=False).rename(
+        path = self.file(FILE)
+        try:
+            frame = pl.read_csv(path, infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).partition("\n")[0]
+            raise DataError(
+                f"{path}: cannot be read as CSV in UTF-8: {reason}"
+            ) from error
+        missing = [column for column in _COLUMNS if column not in frame.columns]
+        if missing:
+            raise DataError(
+                f"{path}: has no column {', '.join(missing)}; it has "
+                f"{', '.join(frame.columns)}"
+            )
+        # polars makes a row without any value of a blank line
+        return frame.filter(~pl.all_horizontal(pl.all().is_null())).rename(
             {"case_id": "uid", "test_case": "statement"}
         )

@@ -29,7 +29,7 @@ def url_of(folder: str, filename: str) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    r"""Read a file of one item a line; only "\n" ends a line.
+    r"""Read a file of one item a line; only "\n" or "\r\n" ends a line.
 
     Args:
         path: The file.
@@ -45,7 +45,8 @@ def read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}, line {line}: is not UTF-8: {error.reason}") from error
-    return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")
 
 
 def read_rows(texts: Path, labels: Path) -> list[dict[str, Any]]:

@@ -62,10 +62,10 @@ class TweetEvalSentiment(Dataset):
 
     def load(self, split: str) -> list[dict[str, Any]]:
         """Read texts and labels; the id is the line's number."""
-        if tuple(self._names.values()) != NAMES:
+        if self._names != self.labels:
             raise DataError(
-                f"{self.file('mapping.txt')}: names the labels "
-                f"{', '.join(self._names.values())}, expected {', '.join(NAMES)}"
+                f"{self.file('mapping.txt')}: names the labels {_listed(self._names)}; "
+                f"expected {_listed(self.labels)}"
             )
         return read_rows(self.file("test_text.txt"), self.file("test_labels.txt"))
 
@@ -76,3 +76,7 @@ class TweetEvalSentiment(Dataset):
     def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
         """Take label numbers for the names that the mapping gives them."""
         return name_label(response, self._names)
+
+
+def _listed(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in names.items())

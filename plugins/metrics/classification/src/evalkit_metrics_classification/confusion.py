@@ -45,10 +45,14 @@ class ConfusionMetric(Metric):
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Give one count for every example, in the cell of its two labels."""
-        return batch.select(
-            gold=pl.col("target").cast(pl.String),
-            predicted=pl.col("prediction").cast(pl.String),
-            count=pl.lit(1.0),
+        labels = pl.col("target", "prediction")
+        types = {batch["target"].dtype, batch["prediction"].dtype}
+        if len(types) > 1 and all(found.is_numeric() for found in types):
+            # 1 and 1.0 are one label
+            labels = labels.cast(pl.Float64)
+        texts = batch.select(labels.cast(pl.String))
+        return texts.select(
+            gold="target", predicted="prediction", count=pl.lit(1.0)
         ).with_row_index("row")
 
     def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:

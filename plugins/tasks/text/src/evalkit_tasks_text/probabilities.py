@@ -42,7 +42,11 @@ def probability_violations(
             yield Violation(f"prob.{label}", "must be between 0 and 1", probability)
     if len(numbers) != len(probabilities):
         return
-    total = math.fsum(numbers)
+    try:
+        total = math.fsum(numbers)
+    except (OverflowError, ValueError):
+        # infinities, or more than a float holds: then the bounds are broken too
+        return
     if not abs(total - 1) <= SUM_TOLERANCE:
         yield Violation("prob", f"must sum to 1 (within {SUM_TOLERANCE})", total)
 

@@ -1,0 +1,69 @@
+"""Scores HateCheck with pandas and scikit-learn alone, as a second opinion.
+
+Run as `python reference.py CSV`, with predictions as JSON lines on the standard
+input; prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.metrics import accuracy_score, f1_score
+
+FACETS = {
+    "functionality": "functionality",
+    "target": "target_ident",
+    "direction": "direction",
+}
+
+
+def main(csv: str) -> dict[str, Any]:
+    data = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    given = pd.read_json(sys.stdin, lines=True, dtype={"id": str, "label": str})
+    data = data.merge(given, left_on="case_id", right_on="id", validate="1:1")
+    data["gold"] = data["label_gold"].replace({"non-hateful": "not-hateful"})
+    groups = {"": data}
+    for facet, column in FACETS.items():
+        for value, part in data[data[column] != ""].groupby(column):
+            groups[f"{facet}:{value}"] = part
+    return {
+        "scores": {tag: scores(part) for tag, part in groups.items()},
+        "interval": clustered_interval(data),
+        "evalkit": sorted(name for name in sys.modules if name.startswith("evalkit")),
+    }
+
+
+def scores(part: pd.DataFrame) -> dict[str, float]:
+    gold, label = part["gold"], part["label"]
+    classes = sorted(gold.unique())
+    macro = f1_score(gold, label, labels=classes, average="macro", zero_division=0)
+    return {
+        "n": len(part),
+        "accuracy": float(accuracy_score(gold, label)),
+        "macro-f1": float(macro),
+    }
+
+
+def clustered_interval(data: pd.DataFrame) -> list[float]:
+    """Compute Wilson's interval for a sample of clusters (Korn and Graubard 1998)."""
+    right = (data["gold"] == data["label"]).astype(float)
+    share, n = right.mean(), len(right)
+    residuals = (right - share).groupby(data["templ_id"]).sum()
+    count = len(residuals)
+    variance = count / (count - 1) * (residuals**2).sum() / n**2
+    effective = n / max(1.0, variance / (share * (1 - share) / n))
+    z = stats.t.ppf(0.975, count - 1)
+    # the two solutions p of (share - p)^2 = z^2 p (1 - p) / effective
+    roots = np.roots(
+        [1 + z**2 / effective, -2 * share - z**2 / effective, share**2]
+    ).real
+    return sorted(float(root) for root in roots)
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1])))

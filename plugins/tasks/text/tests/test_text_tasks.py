@@ -1,0 +1,691 @@
+"""What each task takes and refuses, seen through an evaluation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit_tasks_text.probabilities import probability_violations
+
+LABELS: dict[str, tuple[str, ...]] = {
+    "nli": ("entailed", "neutral", "contradictory"),
+    "hs": ("hateful", "not-hateful"),
+    "sentiment": ("positive", "negative", "neutral"),
+}
+CONTEXT = "The cat sat on the mat; the dog did not."
+INPUTS: dict[str, dict[str, str]] = {
+    "nli": {"context": CONTEXT, "hypothesis": "A cat sat."},
+    "hs": {"statement": "It is a good day."},
+    "sentiment": {"statement": "It is a good day."},
+    "qa": {"context": CONTEXT, "question": "Who sat?"},
+    "text-classification": {"statement": "It is a good day."},
+    "math-qa": {"question": "How much is 2 + 2?"},
+}
+ANSWERS: dict[str, dict[str, str]] = {
+    "nli": {"label": "neutral"},
+    "hs": {"label": "hateful"},
+    "sentiment": {"label": "neutral"},
+    "qa": {"answer": "cat"},
+    "text-classification": {"label": "weather"},
+    "math-qa": {"answer": "4"},
+}
+TOPICS = ("weather", "sport", "other")
+
+Seen = list[tuple[str, str, Any]]
+
+
+def dataset_of(
+    task_name: str,
+    named_labels: Sequence[str] | Mapping[str, str] | None = None,
+    answers: Sequence[Any] | None = None,
+) -> type[evalkit.Dataset]:
+    """Make a data set of two examples, `1` and `2`."""
+    given_answers = answers or [next(iter(ANSWERS[task_name].values()))] * 2
+    if task_name == "text-classification" and named_labels is None:
+        named_labels = TOPICS
+    (key,) = ANSWERS[task_name]
+
+    class Two(evalkit.Dataset):
+        name = "two"
+        task = task_name
+        labels: ClassVar = named_labels
+
+        def load(self, split: str) -> list[dict[str, Any]]:
+            return [
+                {"uid": str(number), **INPUTS[task_name], key: answer}
+                for number, answer in enumerate(given_answers, start=1)
+            ]
+
+    return Two
+
+
+def evaluate(
+    task: str, first: Mapping[str, Any], dataset: Any = None
+) -> evalkit.Result:
+    """Score a response to the first example beside a valid one to the second."""
+    responses = [first, {"id": "2", **ANSWERS[task]}]
+    return evalkit.evaluate(
+        dataset or dataset_of(task),
+        responses,
+        metrics=["accuracy"],
+        on_invalid="skip",
+        on_missing="skip",
+    )
+
+
+def violations(task: str, response: Mapping[str, Any], dataset: Any = None) -> Seen:
+    """Give field, rule and value of all that is wrong with a response."""
+    result = evaluate(task, {"id": "1", **response}, dataset)
+    expected_scored = 1 if result.problems else 2
+    assert result.counts["scored"] == expected_scored
+    assert result.counts["invalid"] == 2 - expected_scored
+    if not result.problems:
+        return []
+    (problem,) = result.problems
+    assert (problem.status, problem.line, problem.id) == ("invalid", 1, "1")
+    return [tuple(violation) for violation in problem.violations]
+
+
+def prob_of(task: str, *values: Any) -> dict[str, Any]:
+    return dict(zip(LABELS[task], values, strict=True))
+
+
+def valid_prob(task: str) -> dict[str, float]:
+    count = len(LABELS[task])
+    return prob_of(task, *[1 / count] * count)
+
+
+labelled = pytest.mark.parametrize("task", LABELS)
+every_task = pytest.mark.parametrize("task", INPUTS)
+some_tasks = pytest.mark.parametrize("task", ["nli", "qa"])
+
+
+# What the keys are
+
+
+@pytest.mark.parametrize(
+    ("task", "inputs", "required", "optional"),
+    [
+        ("nli", ["uid", "context", "hypothesis"], ["id", "label"], ["prob"]),
+        ("hs", ["uid", "statement"], ["id", "label"], ["prob"]),
+        ("sentiment", ["uid", "statement"], ["id", "label"], ["prob"]),
+        ("qa", ["uid", "context", "question"], ["id", "answer"], ["conf"]),
+        ("text-classification", ["uid", "statement"], ["id", "label"], ["prob"]),
+        ("math-qa", ["uid", "question"], ["id", "answer"], []),
+    ],
+)
+def test_keys_are_exactly_dynabenchs(
+    task: str, inputs: list[str], required: list[str], optional: list[str]
+) -> None:
+    bound = evalkit.Registry().load("tasks", task)
+    input_fields = bound.attributes["Input"].model_fields
+    assert list(input_fields) == inputs
+    assert all(field.is_required() for field in input_fields.values())
+    output_fields = bound.attributes["Output"].model_fields
+    assert [n for n, f in output_fields.items() if f.is_required()] == required
+    assert [n for n, f in output_fields.items() if not f.is_required()] == optional
+    assert list(bound.attributes["scored_fields"]) == optional
+
+
+@pytest.mark.parametrize(
+    ("task", "labels"), [*LABELS.items(), ("qa", None), ("text-classification", None)]
+)
+def test_labels_are_dynabenchs(task: str, labels: tuple[str, ...] | None) -> None:
+    assert evalkit.Registry().load("tasks", task).attributes["labels"] == labels
+
+
+@every_task
+def test_example_of_the_task_is_a_valid_input(task: str) -> None:
+    attributes = evalkit.Registry().load("tasks", task).attributes
+    attributes["Input"].model_validate(attributes["example"])
+    assert set(attributes["example"]) == set(attributes["Input"].model_fields)
+    assert set(attributes["perturb_fields"]) <= set(INPUTS[task])
+
+
+# What is accepted
+
+
+@every_task
+def test_smallest_response_is_accepted_without_a_signature(task: str) -> None:
+    assert violations(task, ANSWERS[task]) == []
+
+
+@labelled
+def test_every_label_is_accepted(task: str) -> None:
+    for label in LABELS[task]:
+        assert violations(task, {"label": label, "prob": valid_prob(task)}) == []
+
+
+@pytest.mark.parametrize(
+    "prob",
+    [
+        None,
+        prob_of("nli", 1, 0, 0),
+        prob_of("nli", 0.3333, 0.3333, 0.3333),
+        prob_of("nli", 0.7, 0.2, 0.1),
+        dict(reversed(valid_prob("nli").items())),
+    ],
+    ids=["null", "integers", "rounded", "label is not the likeliest", "other order"],
+)
+def test_valid_probabilities_are_accepted(prob: dict[str, float] | None) -> None:
+    assert violations("nli", {"label": "neutral", "prob": prob}) == []
+
+
+@pytest.mark.parametrize("conf", [0, 1, 0.0, 1.0, 0.5, None])
+def test_valid_confidence_is_accepted_also_as_an_integer(conf: float | None) -> None:
+    assert violations("qa", {"answer": "cat", "conf": conf}) == []
+
+
+@pytest.mark.parametrize("answer", ["", "not in the question", "¡jáquima!\n42"])
+def test_math_qa_takes_any_text(answer: str) -> None:
+    assert violations("math-qa", {"answer": answer}) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["¡jáquima! \u2028 🙂", " ".join(f"{n}_" for n in range(513)), " "]
+)
+@pytest.mark.parametrize("task", ["nli", "hs", "sentiment", "qa"])
+def test_unicode_and_long_inputs_are_accepted(task: str, text: str) -> None:
+    answer = {"answer": text} if task == "qa" else ANSWERS[task]
+    row = {"uid": "1", **dict.fromkeys(INPUTS[task], text), **answer}
+    dataset = type(
+        "Rows", (evalkit.Dataset,), {"task": task, "load": lambda self, split: [row]}
+    )
+    result = evalkit.evaluate(dataset, [{"id": "1", **answer}], metrics=["accuracy"])
+    assert (result["accuracy"].value, result.problems) == (1.0, ())
+
+
+# What is refused: each time all of field, rule and value
+
+
+def one_of(task: str) -> str:
+    return "must be one of " + ", ".join(LABELS[task])
+
+
+@labelled
+@pytest.mark.parametrize("label", ["c", "Neutral", " hateful", ""])
+def test_unknown_label_is_named_with_the_labels(task: str, label: str) -> None:
+    assert violations(task, {"label": label}) == [("label", one_of(task), label)]
+
+
+@pytest.mark.parametrize("label", [None, 3, True, ["neutral"], {"neutral": 1}])
+@labelled
+def test_label_that_is_no_text_is_refused(task: str, label: Any) -> None:
+    assert violations(task, {"label": label}) == [
+        ("label", "must be a valid string", label)
+    ]
+
+
+@every_task
+def test_missing_answer_is_required(task: str) -> None:
+    (key,) = ANSWERS[task]
+    assert violations(task, {}) == [(key, "is required", None)]
+
+
+@pytest.mark.parametrize("task", ["qa", "math-qa"])
+@pytest.mark.parametrize("answer", [4, 4.0, None, ["cat"], False])
+def test_answer_that_is_no_text_is_refused(task: str, answer: Any) -> None:
+    assert violations(task, {"answer": answer}) == [
+        ("answer", "must be a valid string", answer)
+    ]
+
+
+@pytest.mark.parametrize("answer", ["bird", "The  cat", "Cat", "the cat sat on"])
+def test_answer_that_is_not_in_the_context_is_refused(answer: str) -> None:
+    assert violations("qa", {"answer": answer}) == [
+        ("answer", "must be a part of the context", answer)
+    ]
+
+
+def test_empty_answer_is_refused_though_it_is_in_every_context() -> None:
+    ((field, rule, value),) = violations("qa", {"answer": ""})
+    assert (field, value) == ("answer", "")
+    assert "at least 1 character" in rule
+
+
+@pytest.mark.parametrize(
+    ("conf", "rule"),
+    [
+        ("0.5", "must be a valid number"),
+        (True, "must be a valid number"),
+        ([0.5], "must be a valid number"),
+        (10**400, "must be a valid number"),
+        (1.01, "must be less than or equal to 1"),
+        (2, "must be less than or equal to 1"),
+        (-1, "must be greater than or equal to 0"),
+        (-0.01, "must be greater than or equal to 0"),
+    ],
+)
+def test_confidence_is_a_number_from_0_to_1(conf: Any, rule: str) -> None:
+    assert violations("qa", {"answer": "cat", "conf": conf}) == [("conf", rule, conf)]
+
+
+@labelled
+@pytest.mark.parametrize("prob", ["0.5", [0.2, 0.3, 0.5], 1, True])
+def test_prob_that_is_no_dict_is_refused(task: str, prob: Any) -> None:
+    response = {**ANSWERS[task], "prob": prob}
+    assert violations(task, response) == [("prob", "must be a valid dictionary", prob)]
+
+
+BOUNDS = "must be between 0 and 1"
+NUMBER = "must be a number"
+SUM = "must sum to 1 (within 0.001)"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((1, 1, 1), [("prob", SUM, 3.0)]),
+        ((0.5, 0.4, 0.098), [("prob", SUM, pytest.approx(0.998, abs=1e-12))]),
+        ((0, 0, 0), [("prob", SUM, 0.0)]),
+        (
+            (1.5, -0.5, 0),
+            [("prob.entailed", BOUNDS, 1.5), ("prob.neutral", BOUNDS, -0.5)],
+        ),
+        ((2, 0, 0), [("prob.entailed", BOUNDS, 2), ("prob", SUM, 2.0)]),
+        (("1", 0, 0), [("prob.entailed", NUMBER, "1")]),
+        ((True, 0, 0), [("prob.entailed", NUMBER, True)]),
+        ((None, 0, 1), [("prob.entailed", NUMBER, None)]),
+        (([1], 0, 0), [("prob.entailed", NUMBER, [1])]),
+        ((10**400, 0, 0), [("prob.entailed", BOUNDS, 10**400)]),
+        (
+            ("a", 2, None),
+            [
+                ("prob.entailed", NUMBER, "a"),
+                ("prob.neutral", BOUNDS, 2),
+                ("prob.contradictory", NUMBER, None),
+            ],
+        ),
+    ],
+)
+def test_every_wrong_probability_is_reported(
+    values: tuple[Any, ...], expected: Seen
+) -> None:
+    response = {"label": "neutral", "prob": prob_of("nli", *values)}
+    assert violations("nli", response) == expected
+
+
+def test_probability_that_is_not_a_number_breaks_bounds_and_sum() -> None:
+    prob = prob_of("nli", math.nan, 0, 1)
+    found = list(probability_violations(prob, LABELS["nli"]))
+    assert [(field, rule) for field, rule, _ in found] == [
+        ("prob.entailed", BOUNDS),
+        ("prob", SUM),
+    ]
+    assert all(math.isnan(value) for _, _, value in found)
+
+
+def test_infinite_probabilities_break_the_bounds() -> None:
+    prob = prob_of("nli", math.inf, -math.inf, 1)
+    assert list(probability_violations(prob, LABELS["nli"])) == [
+        ("prob.entailed", BOUNDS, math.inf),
+        ("prob.neutral", BOUNDS, -math.inf),
+    ]
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_number_that_json_does_not_have_is_a_violation(number: float) -> None:
+    response = {"label": "neutral", "prob": prob_of("nli", number, 0, 1)}
+    found = violations("nli", response)
+    assert found[0][:2] == ("prob.entailed", BOUNDS)
+    assert repr(found[0][2]) == repr(number)
+    ((field, rule, value),) = violations("qa", {"answer": "cat", "conf": number})
+    assert (field, rule) == ("conf", "must be a finite number")
+    assert repr(value) == repr(number)
+
+
+@labelled
+def test_every_missing_and_every_foreign_key_of_prob_is_reported(task: str) -> None:
+    first, *others = LABELS[task]
+    found = violations(task, {**ANSWERS[task], "prob": {first: 0.25, "e": 0.75}})
+    assert found == [
+        *[(f"prob.{label}", "is required", None) for label in others],
+        ("prob.e", one_of(task), "e"),
+    ]
+
+
+def test_names_that_dynabenchs_error_message_gives_are_no_labels_of_hs() -> None:
+    found = violations("hs", {"label": "hate", "prob": {"hate": 0.5, "nothate": 0.5}})
+    assert found == [
+        ("label", one_of("hs"), "hate"),
+        ("prob.hateful", "is required", None),
+        ("prob.not-hateful", "is required", None),
+        ("prob.hate", one_of("hs"), "hate"),
+        ("prob.nothate", one_of("hs"), "nothate"),
+    ]
+
+
+@pytest.mark.parametrize("label", ["x", 3], ids=["foreign label", "label of no text"])
+def test_all_violations_of_one_response_are_reported(label: Any) -> None:
+    found = violations("nli", {"label": label, "prob": {"entailed": 2, "foo": "a"}})
+    rule = one_of("nli") if label == "x" else "must be a valid string"
+    assert sorted(found, key=repr) == sorted(
+        [
+            ("label", rule, label),
+            ("prob.neutral", "is required", None),
+            ("prob.contradictory", "is required", None),
+            ("prob.foo", one_of("nli"), "foo"),
+            ("prob.foo", NUMBER, "a"),
+            ("prob.entailed", BOUNDS, 2),
+        ],
+        key=repr,
+    )
+
+
+def test_all_violations_of_a_qa_response_are_reported() -> None:
+    assert sorted(violations("qa", {"answer": "bird", "conf": -1})) == [
+        ("answer", "must be a part of the context", "bird"),
+        ("conf", "must be greater than or equal to 0", -1),
+    ]
+    assert {field for field, _, _ in violations("qa", {"conf": "1"})} == {
+        "answer",
+        "conf",
+    }
+
+
+Weird = st.one_of(
+    st.floats(),
+    st.integers(-1, 2),
+    st.sampled_from([10**400, True, False, None, "0.5", [0.5]]),
+)
+
+
+@st.composite
+def probabilities(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw shares of the labels, in most cases with something wrong about them."""
+    counts = draw(st.lists(st.integers(0, 50), min_size=3, max_size=3).filter(any))
+    prob: dict[str, Any] = {
+        label: count / sum(counts)
+        for label, count in zip(LABELS["nli"], counts, strict=True)
+    }
+    keys = st.sampled_from([*prob, "other"])
+    prob |= draw(st.dictionaries(keys, st.floats(0, 1) | Weird, max_size=2))
+    for key in draw(st.sets(keys, max_size=1)):
+        prob.pop(key, None)
+    return prob
+
+
+@settings(deadline=None)
+@given(probabilities())
+def test_prob_is_accepted_exactly_if_it_is_a_distribution(prob: dict[str, Any]) -> None:
+    found = list(probability_violations(prob, LABELS["nli"]))
+    numbers = [
+        Fraction(p)
+        for p in prob.values()
+        if type(p) in (int, float) and abs(p) < 10**9 and math.isfinite(p)
+    ]
+    total = sum(numbers, Fraction(0))
+    # not asked: what the rounding of the bounds decides
+    assume(abs(abs(total - 1) - Fraction(1, 1000)) > Fraction(1, 10**6))
+    assume(all(not 0 < -p < 10**-6 and not 0 < p - 1 < 10**-6 for p in numbers))
+    is_distribution = (
+        set(prob) == set(LABELS["nli"])
+        and len(numbers) == len(prob)
+        and all(0 <= p <= 1 for p in numbers)
+        and abs(total - 1) < Fraction(1, 1000)
+    )
+    assert (not found) == is_distribution, found
+    assert all(v.field == "prob" or v.field.startswith("prob.") for v in found)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3).filter(any))
+def test_shares_rounded_to_four_digits_are_a_distribution(counts: list[int]) -> None:
+    shares = [round(count / sum(counts), 4) for count in counts]
+    assert not list(probability_violations(prob_of("nli", *shares), LABELS["nli"]))
+
+
+# Ids
+
+
+@some_tasks
+@pytest.mark.parametrize("key", ["id", "uid"])
+@pytest.mark.parametrize("uid", ["1", 1])
+def test_id_may_be_a_text_or_an_integer_under_both_names(
+    task: str, key: str, uid: str | int
+) -> None:
+    result = evaluate(task, {key: uid, **ANSWERS[task]})
+    assert (result.counts["scored"], result.problems) == (2, ())
+
+
+@some_tasks
+@pytest.mark.parametrize("uid", ["9", "01", " 1", "1.0"])
+def test_unknown_id_is_reported_beside_the_example_it_leaves_out(
+    task: str, uid: str
+) -> None:
+    result = evaluate(task, {"id": uid, **ANSWERS[task]})
+    unknown, missing = result.problems
+    assert (unknown.status, unknown.line, unknown.id) == ("unknown", 1, uid)
+    assert unknown.violations == (("id", "must be the id of an example", uid),)
+    assert (missing.status, missing.line, missing.id) == ("missing", None, "1")
+    counts = result.counts
+    assert (counts["unknown"], counts["missing"], counts["scored"]) == (1, 1, 1)
+
+
+@some_tasks
+@pytest.mark.parametrize("uid", [1.0, None, True, "", ["1"]])
+def test_unusable_id_is_reported_with_its_value(task: str, uid: Any) -> None:
+    result = evaluate(task, {"id": uid, **ANSWERS[task]})
+    ((field, rule, value),) = result.problems[0].violations
+    assert result.problems[0].status == "unreadable"
+    assert (field, value) == ("id", uid)
+    assert rule == "must be a text that is not empty or an integer"
+
+
+@some_tasks
+def test_response_without_an_id_is_reported(task: str) -> None:
+    result = evaluate(task, ANSWERS[task])
+    assert result.problems[0].status == "unreadable"
+    assert result.problems[0].violations == (("id", "is required", None),)
+
+
+# Keys that nobody declared
+
+
+@every_task
+def test_undeclared_keys_are_counted_in_a_notice_and_not_refused(task: str) -> None:
+    first = {**ANSWERS[task], "id": "1", "signed": "b1", "signature": "b2"}
+    second = {**ANSWERS[task], "id": "2", "signed": "b3"}
+    result = evalkit.evaluate(
+        dataset_of(task), [first, second], metrics=["exact-match"]
+    )
+    assert (result["exact-match"].value, result.problems) == (1.0, ())
+    assert list(result.notices) == [
+        f"1 rows hold the key 'signature', which the task {task} does not declare; "
+        "it was left out",
+        f"2 rows hold the key 'signed', which the task {task} does not declare; "
+        "it was left out",
+    ]
+    assert result.examples is not None
+    assert not {"signed", "signature"} & set(result.examples.columns)
+
+
+def test_conf_is_undeclared_for_nli_and_prob_for_qa() -> None:
+    for task, key in (("nli", "conf"), ("qa", "prob")):
+        result = evaluate(task, {"id": "1", **ANSWERS[task], key: "anything"})
+        assert result.problems == ()
+        (notice,) = result.notices
+        assert f"1 rows hold the key {key!r}" in notice
+
+
+def test_error_that_a_model_reports_is_quoted() -> None:
+    found = violations("nli", {"error": "out of memory", "label": "neutral"})
+    assert found == [("error", "the model reports an error", "out of memory")]
+
+
+# Files, and what a user reads
+
+
+def test_refusal_says_line_id_field_rule_and_value(tmp_path: Path) -> None:
+    file = tmp_path / "model.jsonl"
+    rows = [
+        {"id": "2", "label": "neutral"},
+        {"id": "1", "label": "maybe", "prob": prob_of("nli", 1, 1, 1)},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        evalkit.evaluate(dataset_of("nli"), file)
+    message = str(caught.value)
+    assert "1 predictions are invalid" in message
+    assert (
+        "invalid: line 2, id '1': label: must be one of entailed, neutral, "
+        "contradictory, found 'maybe'; prob: must sum to 1 (within 0.001), found 3.0"
+    ) in message
+    assert caught.value.result is not None
+    assert caught.value.result.counts["invalid"] == 1
+
+
+def test_fewer_responses_than_examples_are_refused() -> None:
+    with pytest.raises(evalkit.AlignmentError, match="1 examples have no prediction"):
+        evalkit.evaluate(dataset_of("nli"), [{"id": "1", "label": "neutral"}])
+
+
+def test_numbers_beyond_floats_in_a_file_stop_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "model.jsonl"
+    file.write_text(
+        '{"id": "1", "label": "neutral", "prob": '
+        '{"entailed": 1e999, "neutral": -1e999, "contradictory": 0}}\n'
+        '{"id": "2", "label": "neutral", "prob": '
+        '{"entailed": 1%s, "neutral": 0, "contradictory": 0}}\n' % ("0" * 400),
+        encoding="utf-8",
+    )
+    result = evalkit.evaluate(
+        dataset_of("nli"), file, on_invalid="skip", on_missing="skip"
+    )
+    unreadable, invalid, missing = result.problems
+    assert (unreadable.status, unreadable.line) == ("unreadable", 1)
+    assert "1e999" in unreadable.violations[0].rule
+    assert (invalid.status, invalid.line, invalid.id) == ("invalid", 2, "2")
+    assert invalid.violations == (("prob.entailed", BOUNDS, 10**400),)
+    assert (missing.status, missing.id) == ("missing", "1")
+
+
+# Inputs
+
+
+@every_task
+def test_example_without_a_required_field_is_named(task: str) -> None:
+    absent = next(iter(INPUTS[task]))
+    row = {"uid": "e7", **INPUTS[task], **ANSWERS[task]}
+    del row[absent]
+    dataset = type(
+        "Rows", (evalkit.Dataset,), {"task": task, "load": lambda self, split: [row]}
+    )
+    with pytest.raises(evalkit.SchemaError, match=f"'e7'.*{absent}: is required"):
+        evalkit.evaluate(dataset, [])
+
+
+def test_gold_label_of_another_task_is_refused() -> None:
+    dataset = dataset_of("nli", answers=["neutral", "hateful"])
+    with pytest.raises(
+        evalkit.SchemaError,
+        match=r"uid '2'\): label: must be one of .* contradictory, found 'hateful'",
+    ):
+        evalkit.evaluate(dataset, [])
+
+
+# Labels that come from the data set
+
+
+TOPIC_RULE = "must be one of weather, sport, other"
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("sport", []),
+        ("neutral", [("label", TOPIC_RULE, "neutral")]),
+        ("Weather", [("label", TOPIC_RULE, "Weather")]),
+    ],
+)
+def test_text_classification_takes_the_labels_of_the_data_set(
+    label: str, expected: Seen
+) -> None:
+    assert violations("text-classification", {"label": label}) == expected
+
+
+def test_probabilities_are_checked_against_the_labels_of_the_data_set() -> None:
+    prob = {"weather": 0.5, "sport": 0.25, "neutral": 0.25}
+    response = {"label": "sport", "prob": prob}
+    assert violations("text-classification", response) == [
+        ("prob.other", "is required", None),
+        ("prob.neutral", TOPIC_RULE, "neutral"),
+    ]
+
+
+def test_mapped_labels_are_those_that_a_response_may_give() -> None:
+    dataset = dataset_of(
+        "text-classification", {"0": "weather", "1": "sport"}, ["0", "1"]
+    )
+    responses = [{"id": "1", "label": "weather"}, {"id": "2", "label": "sport"}]
+    result = evalkit.evaluate(dataset, responses)
+    assert result["accuracy"].value == 1.0
+    assert result.to_dict()["labels"] == ["weather", "sport"]
+    found = violations("text-classification", {"label": "0"}, dataset)
+    assert found == [("label", "must be one of weather, sport", "0")]
+
+
+def test_text_classification_without_labels_takes_any_text() -> None:
+    dataset = dataset_of("text-classification", (), ["a", "b"])
+    dataset.labels = None
+    assert violations("text-classification", {"label": "never seen"}, dataset) == []
+    response = {"label": "a", "prob": {"a": 0.4, "q": 0.4}}
+    assert violations("text-classification", response, dataset) == [
+        ("prob", SUM, pytest.approx(0.8))
+    ]
+
+
+def test_a_data_set_may_use_fewer_labels_than_its_task() -> None:
+    dataset = dataset_of("sentiment", ("negative", "neutral"))
+    assert violations("sentiment", {"label": "positive"}, dataset) == [
+        ("label", "must be one of negative, neutral", "positive")
+    ]
+
+
+# Headlines
+
+
+@pytest.mark.parametrize(
+    ("task", "headline", "others"),
+    [
+        ("nli", "accuracy", ["macro-f1"]),
+        ("hs", "macro-f1", ["accuracy"]),
+        ("sentiment", "macro-f1", ["accuracy"]),
+        ("text-classification", "macro-f1", ["accuracy"]),
+        ("qa", "exact-match", []),
+        ("math-qa", "exact-match", []),
+    ],
+)
+def test_headline_and_other_metrics(
+    task: str, headline: str, others: list[str]
+) -> None:
+    responses = [{"id": uid, **ANSWERS[task]} for uid in "12"]
+    result = evalkit.evaluate(dataset_of(task), responses)
+    assert result.headline is not None
+    assert (result.headline.metric, result.headline.value) == (headline, 1.0)
+    assert result.metrics == [headline, *others]
+
+
+def test_probabilities_and_confidences_are_kept_beside_the_prediction() -> None:
+    prob = prob_of("nli", 0.25, 0.5, 0.25)
+    result = evaluate("nli", {"id": "1", "label": "neutral", "prob": prob})
+    assert result.examples is not None
+    assert json.loads(result.examples["prob"][0]) == prob
+    result = evaluate("qa", {"id": "1", "answer": "dog", "conf": 1})
+    assert result.examples is not None
+    assert result.examples["conf"].to_list() == [1.0, None]
+
+
+def test_any_acceptable_answer_of_a_question_counts() -> None:
+    dataset = dataset_of("qa", answers=[["cat", "The cat"], "dog"])
+    responses = [{"id": "1", "answer": "The cat"}, {"id": "2", "answer": "cat"}]
+    assert evalkit.evaluate(dataset, responses).headline.value == 0.5  # type: ignore[union-attr]

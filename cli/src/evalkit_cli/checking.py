@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -47,30 +48,39 @@ def _check(component: Component, timeout: float) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"{component.origin}: was not loaded within {timeout:g} seconds"
-    if done.returncode == 0:
-        return None
     report = [line for line in done.stderr.splitlines() if line.startswith(_MARK)]
     if report:
-        return str(json.loads(report[-1].removeprefix(_MARK)))
-    return f"{component.origin}: its process ended with exit code {done.returncode}"
+        problem: str | None = json.loads(report[-1].removeprefix(_MARK))
+        return problem
+    return f"{component.origin}: {_how_it_ended(done.returncode)} while it was loaded"
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"its process ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"its process was killed by {name}"
 
 
 _MARK = "evalkit-check: "
 
 
-def _main() -> int:
+def _main() -> None:
     from evalkit.discovery import Component
     from evalkit.errors import EvalkitError
     from evalkit.registry import load_component
 
     component = Component(*json.load(sys.stdin))
+    problem = None
     try:
         load_component(component)
     except EvalkitError as error:
-        print(_MARK + json.dumps(str(error)), file=sys.stderr)
-        return 1
-    return 0
+        problem = str(error)
+    print("\n" + _MARK + json.dumps(problem), file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    _main()

@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.completion import complete_names
+from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit.registry import Registry
     from evalkit.results import Result
 
 FORMATS = ("table", "md", "csv", "latex")
+_PATIENCE = 1.0
+"""Seconds before the progress bar is shown."""
+
 _ON_PROBLEM = click.Choice(("error", "wrong", "skip"))
 _ON_DUPLICATE = click.Choice(("error", "first", "last"))
 
@@ -114,7 +120,13 @@ _ON_DUPLICATE = click.Choice(("error", "first", "last"))
     shell_complete=complete_names("observers"),
     help="Load this observer; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print run.json.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    envvar="EVALKIT_JSON",
+    help="Print run.json; a list of them for several models.",
+)
 @click.option(
     "--format",
     "table_format",
@@ -124,8 +136,20 @@ _ON_DUPLICATE = click.Choice(("error", "first", "last"))
     envvar="EVALKIT_FORMAT",
     help="How scores are printed.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print the scores and nothing else.")
-@click.option("-v", "--verbose", is_flag=True, help="Print every metric for every tag.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print the scores and nothing else.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="EVALKIT_VERBOSE",
+    help="Print every metric for every tag.",
+)
 def eval_command(
     dataset: str,
     files: tuple[str, ...],
@@ -140,7 +164,7 @@ def eval_command(
     no_examples: bool,
     **options: Any,
 ) -> None:
-    r"""Score predictions on a data set, for the whole set and every tag.
+    """Score predictions on a data set, for the whole set and every tag.
 
     \b
     Examples:
@@ -150,7 +174,7 @@ def eval_command(
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage.
-    """
+    """  # noqa: D301 - click reads the backspace
     from evalkit.registry import Registry
 
     if any(mark in dataset for mark in ("/", ".", "://")):
@@ -159,29 +183,28 @@ def eval_command(
             "is not supported yet. Name a data set (see `evalkit list datasets`)."
         )
     registry = Registry()
-    models = _models(registry, dataset, files, model, quiet)
-    chosen = _chosen_metrics(registry, metrics, params)
-    results: list[Result] = []
-    refused = False
-    with _watched(quiet) as progress:
-        for name, path in models:
-            result, was_refused = _evaluate(
-                registry,
-                dataset,
-                path,
-                model=name,
-                metrics=chosen,
-                extra_metrics=_extra_metrics(registry, dataset) if not chosen else (),
-                out=out,
-                include_examples=not no_examples,
-                progress=progress,
-                **options,
-            )
-            refused = refused or was_refused
-            if result is not None:
-                results.append(result)
+    with plugin_output_to_stderr():
+        models = _models(registry, dataset, files, model, quiet)
+        chosen = _chosen_metrics(registry, metrics, params)
+        extra = _extra_metrics(registry, dataset) if chosen is None else []
+        with _watched(quiet) as progress:
+            results = [
+                _evaluate(
+                    registry,
+                    dataset,
+                    path,
+                    model=name,
+                    metrics=chosen,
+                    extra_metrics=extra,
+                    out=out,
+                    include_examples=not no_examples,
+                    progress=progress,
+                    **options,
+                )
+                for name, path in models
+            ]
     _print(results, as_json, table_format, quiet=quiet, verbose=verbose)
-    if refused or any(result.status != "complete" for result in results):
+    if any(result.status != "complete" for result in results):
         raise click.exceptions.Exit(1)
 
 
@@ -237,10 +260,18 @@ def _chosen_metrics(
         if params is not None:
             raise click.UsageError("--params needs the metrics named with --metric.")
         return None
+    from evalkit.names import parse_reference
+
     by_name = _read_params(params) if params is not None else {}
+    names = [parse_reference(metric).name for metric in metrics]
+    for name in by_name:
+        if name not in names:
+            raise click.UsageError(
+                f"{params} has parameters of {name!r}, which --metric does not name."
+            )
     return [
-        registry.load("metrics", name, by_name.get(name.partition(":")[0]))
-        for name in metrics
+        registry.load("metrics", metric, by_name.get(name))
+        for metric, name in zip(metrics, names, strict=True)
     ]
 
 
@@ -268,23 +299,22 @@ def _extra_metrics(registry: Registry, dataset: str) -> list[str]:
     return extra_metrics(Path.cwd(), task)
 
 
-def _evaluate(
-    registry: Registry, dataset: str, path: str, **options: Any
-) -> tuple[Result | None, bool]:
-    """Evaluate one model; plugins that print do not get into our output."""
+def _evaluate(registry: Registry, dataset: str, path: str, **options: Any) -> Result:
+    """Evaluate one model; say why where its predictions are refused."""
     from evalkit.errors import AlignmentError
     from evalkit.evaluation import evaluate
 
-    with contextlib.redirect_stdout(sys.stderr):
-        try:
-            return evaluate(dataset, path, registry=registry, **options), False
-        except AlignmentError as error:
-            click.echo(f"evalkit: error: {error}", err=True)
-            return error.result, True
+    try:
+        return evaluate(dataset, path, registry=registry, **options)
+    except AlignmentError as error:
+        if error.result is None:
+            raise
+        click.echo(f"evalkit: error: {error}", err=True)
+        return error.result
 
 
 @contextlib.contextmanager
-def _watched(quiet: bool) -> Any:
+def _watched(quiet: bool) -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar once the work takes a while, on a terminal only."""
     if quiet or not sys.stderr.isatty():
         yield lambda _text, _share: None
@@ -293,9 +323,18 @@ def _watched(quiet: bool) -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        work = bar.add_task("", total=1.0)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    work = bar.add_task("", total=1.0)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
         yield lambda text, share: bar.update(work, description=text, completed=share)
+    finally:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def _print(
@@ -304,7 +343,7 @@ def _print(
     if as_json:
         records = [result.to_dict() for result in results]
         shown = records[0] if len(records) == 1 else records
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        echo_json(shown)
         return
     from evalkit_cli.reports import print_report
 

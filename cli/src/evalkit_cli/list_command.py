@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import click
+
+from evalkit_cli.streams import echo_json
 
 if TYPE_CHECKING:
     from evalkit.discovery import Catalog, Component
@@ -15,7 +18,9 @@ KIND_NAMES = ("tasks", "datasets", "metrics", "perturbations", "observers")
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice(KIND_NAMES))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
+)
 @click.option(
     "--check",
     is_flag=True,
@@ -41,7 +46,7 @@ def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -
     if check:
         _check(components, catalog, as_json, timeout)
     elif as_json:
-        click.echo(json.dumps(_as_json(components, catalog), indent=2))
+        echo_json(_as_json(components, catalog))
     else:
         _print_columns(components)
         _print_problems(catalog)
@@ -63,9 +68,14 @@ def _print_columns(components: list[Component]) -> None:
         for found in components
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in rows:
         cells = [row[column].ljust(widths[column]) for column in range(3)]
-        click.echo("  ".join([*cells, row[3]]).rstrip())
+        line = "  ".join([*cells, row[3]]).rstrip()
+        needed = len("  ".join(cells))
+        if room is not None and len(line) > room > needed:
+            line = line[: room - 1].rstrip() + "…"
+        click.echo(line)
 
 
 def _print_problems(catalog: Catalog) -> None:
@@ -86,7 +96,7 @@ def _check(
         ]
         problems = [problem._asdict() for problem in catalog.problems]
         report = {"components": rows, "problems": problems}
-        click.echo(json.dumps(report, indent=2))
+        echo_json(report)
     else:
         for found, problem in outcomes:
             click.echo(f"broken  {problem}" if problem else f"ok      {found.origin}")

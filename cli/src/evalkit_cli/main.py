@@ -6,8 +6,10 @@ run.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,6 +32,12 @@ class _Group(click.Group):
         except EvalkitError as error:
             click.echo(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
+        except KeyboardInterrupt:
+            # a terminal has just shown ^C on the line that it would go to
+            start = "\n" if sys.stderr.isatty() else ""
+            message = "interrupted; a run that was not finished was not written"
+            click.echo(f"{start}evalkit: {message}", err=True)
+            ctx.exit(INTERRUPTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
@@ -45,7 +53,7 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="evalkit-cli", prog_name="evalkit")
 def cli() -> None:
-    r"""Score what models said.
+    """Score what models said.
 
     Tasks, data sets and metrics are plugins: `evalkit list` shows those that are
     installed, `evalkit eval DATASET --predictions FILE` scores a file of predictions.
@@ -53,7 +61,7 @@ def cli() -> None:
     \b
     Shell completion (bash; zsh and fish alike):
       eval "$(_EVALKIT_COMPLETE=bash_source evalkit)"
-    """
+    """  # noqa: D301 - click reads the backspace
 
 
 cli.add_command(list_command)
@@ -63,17 +71,16 @@ cli.add_command(eval_command)
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller closed it
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, nowhere)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(cli.main(prog_name="evalkit", standalone_mode=False) or 0)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("evalkit: interrupted; no run was written", err=True)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # the reader of our output went away; do not fail again when Python flushes
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

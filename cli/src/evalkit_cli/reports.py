@@ -41,16 +41,17 @@ def print_report(
         click.echo(_title(results, first))
         click.echo()
     draw[table_format](_summary(results))
-    tags = _tag_table(results, verbose)
-    if len(tags) > 1:
+    headline = results[0].headline
+    tags = _tag_table(results, headline, verbose, talk) if headline else []
+    if headline and len(tags) > 1:
         click.echo()
         if talk:
-            name = results[0].headline.metric if results[0].headline else ""
-            click.echo(f"By tag, worst {name} first:\n")
+            unit = f", in {headline.unit}" if headline.unit and not verbose else ""
+            click.echo(f"By tag, worst {headline.metric} first{unit}:\n")
         draw[table_format](tags)
     if talk:
         click.echo()
-        for line in _closing(results, tags):
+        for line in _closing(results):
             click.echo(line)
 
 
@@ -67,17 +68,15 @@ def _summary(results: Sequence[Result]) -> Rows:
         "n",
         "majority",
         "chance",
+        *_COVERAGE,
     ]
     if len(results) > 1:
         header.insert(0, "model")
     rows = [header]
     for result in results:
         baselines = result.to_dict()["baselines"] or {}
-        headline = result.headline.metric if result.headline else None
         for score in _whole(result):
-            main = (
-                result.headline is not None and score.metric == result.headline.metric
-            )
+            main = score == result.headline
             row = [
                 score.metric,
                 show_value(score),
@@ -85,6 +84,7 @@ def _summary(results: Sequence[Result]) -> Rows:
                 _n(score),
                 _shown(score, baselines.get("majority")) if main else "",
                 _shown(score, baselines.get("chance")) if main else "",
+                *_show_coverage(score),
             ]
             rows.append([str(result.model), *row] if len(results) > 1 else row)
     return _without_empty_columns(rows)
@@ -107,11 +107,14 @@ def _without_empty_columns(rows: Rows) -> Rows:
     return [[row[column] for column in kept] for row in rows]
 
 
-def _tag_table(results: Sequence[Result], verbose: bool) -> Rows:
-    """Give one row for each tag, worst headline of the first model first."""
-    headline = results[0].headline
-    if headline is None:
-        return [["tag"]]
+def _tag_table(
+    results: Sequence[Result], headline: Score, verbose: bool, talk: bool
+) -> Rows:
+    """Give one row for each tag, worst headline of the first model first.
+
+    Where the line above the table says metric and unit, the table does not.
+    """
+    told = talk and not verbose
     columns = [
         (result, metric)
         for result in results
@@ -124,17 +127,22 @@ def _tag_table(results: Sequence[Result], verbose: bool) -> Rows:
     }
     header = ["tag", "n"]
     for result, metric in columns:
-        named = f"{result.model}: {metric}" if len(results) > 1 else metric
-        header += [named, f"{_confidence(results)} CI"]
+        both = f"{result.model}: {metric}"
+        named = metric if len(results) == 1 else str(result.model) if told else both
+        header += [named, f"{_confidence(results)} CI", *_COVERAGE]
     order = results[0].by_tag.filter(metric=headline.metric)["tag"].to_list()
     rows = [header]
     for tag in order:
         scores = [found.get((id(result), metric, tag)) for result, metric in columns]
         cells = [tag, next((_n(score) for score in scores if score), "0")]
         for score in scores:
-            cells += [show_value(score), show_interval(score)] if score else ["", ""]
+            if score is None:
+                cells += ["", "", "", ""]
+                continue
+            value = show_value(score, with_unit=not told)
+            cells += [value, show_interval(score), *_show_coverage(score)]
         rows.append(cells)
-    return rows
+    return _without_empty_columns(rows)
 
 
 def _n(score: Score) -> str:
@@ -143,39 +151,55 @@ def _n(score: Score) -> str:
     return str(score.n)
 
 
-def show_value(score: Score) -> str:
-    """Give a score as a person reads it, with its unit; `*` marks a flag.
+def show_value(score: Score, *, with_unit: bool = True) -> str:
+    """Give a score as a person reads it; `*` marks a flag.
 
     Args:
         score: The score.
+        with_unit: Whether its unit is given too.
 
     Returns:
         For example `72.32 %`; a dash where there is no value.
     """
     if score.value is None:
         return NO_VALUE
-    coverage = "" if score.coverage in (None, 1.0) else f" of {score.coverage:.1%}"
-    return _shown(score, score.value) + ("*" if score.flag else "") + coverage
+    shown = _shown(score if with_unit else score._replace(unit=""), score.value)
+    return shown + ("*" if score.flag else "")
 
 
 def _shown(score: Score, value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value * score.scale:.2f} {score.unit}".rstrip()
+    return f"{value * score.scale:z.2f} {score.unit}".rstrip()
 
 
 def show_interval(score: Score) -> str:
     """Give an interval as a person reads it; a dash where there is none."""
     if score.ci is None:
         return NO_VALUE
-    return f"[{score.ci.low * score.scale:.2f}, {score.ci.high * score.scale:.2f}]"
+    return f"[{score.ci.low * score.scale:z.2f}, {score.ci.high * score.scale:z.2f}]"
 
 
-def _closing(results: Sequence[Result], tags: Rows) -> list[str]:
+_COVERAGE = ("coverage", "if all scored")
+"""Headers of the columns that are empty where nothing was left out."""
+
+
+def _show_coverage(score: Score) -> tuple[str, str]:
+    """Give the share that was scored, and what the rest could make of the value."""
+    if score.coverage in (None, 1.0):
+        return "", ""
+    if score.bound_low is None or score.bound_high is None:
+        return f"{score.coverage:.1%}", NO_VALUE
+    low, high = score.bound_low * score.scale, score.bound_high * score.scale
+    return f"{score.coverage:.1%}", f"{low:z.2f} to {high:z.2f}"
+
+
+def _closing(results: Sequence[Result]) -> list[str]:
     lines = []
     shown_scores = [score for result in results for score in result.scores]
-    if any(score.flag for score in shown_scores if score.value is not None):
-        lines.append("* the examples of this tag have one gold class only")
+    flags = {s.flag for s in shown_scores if s.flag and s.value is not None}
+    if flags:
+        lines.append(f"* {'; '.join(sorted(flags))}")
     missing = {
         f"{score.metric}: {score.reason}"
         for score in shown_scores
@@ -205,19 +229,29 @@ def _account(result: Result) -> list[str]:
     else:
         lines.append(f"{scored}, every row accounted for")
     if result.path is not None:
-        lines.append(f"run {result.path}")
+        lines.append(f"run folder: {result.path}")
     return lines
 
 
+_UNLIMITED = 10_000
+
+_NARROWEST = 12
+"""Texts are folded to this width where a terminal is too narrow; numbers never are."""
+
+
 def _draw_table(rows: Rows) -> None:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
-    is_terminal = sys.stdout.isatty()
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    plain = bool(os.environ.get("NO_COLOR"))
+    table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
+    needed = -2
     for number, name in enumerate(rows[0]):
         is_number = name in ("n", "score", "majority", "chance") or number > 1
         fold = name in ("tag", "model", "metric")
+        width = max(cell_len(row[number]) for row in rows)
+        needed += 2 + (min(width, _NARROWEST) if fold else width)
         table.add_column(
             name,
             justify="right" if is_number else "left",
@@ -226,21 +260,16 @@ def _draw_table(rows: Rows) -> None:
         )
     for row in rows[1:]:
         table.add_row(*row)
-    width = None if is_terminal else max(_width(rows), 80)
     console = Console(
-        file=sys.stdout,
-        width=width,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        no_color=bool(os.environ.get("NO_COLOR")),
+        file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
     )
-    console.print(table)
-
-
-def _width(rows: Rows) -> int:
-    columns = range(len(rows[0]))
-    return sum(max(len(row[c]) for row in rows) + 2 for c in columns)
+    # a narrower terminal wraps the lines, so that nothing is cut
+    is_terminal = sys.stdout.isatty()
+    console.width = max(console.width, needed) if is_terminal else _UNLIMITED
+    with console.capture() as drawn:
+        console.print(table)
+    for line in drawn.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def _draw_markdown(rows: Rows) -> None:
@@ -285,10 +314,11 @@ def _draw_latex(rows: Rows) -> None:
 
 def _all_scores(results: Sequence[Result]) -> str:
     """Give every score as stored, in full precision."""
+    from evalkit.results import Score
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    fields = results[0].scores[0]._fields
-    writer.writerow(["model", *fields])
+    writer.writerow(["model", *Score._fields])
     for result in results:
         writer.writerows([result.model, *score] for score in result.scores)
     return stream.getvalue()

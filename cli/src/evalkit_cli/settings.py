@@ -20,7 +20,8 @@ def extra_metrics(folder: Path, task: str) -> list[str]:
         `eval_metrics` of `[tool.evalkit.tasks.<task>]`; empty where there are none.
 
     Raises:
-        DataError: The file is not TOML, or the value is no list of texts.
+        DataError: The file cannot be read or is not TOML, or the value is no list of
+            texts.
     """
     path = next(
         (
@@ -36,11 +37,13 @@ def extra_metrics(folder: Path, task: str) -> list[str]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: is not TOML: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     found: object = table
     for key in ("tool", "evalkit", "tasks", task, "eval_metrics"):
-        found = found.get(key, {}) if isinstance(found, dict) else {}
-    if found == {}:
-        return []
+        if not isinstance(found, dict) or key not in found:
+            return []
+        found = found[key]
     if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
         raise DataError(
             f"{path}: eval_metrics of [tool.evalkit.tasks.{task}] must be a list of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.completion import complete_ids
+from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit.registry import Bound
@@ -18,25 +20,33 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("component", metavar="KIND/NAME", shell_complete=complete_ids)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
+)
 def show_command(component: str, as_json: bool) -> None:
     """Describe one plugin: where it is from, its attributes and parameters.
 
     For example: evalkit show metrics/macro-f1
     """
     from evalkit.discovery import KINDS, OBSERVERS
-    from evalkit.errors import UnknownPluginError
     from evalkit.registry import Registry
 
+    registry = Registry()
     kind, slash, name = component.partition("/")
     if not slash or kind not in (*KINDS, OBSERVERS):
         kinds = ", ".join((*KINDS, OBSERVERS))
-        raise UnknownPluginError(
-            f"{component!r} is not of the form KIND/NAME, where KIND is one of {kinds}"
+        ids = [found.id for found in registry.catalog.components]
+        same_name = [found for found in ids if found.endswith(f"/{component}")]
+        near = same_name or difflib.get_close_matches(component, ids, n=1)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(
+            f"{component!r} is not of the form KIND/NAME, where KIND is one of "
+            f"{kinds}.{hint}"
         )
-    described = describe(Registry().load(kind, name))
+    with plugin_output_to_stderr():
+        described = describe(registry.load(kind, name))
     if as_json:
-        click.echo(json.dumps(described, indent=2, ensure_ascii=False))
+        echo_json(described)
     else:
         _print(described)
 
@@ -50,8 +60,10 @@ def describe(bound: Bound) -> dict[str, Any]:
     Returns:
         Id, distribution, version, documentation, parameters and attributes.
     """
-    component = bound.component
-    written = getattr(bound.plugin, "function", type(bound.plugin))
+    from evalkit.metrics import FunctionMetric
+
+    component, plugin = bound.component, bound.plugin
+    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     parameters = {}
     if bound.parameters is not None:
         parameters = type(bound.parameters).model_json_schema().get("properties", {})
@@ -113,4 +125,4 @@ def _one_line(name: str, value: Any) -> str:
         return " ".join(value.split())
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -9,9 +9,10 @@ every example is `scored`, `invalid` or `missing`. So
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
+from evalkit.errors import EvalkitError
 from evalkit.ids import RESPONSE_ID_KEYS, read_id
 from evalkit.prediction_files import Row
 from evalkit.responses import ResponseReader
@@ -28,6 +29,19 @@ class Policies(NamedTuple):
     on_missing: OnProblem = "error"
     on_invalid: OnProblem = "error"
     on_duplicate: OnDuplicate = "error"
+
+    def check(self) -> None:
+        """Refuse a policy that does not exist.
+
+        Raises:
+            EvalkitError: One of them is none of its choices.
+        """
+        for (name, value), choices in zip(
+            self._asdict().items(), (OnProblem, OnProblem, OnDuplicate), strict=True
+        ):
+            if value not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise EvalkitError(f"{name} must be one of {known}, is {value!r}")
 
 
 class Problem(NamedTuple):
@@ -75,6 +89,8 @@ class Alignment(NamedTuple):
 
 
 class _Kept(NamedTuple):
+    """The row that counts, of those that name one example."""
+
     line: int
     prediction: Any
     fields: Mapping[str, Any]
@@ -101,19 +117,22 @@ def align(
     """
     positions = {uid: position for position, uid in enumerate(ids)}
     kept: list[_Kept | None] = [None] * len(ids)
+    dropped: list[tuple[int, int]] = []
     problems: list[Problem] = []
     undeclared: Counter[str] = Counter()
     counts = dict.fromkeys(("predictions", "duplicate", "unknown", "unreadable"), 0)
     for row in rows:
         counts["predictions"] += 1
         response = reader.adapt(row)
-        uid: str | Violation | None = None
-        if isinstance(response, Mapping):
-            uid = read_id(response, RESPONSE_ID_KEYS)
+        uid = (
+            read_id(response, RESPONSE_ID_KEYS)
+            if isinstance(response, Mapping)
+            else response
+        )
         if not isinstance(response, Mapping) or not isinstance(uid, str):
             counts["unreadable"] += 1
-            found = uid if isinstance(uid, Violation) else _why_unreadable(response)
-            problems.append(Problem("unreadable", row.line, None, (found,)))
+            why = (uid,) if isinstance(uid, Violation) else ()
+            problems.append(Problem("unreadable", row.line, None, why))
             continue
         undeclared.update(key for key in response if key not in reader.declared_keys)
         position = positions.get(uid)
@@ -126,22 +145,25 @@ def align(
         earlier = kept[position]
         if earlier is not None:
             counts["duplicate"] += 1
-            dropped, used = row.line, earlier.line
-            if on_duplicate == "last":
-                dropped, used = used, dropped
-            rule = f"must be given once; line {used} is used"
-            violation = Violation("id", rule, uid)
-            problems.append(Problem("duplicate", dropped, uid, (violation,)))
             if on_duplicate != "last":
+                dropped.append((row.line, position))
                 continue
+            dropped.append((earlier.line, position))
         kept[position] = _Kept(row.line, *reader.read(response, uid, position))
+    problems += _duplicates(ids, kept, dropped)
     return _settle(ids, kept, problems, counts, undeclared, reader)
 
 
-def _why_unreadable(response: object) -> Violation:
-    if isinstance(response, Violation):
-        return response
-    return Violation("(row)", "must be an object")
+def _duplicates(
+    ids: Sequence[str],
+    kept: Sequence[_Kept | None],
+    dropped: Iterable[tuple[int, int]],
+) -> Iterator[Problem]:
+    for line, position in dropped:
+        used = kept[position]
+        rule = f"must be given once; line {used.line if used else None} is used"
+        violation = Violation("id", rule, ids[position])
+        yield Problem("duplicate", line, ids[position], (violation,))
 
 
 def _settle(

@@ -19,6 +19,11 @@ from evalkit.intervals import Floats
 MOST_CELLS = 20_000_000
 """Units times columns beyond which a group gets no interval."""
 
+MOST_DRAWS = 10_000_000
+"""Replicates times patterns that are drawn at a time."""
+
+_ROWS = "__rows"
+
 
 def replicate_sums(
     statistics: pl.DataFrame,
@@ -38,18 +43,47 @@ def replicate_sums(
         generator: Where the numbers come from.
 
     Returns:
-        `replicate` (from 0), the keys and the summed columns, without rows that are
-        all zero; None where the group is too large.
+        `replicate` (from 0), the keys and the summed columns, without cells of which
+        nothing was drawn; None where the group is too large.
     """
+    # a count of rows tells a cell of which nothing was drawn from one that sums to zero
+    statistics = statistics.with_columns(pl.lit(1.0).alias(_ROWS))
+    summed = [*columns, _ROWS]
     cells = statistics.select(keys).unique().sort(keys) if keys else pl.DataFrame()
     cell_count = max(1, cells.height)
-    patterns, counts = _patterns(statistics, keys, columns, cells, cell_count)
+    patterns, counts = _patterns(statistics, keys, summed, cells, cell_count)
     if patterns is None:
         return None
+    sums = _draw(patterns, counts, replicates, generator)
+    frame = _as_frame(sums.reshape(replicates, cell_count, -1), cells, summed)
+    return frame.filter(pl.col(_ROWS) > 0).drop(_ROWS)
+
+
+def _draw(
+    patterns: Floats,
+    counts: NDArray[np.int64],
+    replicates: int,
+    generator: np.random.Generator,
+) -> Floats:
     units = int(counts.sum())
-    draws = generator.multinomial(units, counts / units, size=replicates)
-    sums = (draws @ patterns).reshape(replicates, cell_count, len(columns))
-    return _as_frame(sums, cells, columns)
+    sums = np.empty((replicates, patterns.shape[1]))
+    step = max(1, MOST_DRAWS // len(counts))
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
+        draws = generator.multinomial(units, counts / units, size=size)
+        sums[start : start + size] = _product(draws.astype(np.float64), patterns)
+    return sums
+
+
+def _product(draws: Floats, patterns: Floats) -> Floats:
+    if (patterns == np.rint(patterns)).all():
+        # sums of whole numbers are exact, whatever the order
+        whole: Floats = draws @ patterns
+        return whole
+    # not by BLAS, whose order of summing depends on the number of threads
+    columns = np.ascontiguousarray(patterns.T)
+    product: Floats = np.einsum("ij,kj->ik", draws, columns)
+    return product
 
 
 def _patterns(
@@ -79,6 +113,8 @@ def _patterns(
             np.arange(distinct.height), distinct, columns, distinct.height, cell_count
         )
         return patterns, distinct["__count"].to_numpy().astype(np.int64)
+    # sorted, so that the rounding of a unit's sums does not depend on the order of rows
+    statistics = statistics.sort("cell", *columns)
     units, membership = np.unique(statistics["unit"].to_numpy(), return_inverse=True)
     if len(units) * cell_count * len(columns) > MOST_CELLS:
         return None, np.empty(0, np.int64)
@@ -109,10 +145,9 @@ def _as_frame(
     frame = pl.DataFrame({"replicate": index[0]})
     if cells.width:
         frame = frame.hstack(cells[index[1]])
-    frame = frame.hstack(
+    return frame.hstack(
         [
             pl.Series(name, sums[:, :, number].ravel())
             for number, name in enumerate(columns)
         ]
     )
-    return frame.filter(pl.any_horizontal([pl.col(name) != 0 for name in columns]))

@@ -15,6 +15,12 @@ from evalkit.registry import Bound
 
 BATCH_ROWS = 65_536
 
+RESERVED = ("position", "group", "unit", "cell", "replicate")
+"""Names that a metric's statistics may not have, because core adds these columns."""
+
+HOOK_FAILURES = (Exception, SystemExit, pl.exceptions.PanicException)
+"""What a hook may raise that is its own failure; an interrupt by the user is none."""
+
 Aggregations = dict[str, list[pl.Expr]]
 
 
@@ -70,7 +76,7 @@ def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
         return function()
     except MetricError:
         raise
-    except (Exception, SystemExit) as error:
+    except HOOK_FAILURES as error:
         raise failure(metric, step, error) from error
 
 
@@ -95,7 +101,10 @@ def compute_statistics(metric: Bound, table: ScoringTable) -> pl.DataFrame:
         returned = call(metric, "statistics", hook)
         checked = _check_statistics(metric, returned, batch.height)
         parts.append(_replace_row(checked, batch["position"]))
-    return pl.concat(parts)
+    joined: pl.DataFrame = call(
+        metric, "joining the batches of statistics", lambda: pl.concat(parts)
+    )
+    return joined
 
 
 def _replace_row(statistics: pl.DataFrame, positions: pl.Series) -> pl.DataFrame:
@@ -112,27 +121,45 @@ def _check_statistics(metric: Bound, returned: Any, rows: int) -> pl.DataFrame:
             f"{type(returned).__name__}"
         )
     keys = list(metric.attributes["keys"])
-    missing = [name for name in ("row", *keys) if name not in returned.columns]
+    per_example = metric.attributes["per_example"]
+    wanted = ["row", *keys, *([per_example] if per_example else [])]
+    missing = [name for name in wanted if name not in returned.columns]
     if missing:
         raise MetricError(f"{where}: the column {missing[0]!r} is missing")
     if not returned["row"].dtype.is_integer():
         raise MetricError(f"{where}: the column 'row' must hold integers")
-    if returned.height and not returned["row"].is_between(0, rows - 1).all():
+    if not returned["row"].is_between(0, rows - 1).fill_null(False).all():
         raise MetricError(f"{where}: 'row' must be a position in the batch")
-    values = [name for name in returned.columns if name not in ("row", *keys)]
+    if per_example and returned["row"].is_duplicated().any():
+        raise MetricError(
+            f"{where}: an example has several rows, but one score ({per_example!r})"
+        )
+    # sorted, because the columns of all batches must be in one order
+    values = sorted(name for name in returned.columns if name not in ("row", *keys))
+    _check_columns(returned, values, where)
+    return returned.select(
+        pl.col("row").cast(pl.UInt32), *keys, pl.col(values).cast(pl.Float64)
+    )
+
+
+def _check_columns(returned: pl.DataFrame, values: Sequence[str], where: str) -> None:
+    reserved = [name for name in RESERVED if name in returned.columns]
+    if reserved:
+        raise MetricError(f"{where}: the name {reserved[0]!r} is reserved")
+    if not values:
+        raise MetricError(f"{where}: there is no column of numbers")
     for name in values:
         if not (
             returned[name].dtype.is_numeric() or returned[name].dtype == pl.Boolean
         ):
             raise MetricError(f"{where}: the column {name!r} must hold numbers")
-    return returned.with_columns(
-        pl.col("row").cast(pl.UInt32), pl.col(values).cast(pl.Float64)
-    )
+        if returned[name].null_count():
+            raise MetricError(f"{where}: the column {name!r} must not hold nulls")
 
 
 def value_columns(metric: Bound, statistics: pl.DataFrame) -> list[str]:
     """Give the columns of statistics that merge."""
-    keys = (*metric.attributes["keys"], "position", "group")
+    keys = (*metric.attributes["keys"], *RESERVED)
     return [name for name in statistics.columns if name not in keys]
 
 
@@ -150,13 +177,20 @@ def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
     expressions: list[pl.Expr] = []
     for name in columns:
         column = pl.col(name)
+        # as lists, because the partial sums of polars depend on the number of threads
+        listed = column.implode().list
         merge = merges.get(name, "sum")
-        if merge == "moments":
-            mean = column.mean()
+        if merge == "sum":
+            expressions.append(listed.sum().alias(name))
+        elif merge == "moments":
+            mean = listed.mean()
             expressions += [
                 column.count().cast(pl.Float64).alias(f"{name}_count"),
                 mean.alias(f"{name}_mean"),
-                ((column - mean) ** 2).sum().alias(f"{name}_m2"),
+                ((column - column.mean()) ** 2)
+                .implode()
+                .list.sum()
+                .alias(f"{name}_m2"),
             ]
         elif merge == "values":
             expressions.append(column.implode().alias(name))
@@ -179,7 +213,6 @@ def merge_by_group(
         `group`, the keys, and the merged columns, sorted.
     """
     keys = ["group", *metric.attributes["keys"]]
-    # in memory: the streaming engine's partial sums depend on the number of threads
     return (
         members.lazy()
         .join(statistics.lazy(), on="position", maintain_order="left_right")
@@ -215,23 +248,42 @@ def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.Da
             f"{where} must return a polars DataFrame, returned "
             f"{type(returned).__name__}"
         )
+    scores = _check_scores(returned, where)
+    if not scores["group"].is_in(sums["group"].unique().to_list()).all():
+        raise MetricError(f"{where}: 'group' must be one of the groups it was given")
+    return scores
+
+
+def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
     for name in ("group", "value"):
         if name not in returned.columns:
             raise MetricError(f"{where}: the column {name!r} is missing")
+    value = returned["value"].dtype
+    if not (value.is_numeric() or value in (pl.Boolean, pl.Null)):
+        raise MetricError(f"{where}: the column 'value' must hold numbers")
+    if not returned["group"].dtype.is_integer() or returned["group"].null_count():
+        raise MetricError(f"{where}: the column 'group' must hold integers")
+    texts = [name for name in ("score", "reason", "flag") if name in returned.columns]
+    for name in texts:
+        if returned[name].dtype not in (pl.String, pl.Null):
+            raise MetricError(f"{where}: the column {name!r} must hold texts")
     defaults = {
         "score": pl.lit("").alias("score"),
         "reason": pl.lit(None, dtype=pl.String).alias("reason"),
         "flag": pl.lit(None, dtype=pl.String).alias("flag"),
     }
-    return returned.with_columns(
+    scores = returned.with_columns(
         [expr for name, expr in defaults.items() if name not in returned.columns]
     ).select(
         pl.col("group").cast(pl.Int64),
-        pl.col("score").cast(pl.String),
+        pl.col("score").cast(pl.String).fill_null(""),
         pl.col("value").cast(pl.Float64),
         pl.col("reason").cast(pl.String),
         pl.col("flag").cast(pl.String),
     )
+    if scores.select("group", "score").is_duplicated().any():
+        raise MetricError(f"{where}: it gives a score of a group more than once")
+    return scores
 
 
 def checked_value(metric: Bound, value: Any) -> tuple[float | None, str | None]:
@@ -250,8 +302,10 @@ def checked_value(metric: Bound, value: Any) -> tuple[float | None, str | None]:
     if value is None:
         return None, "the metric is not defined for these examples"
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError("a text is not taken for a number")
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise MetricError(
             f"{metric.component.origin}: its value must be a number, is {value!r}"
         ) from error

@@ -6,7 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
+
+_INT64 = range(-(2**63), 2**63)
+_FLOAT64 = range(-(10**308), 10**308)
 
 
 def to_series(name: str, values: Sequence[Any]) -> pl.Series:
@@ -14,7 +18,7 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
 
     Texts, booleans, integers and floats become columns of their type; lists of texts
     become list columns. Anything else, also values of several types, is stored as
-    canonical JSON text.
+    text: a text as it is, any other value as canonical JSON.
 
     Args:
         name: Name of the column.
@@ -22,11 +26,20 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
 
     Returns:
         The column.
+
+    Raises:
+        ValueError: A value cannot be stored: a surrogate without a partner, a value
+            that holds itself, an integer of thousands of digits.
     """
     dtype = _common_type(values)
     if dtype is None:
-        return pl.Series(name, [encode(value) for value in values], dtype=pl.String)
-    return pl.Series(name, values, dtype=dtype)
+        values = [_native(value) for value in values]
+        dtype = _common_type(values)
+    if dtype is None:
+        values = [encode(value) for value in values]
+    if dtype == pl.Float64:
+        values = [None if value is None else float(value) for value in values]
+    return pl.Series(str(name), values, dtype=dtype or pl.String)
 
 
 def _common_type(values: Sequence[Any]) -> Any:
@@ -36,9 +49,9 @@ def _common_type(values: Sequence[Any]) -> Any:
     if types == {bool}:
         return pl.Boolean
     if types == {int}:
-        return pl.Int64 if _fit_64_bits(values) else None
+        return pl.Int64 if _are_within(_INT64, values) else None
     if types <= {int, float}:
-        return pl.Float64
+        return pl.Float64 if _are_within(_FLOAT64, values) else None
     if types == {list}:
         return _list_type(values)
     return None
@@ -49,12 +62,54 @@ def _list_type(values: Sequence[Any]) -> Any:
     return pl.List(pl.String) if items <= {str} else None
 
 
-def _fit_64_bits(values: Sequence[Any]) -> bool:
-    return all(value is None or -(2**63) <= value < 2**63 for value in values)
+def _are_within(span: range, values: Sequence[Any]) -> bool:
+    return all(value in span for value in values if isinstance(value, int))
+
+
+def _native(value: Any) -> Any:
+    """Give the plain Python value of a subclass or a numpy value."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_native(item) for item in value]
+    return value
 
 
 def encode(value: Any) -> str | None:
-    """Write a value as canonical JSON text; None stays None."""
-    if value is None:
-        return None
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    """Write a value as text: a text as it is, anything else as canonical JSON.
+
+    Args:
+        value: The value.
+
+    Returns:
+        The text; None for None.
+
+    Raises:
+        ValueError: It cannot be written.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def is_text_only(values: Sequence[Any]) -> bool:
+    """Tell whether all values are texts or None."""
+    return {type(value) for value in values} <= {str, type(None)}
+
+
+def is_storable(value: Any) -> bool:
+    """Tell whether `to_series` can store a value."""
+    try:
+        to_series("", [value])
+    except ValueError:
+        return False
+    return True

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, get_type_hints
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from evalkit import hookspecs
 from evalkit.datasets import Dataset
@@ -96,13 +96,7 @@ def implemented_hooks(kind: str, plugin: object) -> list[str]:
         name
         for name in hook_names(kind)
         if inspect.isroutine(inspect.getattr_static(plugin, name, None))
-        or _is_callable_attribute(plugin, name)
     ]
-
-
-def _is_callable_attribute(plugin: object, name: str) -> bool:
-    static = inspect.getattr_static(plugin, name, None)
-    return isinstance(static, staticmethod | classmethod)
 
 
 def hook_problems(kind: str, plugin: object) -> Iterator[str]:
@@ -237,8 +231,9 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
         plugin: The object.
 
     Returns:
-        Values by name, with the base class's defaults for those it lacks, and one
-        sentence for each attribute that is missing or of the wrong type.
+        Values by name, as the protocol types them and with the base class's defaults
+        for those it lacks, and one sentence for each attribute that is missing or of
+        the wrong type.
     """
     contract = CONTRACTS[kind]
     values: dict[str, Any] = {}
@@ -250,8 +245,13 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
         if value is _MISSING:
             problems.append(f"the attribute {name!r} is missing")
             continue
-        problems.extend(_type_problems(name, annotation, value))
-        values[name] = value
+        try:
+            values[name] = TypeAdapter(annotation).validate_python(value)
+        except ValidationError as error:
+            rules = sorted({violation.rule for violation in from_pydantic(error)})
+            problems.append(
+                f"the attribute {name!r} {' or '.join(rules)}, found {shorten(value)}"
+            )
     return values, problems
 
 
@@ -265,21 +265,3 @@ def _annotations(protocol: type) -> dict[str, Any]:
 
     names = {"BaseModel": BaseModel, "Source": Source}
     return get_type_hints(protocol, localns=names)
-
-
-def _type_problems(name: str, annotation: Any, value: Any) -> list[str]:
-    try:
-        adapter = TypeAdapter(
-            annotation, config=ConfigDict(arbitrary_types_allowed=True)
-        )
-    except PydanticUserError:
-        adapter = TypeAdapter(annotation)
-    try:
-        adapter.validate_python(value, strict=False)
-    except ValidationError as error:
-        rules = {violation.rule for violation in from_pydantic(error)}
-        return [
-            f"the attribute {name!r} {' or '.join(sorted(rules))}, "
-            f"found {shorten(value)}"
-        ]
-    return []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
 from evalkit.errors import DataError, PluginContractError
+from evalkit.ids import read_id
 from evalkit.names import is_component_name
 from evalkit.registry import Bound
 from evalkit.tasks import default_label_converter, default_pred_converter
@@ -19,13 +20,13 @@ Declaration = Mapping[str, Any]
 
 
 def find_converter(
-    hook: str, dataset: Bound | None, task: Bound
+    hook: str, dataset: Bound, task: Bound
 ) -> tuple[Bound, Declaration | None]:
     """Find who converts: the data set if it says how, else the task.
 
     Args:
         hook: `label_field_converter` or `pred_field_converter`.
-        dataset: The data set; None where there is none.
+        dataset: The data set.
         task: Its task.
 
     Returns:
@@ -34,7 +35,7 @@ def find_converter(
     Raises:
         PluginContractError: Neither of them says how to convert.
     """
-    for bound in filter(None, (dataset, task)):
+    for bound in (dataset, task):
         if bound.has(hook):
             return bound, None
         declared = getattr(bound.plugin, hook, None)
@@ -51,13 +52,11 @@ def find_converter(
     return task, default_pred_converter(answer_field)
 
 
-def pred_function(
-    dataset: Bound | None, task: Bound
-) -> Callable[[Mapping[str, Any]], Any]:
+def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], Any]:
     """Give the function from a response to what is scored.
 
     Args:
-        dataset: The data set; None where there is none.
+        dataset: The data set.
         task: Its task.
 
     Returns:
@@ -121,34 +120,53 @@ def convert_labels_by_columns(
         Columns `answer` and `tags` (list of texts; null for none).
 
     Raises:
-        DataError: A column that it names is not in the data.
+        DataError: A column that it names is not in the data, or what it declares as
+            `id` is not the id.
+        PluginContractError: It declares something else than columns or expressions.
     """
     tags = declared.get("tags")
-    if tags == "tags" and "tags" not in frame.columns:
+    if isinstance(tags, str) and tags == "tags" and tags not in frame.columns:
         tags = None
     try:
         # with_columns, as select would give one row for a literal
-        return frame.with_columns(
-            _expression(declared["answer"]).alias("__answer"),
+        converted = frame.with_columns(
+            _expression(bound, declared.get("id", "uid")).cast(pl.String).alias("__id"),
+            _expression(bound, declared["answer"]).alias("__answer"),
             _tag_expression(bound, tags).alias("__tags"),
-        ).select(answer="__answer", tags="__tags")
+        ).select("uid", id="__id", answer="__answer", tags="__tags")
     except (pl.exceptions.PolarsError, KeyError) as error:
         raise DataError(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
             f"has the columns {', '.join(frame.columns)}: {error}"
         ) from error
+    different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
+    for uid, found, *_ in different.iter_rows():
+        raise _foreign_id(bound, uid, found)
+    return converted.select("answer", "tags")
 
 
-def _expression(column: Any) -> pl.Expr:
-    return pl.col(column) if isinstance(column, str) else column
+def _foreign_id(bound: Bound, uid: str, found: Any) -> DataError:
+    return DataError(
+        f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
+        f"{found!r}"
+    )
+
+
+def _expression(bound: Bound, column: Any) -> pl.Expr:
+    if isinstance(column, str):
+        return pl.col(column)
+    if isinstance(column, pl.Expr):
+        return column
+    raise PluginContractError(
+        f"{bound.component.origin}: {LABEL_CONVERTER} declares {column!r}, which is "
+        "neither the name of a column nor a polars expression"
+    )
 
 
 def _tag_expression(bound: Bound, tags: Any) -> pl.Expr:
-    if tags is None:
-        return pl.lit(None, dtype=pl.List(pl.String))
-    if isinstance(tags, Mapping):
-        return _facets(bound, tags)
-    return _expression(tags).cast(pl.List(pl.String))
+    if not isinstance(tags, Mapping):
+        return pl.lit(None) if tags is None else _expression(bound, tags)
+    return _facets(bound, tags) if tags else pl.lit(None)
 
 
 def _facets(bound: Bound, facets: Mapping[str, Any]) -> pl.Expr:
@@ -157,40 +175,44 @@ def _facets(bound: Bound, facets: Mapping[str, Any]) -> pl.Expr:
             raise PluginContractError(
                 f"{bound.component.origin}: {facet!r} is no legal name of a facet"
             )
+    values = {
+        facet: _expression(bound, column).cast(pl.String)
+        for facet, column in facets.items()
+    }
     return pl.concat_list(
         [
-            pl.when(_expression(column).cast(pl.String).str.len_chars() > 0).then(
-                pl.lit(f"{facet}:") + _expression(column).cast(pl.String)
-            )
-            for facet, column in facets.items()
+            pl.when(value.str.len_chars() > 0).then(pl.lit(f"{facet}:") + value)
+            for facet, value in values.items()
         ]
     ).list.drop_nulls()
 
 
 def convert_labels_by_rows(
-    bound: Bound, rows: Sequence[Mapping[str, Any]]
+    bound: Bound, rows: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Apply a label converter's method to every example.
 
     Args:
         bound: Whose method it is.
-        rows: The examples.
+        rows: The examples; `uid` holds their ids.
 
     Returns:
         What it returned for each.
 
     Raises:
-        DataError: It failed for an example, which is named.
+        DataError: It failed for an example, which is named, or gave it another id.
     """
     convert = bound.row_function(LABEL_CONVERTER)
     results = []
     for row in rows:
         try:
             result = convert(example=row)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise DataError(
                 f"{bound.component.origin}: {LABEL_CONVERTER} failed for the example "
-                f"{row.get('uid')!r} with {type(error).__name__}: {error}"
+                f"{row['uid']!r} with {type(error).__name__}: {error}"
             ) from error
         results.append(converted(bound, LABEL_CONVERTER, result))
+        if read_id(result, ("id",)) != row["uid"]:
+            raise _foreign_id(bound, row["uid"], result["id"])
     return results

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import NamedTuple
 
 from evalkit.names import is_component_name, normalise_distribution
@@ -81,6 +82,7 @@ def find_components() -> Catalog:
         try:
             _read_distribution(distribution, seen, components, problems)
         except Exception as error:
+            seen.add(_name_of_folder(distribution))
             problems.append(
                 DiscoveryProblem(
                     _location(distribution),
@@ -147,8 +149,9 @@ def _read_header(distribution: importlib.metadata.Distribution) -> dict[str, str
 
 
 def _name_of_folder(distribution: importlib.metadata.Distribution) -> str:
-    folder = _location(distribution).rstrip("/").rpartition("/")[2]
-    return normalise_distribution(folder.partition("-")[0])
+    folder = PurePath(_location(distribution)).name
+    stem = folder.removesuffix(".dist-info").removesuffix(".egg-info")
+    return normalise_distribution(stem.partition("-")[0])
 
 
 def _location(distribution: importlib.metadata.Distribution) -> str:

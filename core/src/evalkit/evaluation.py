@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from evalkit.prediction_files import (
     Row,
     holds_json_lines,
     read_json_lines,
+    read_objects,
     read_plain_lines,
 )
 from evalkit.registry import Bound, Registry
@@ -47,7 +48,6 @@ from evalkit.run_record import (
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import score_metric
-from evalkit.violations import Violation
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of the whole is behind, 0 to 1."""
@@ -108,13 +108,17 @@ def evaluate(
     """
     if not 0 < confidence < 1:
         raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    policies = Policies(on_missing, on_invalid, on_duplicate)
+    policies.check()
+    if not isinstance(predictions, str | Path):
+        predictions = list(predictions)  # an iterator could be read only once
     started = time.time()
     resolver = Resolver(registry or Registry())
     bound = resolver.dataset(dataset)
     task = resolver.task(bound)
     options = Options(
         split or bound.attributes["default_split"],
-        Policies(on_missing, on_invalid, on_duplicate),
+        policies,
         ScoringSettings(confidence, seed),
         include_examples,
     )
@@ -132,7 +136,7 @@ def evaluate(
         n_examples=examples.frame.height,
     )
     progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, bound, examples.inputs, examples.labels)
+    reader = ResponseReader(task, bound, examples)
     rows = _prediction_rows(predictions, examples, task)
     ids = examples.frame["id"].to_list()
     alignment = align(ids, rows, reader, on_duplicate)
@@ -189,7 +193,7 @@ def _prediction_rows(
     predictions: Predictions, examples: Examples, task: Bound
 ) -> Iterable[Row]:
     if not isinstance(predictions, str | Path):
-        return _given_rows(predictions)
+        return read_objects(predictions)
     path = Path(predictions)
     if path.is_dir():
         raise DataError(f"{path}: is a folder, not a file of predictions")
@@ -206,14 +210,6 @@ def _prediction_rows(
         examples.frame["id"].to_list(),
         lambda uid, line: {"id": uid, answer_field: line},
     )
-
-
-def _given_rows(predictions: Iterable[Any]) -> Iterator[Row]:
-    for number, values in enumerate(predictions, start=1):
-        if isinstance(values, Mapping):
-            yield Row(number, values)
-        else:
-            yield Row(number, None, Violation("(row)", "must be a dict", values))
 
 
 def _counted_statuses(policies: Policies) -> set[str]:

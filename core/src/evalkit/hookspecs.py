@@ -341,8 +341,9 @@ class MetricSpec:
 
         Returns:
             `row` (position in the batch, an unsigned or signed integer; an example
-            may have no, one or several rows), the metric's `keys`, and number
-            columns.
+            may have no, one or several rows), the metric's `keys`, and one or more
+            number columns without nulls. No column is named `position`, `group`,
+            `unit`, `cell` or `replicate`.
         """
 
     @hookspec(firstresult=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 from evalkit.violations import Violation
@@ -36,6 +37,10 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
 def _as_text(key: str, value: Any) -> str | Violation:
     if isinstance(value, str) and value:
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    # Integral covers numpy's integers, which are no int
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        try:
+            return str(int(value))
+        except ValueError:
+            return Violation(key, "must be an integer of fewer digits", value)
     return Violation(key, "must be a text that is not empty or an integer", value)

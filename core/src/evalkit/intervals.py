@@ -134,12 +134,15 @@ def _clustered_error(
     return count, math.sqrt(count / (count - 1) * total) / len(scores)
 
 
-def percentile_interval(replicates: Floats, confidence: float) -> Interval:
+def percentile_interval(
+    replicates: Floats, confidence: float, clustered: bool = False
+) -> Interval:
     """Compute the percentile interval of bootstrap replicates (Efron 1979).
 
     Args:
-        replicates: Values of the score, of shape (replicates,), without NaN.
+        replicates: Values of the score, of shape (replicates,), all finite.
         confidence: Probability of the interval, such as 0.95.
+        clustered: Whether whole clusters were drawn.
 
     Returns:
         The interval with the replicates' standard deviation as standard error; none
@@ -150,4 +153,5 @@ def percentile_interval(replicates: Floats, confidence: float) -> Interval:
     error = float(np.std(replicates, ddof=1))
     if high - low <= 1e-15 * max(1.0, abs(float(low))):
         return without_interval("all bootstrap replicates are equal")
-    return Interval(float(low), float(high), error, "bootstrap")
+    method = "bootstrap-clustered" if clustered else "bootstrap"
+    return Interval(float(low), float(high), error, method)

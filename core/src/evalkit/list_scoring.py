@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable, call, checked_value
+from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.intervals import Interval, without_interval
 from evalkit.registry import Bound
@@ -122,22 +124,25 @@ def _list_interval(
         return without_interval(
             f"a function of lists is not resampled beyond {MOST_LIST_EXAMPLES} examples"
         )
-    _, membership = np.unique(part["unit"].to_numpy(), return_inverse=True)
-    units = int(membership.max()) + 1
-    if units < 2:
+    by_unit = defaultdict(list)
+    for unit, pair in zip(part["unit"], pairs, strict=True):
+        by_unit[unit].append(pair)
+    if len(by_unit) < 2:
         one = "all examples are in one cluster" if members.clustered else "n is 1"
         return without_interval(one)
-    order = np.argsort(membership, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(membership))[:-1])
+    # by content, so that what is drawn does not depend on the order of rows
+    units = sorted((sorted(unit, key=repr) for unit in by_unit.values()), key=repr)
     random = generator(settings.seed, metric.name, tag or "")
     replicates = []
     for _ in range(LIST_REPLICATES):
-        drawn = random.integers(0, units, units)
-        value, _reason = compute(
-            metric, [pairs[row] for unit in drawn for row in rows[unit]]
-        )
+        drawn = random.integers(0, len(units), len(units))
+        try:
+            value, _ = compute(metric, [pair for i in drawn for pair in units[i]])
+        except MetricError:
+            # undefined for what was drawn, such as a single class, not for the group
+            continue
         if value is not None:
             replicates.append(value)
     return bootstrap_interval(
-        np.array(replicates), LIST_REPLICATES, settings.confidence
+        np.array(replicates), LIST_REPLICATES, settings.confidence, members.clustered
     )

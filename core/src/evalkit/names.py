@@ -65,8 +65,10 @@ def parse_reference(text: str) -> Reference:
                 f"{text!r}: {part!r} is not of the form KEY=VALUE; "
                 "parameters are separated by commas, the items of a list by '/'"
             )
-        value = value.strip()
-        parameters[key.strip()] = value.split("/") if "/" in value else value
+        key, value = key.strip(), value.strip()
+        if key in parameters:
+            raise UnknownPluginError(f"{text!r}: the parameter {key!r} is given twice")
+        parameters[key] = value.split("/") if "/" in value else value
     distribution = match["distribution"]
     return Reference(
         match["name"].strip(),

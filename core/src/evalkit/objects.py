@@ -9,7 +9,7 @@ from typing import Any
 
 from evalkit.discovery import Component
 from evalkit.errors import PluginContractError, UnknownPluginError
-from evalkit.names import is_component_name
+from evalkit.names import is_component_name, parse_reference
 from evalkit.registry import Bound, Registry, bind
 
 GIVEN = "given as an object"
@@ -85,7 +85,7 @@ class Resolver:
             Each metric once.
 
         Raises:
-            PluginError: One is unknown or broken.
+            PluginError: One is unknown or broken, or two have one name.
         """
         headline = dataset.attributes["perf_metric"] or task.attributes["perf_metric"]
         others = dataset.attributes["eval_metrics"]
@@ -95,11 +95,17 @@ class Resolver:
         found: dict[str, Bound] = {}
         for what in (*wanted, *extra):
             bound = self.bind("metrics", what)
-            found.setdefault(bound.name, bound)
+            earlier = found.setdefault(bound.name, bound)
+            if earlier.component != bound.component:
+                raise PluginContractError(
+                    f"two metrics are called {bound.name!r}, {_owner(earlier)} and "
+                    f"{_owner(bound)}; their scores could not be told apart"
+                )
         if not found:
             raise UnknownPluginError("no metric was named")
         ordered = list(found.values())
-        ordered.sort(key=lambda bound: bound.component.name != headline)
+        name = parse_reference(headline).name
+        ordered.sort(key=lambda bound: bound.component.name != name)
         return ordered
 
 
@@ -124,6 +130,10 @@ def name_of(what: Any) -> str:
     if not is_component_name(own):
         raise PluginContractError(f"{own!r} is not a legal name for a plugin")
     return own
+
+
+def _owner(bound: Bound) -> str:
+    return f"{bound.component.value} ({bound.component.distribution})"
 
 
 def _location(what: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ class Observers:
         self.warnings: list[str] = []
 
     def tell(self, hook: str, **values: Any) -> None:
-        """Tell every observer.
+        """Tell every observer, each with values of its own.
 
         Args:
             hook: Name of the hook.
@@ -34,7 +35,7 @@ class Observers:
         """
         for observer in self._observers:
             try:
-                getattr(observer.hooks, hook)(**values)
+                getattr(observer.hooks, hook)(**copy.deepcopy(values))
             except (Exception, SystemExit) as error:
                 self.warnings.append(
                     f"{observer.component.origin}: {hook} failed with "

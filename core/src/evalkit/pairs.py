@@ -9,7 +9,7 @@ import polars as pl
 
 from evalkit.calls import ScoringTable
 from evalkit.columns import to_series
-from evalkit.errors import DataError, MetricError
+from evalkit.errors import DataError, EvalkitError
 from evalkit.grouping import group_by_tag
 from evalkit.hookspecs import AnswerKind
 from evalkit.metrics import MetricContext
@@ -49,10 +49,14 @@ def score(
         The scores, as `result["macro-f1"].value`.
 
     Raises:
-        DataError: The lists are not of the same length.
+        DataError: The lists are not of the same length, or answers of which several
+            are acceptable are not texts.
+        EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
     """
+    if not 0 < confidence < 1:
+        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
     if len(predictions) != len(targets) or (
         tags is not None and len(tags) != len(targets)
     ):
@@ -68,13 +72,15 @@ def score(
         (list(t) if isinstance(t, list | tuple) else [t]) if several else t
         for t in targets
     ]
-    frame = pl.DataFrame(
-        [
-            pl.Series("position", range(len(targets)), dtype=pl.UInt32),
-            to_series("prediction", predictions),
-            to_series("target", answers),
-        ]
-    )
+    target = to_series("target", answers)
+    if several and target.dtype != pl.List(pl.String):
+        raise DataError("targets: acceptable answers must be lists of texts")
+    prediction = to_series("prediction", predictions)
+    if prediction.null_count() == len(prediction) and not several:
+        # without values it has no type of its own to compare with the targets'
+        prediction = prediction.cast(target.dtype)
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    frame = pl.DataFrame([position, prediction, target])
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
     table = ScoringTable(frame, ids, None, context)
@@ -82,8 +88,8 @@ def score(
     unique = [list(dict.fromkeys(row)) for row in given]
     groups = group_by_tag(pl.Series("tags", unique, dtype=pl.List(pl.String)))
     scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
-    if scored.error:
-        raise MetricError(scored.error)
+    if scored.failure:
+        raise scored.failure
     record = {
         "status": "complete",
         "headline": headline_name([scored]),

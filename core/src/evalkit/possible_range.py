@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from evalkit.calls import ScoringTable, finalize, merge_by_group
+from evalkit.calls import ScoringTable, checked_value, finalize, merge_by_group
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.list_scoring import compute
@@ -34,14 +34,12 @@ def with_possible_range(
     """
     if scored.error:
         return scored
-    target = pl.col("target")
-    if everything.frame["target"].dtype == pl.List(pl.String):
-        target = target.list.first()
-    right = everything.frame.with_columns(
-        prediction=pl.when(left_out).then(target).otherwise(pl.col("prediction"))
-    )
     low = _values(scored.metric, everything, groups)
-    high = _values(scored.metric, everything._replace(frame=right), groups)
+    try:
+        high = _values(scored.metric, _all_right(everything, left_out), groups)
+    except pl.exceptions.PolarsError:
+        # answers and predictions are of types that cannot stand in one column
+        high = {}
     scores = [
         score._replace(
             bounds=(
@@ -52,6 +50,18 @@ def with_possible_range(
         for score in scored.scores
     ]
     return scored._replace(scores=scores)
+
+
+def _all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:
+    target = pl.col("target")
+    if table.context.answer_kind == "any-of":
+        target = target.list.first()
+    given = pl.col("prediction")
+    if table.without_prediction() == table.frame.height:
+        # a column without values may not be of the answers' type
+        given = pl.lit(None)
+    filled = pl.when(left_out).then(target).otherwise(given)
+    return table._replace(frame=table.frame.with_columns(prediction=filled))
 
 
 def _values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
@@ -69,13 +79,15 @@ def _values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
             }
         sums = merge_by_group(metric, statistics, groups.members)
         found = finalize(metric, sums, table.context)
+        return {
+            (group, score): checked_value(metric, value)[0]
+            for group, score, value in found.select(
+                "group", "score", "value"
+            ).iter_rows()
+        }
     except MetricError:
         # the metric cannot score the filled-in examples: then it has no bounds
         return {}
-    return {
-        (group, score): value
-        for group, score, value in found.select("group", "score", "value").iter_rows()
-    }
 
 
 def _list_values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:

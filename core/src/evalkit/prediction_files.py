@@ -8,12 +8,13 @@ no errors.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import DataError
-from evalkit.violations import Violation
+from evalkit.violations import Violation, shorten
 
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _UNREADABLE_SUFFIXES = {
@@ -60,8 +61,9 @@ def read_json_lines(path: Path) -> Iterator[Row]:
 def parse_json_line(number: int, line: bytes) -> Row:
     """Read one line that should hold a JSON object.
 
-    Refused are bytes that are not UTF-8, a key given twice, NaN and infinities,
-    surrogates without a partner, and values that are not an object.
+    Refused are bytes that are not UTF-8, a key given twice, NaN, infinities and
+    numbers that would become one, surrogates without a partner, and values that are
+    not an object.
 
     Args:
         number: The line's number.
@@ -89,7 +91,10 @@ def parse_json_line(number: int, line: bytes) -> Row:
 
 def _decode(text: str) -> Any:
     values = json.loads(
-        text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant
+        text,
+        object_pairs_hook=_unique_keys,
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
     )
     if "\\ud" in text or "\\uD" in text:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
@@ -109,9 +114,56 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{shorten(text)} is too large for a number")
+    return number
+
+
 def _broken(number: int, rule: str, line: bytes) -> Row:
     shown = line[:200].decode("utf-8", errors="backslashreplace")
     return Row(number, None, Violation("(line)", rule, shown))
+
+
+def read_objects(given: Iterable[Any]) -> Iterator[Row]:
+    """Read predictions that are given as Python dicts.
+
+    What cannot be written as JSON is refused as in a file, but for numbers that are
+    not finite: the task says whether it takes them.
+
+    Args:
+        given: The predictions.
+
+    Yields:
+        A row for each; its line is its number, from 1.
+    """
+    for number, values in enumerate(given, start=1):
+        problem = unwritable(values)
+        yield Row(number, None if problem else values, problem)
+
+
+def unwritable(values: Any) -> Violation | None:
+    """Say why a row cannot be written as JSON.
+
+    Args:
+        values: What should be a dict with texts as keys. Values of other types than
+            JSON's are taken as their texts; numbers need not be finite.
+
+    Returns:
+        What is wrong with it; None for a row that can be written.
+    """
+    if not isinstance(values, Mapping):
+        return Violation("(row)", "must be a dict", values)
+    other = next((key for key in values if not isinstance(key, str)), None)
+    if other is not None:
+        return Violation("(row)", "must have texts as keys", other)
+    try:
+        text = json.dumps(dict(values), ensure_ascii=False, sort_keys=True, default=str)
+        text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        return Violation("(row)", f"must be plain JSON ({error})", values)
+    return None
 
 
 def read_plain_lines(

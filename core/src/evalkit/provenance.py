@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import platform
 import sys
@@ -12,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.metrics import FunctionMetric
 from evalkit.registry import Bound
+from evalkit.violations import shorten
 
 
 def run_id_of(inputs: Mapping[str, Any]) -> str:
@@ -48,13 +49,13 @@ def describe_component(bound: Bound) -> dict[str, Any]:
 
 
 def _module_of(bound: Bound) -> str:
-    written_in = getattr(bound.plugin, "function", bound.plugin)
-    module = getattr(written_in, "__module__", None)
-    return module or type(written_in).__module__
+    plugin = bound.plugin
+    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
+    return str(written.__module__)
 
 
 def source_hash(module: str) -> str | None:
-    """Hash the Python files of the top-level package that a module belongs to.
+    """Hash the Python files of the outermost package that a module belongs to.
 
     Args:
         module: Full name of the module.
@@ -63,8 +64,10 @@ def source_hash(module: str) -> str | None:
         SHA-256 over the names and contents of its files; None where there are none
         to be found, as for code typed into an interpreter.
     """
-    top = sys.modules.get(module.partition(".")[0])
-    origin = getattr(top, "__file__", None)
+    parts = module.split(".")
+    names = [".".join(parts[: count + 1]) for count in range(len(parts))]
+    origins = (getattr(sys.modules.get(name), "__file__", None) for name in names)
+    origin = next(filter(None, origins), None)  # a namespace package has none
     if origin is None:
         return None
     path = Path(origin)
@@ -87,7 +90,10 @@ def rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     digest = hashlib.sha256()
     for row in rows:
-        text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
+        try:
+            text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            text = shorten(row, 1000)  # an unreadable row
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
 

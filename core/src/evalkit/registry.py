@@ -29,9 +29,6 @@ from evalkit.metrics import FunctionMetric
 from evalkit.names import Reference, normalise_distribution, parse_reference, score_name
 from evalkit.violations import from_pydantic
 
-WRITTEN_HERE = Component("", "", "", "(given as an object)", "")
-"""Stands for the metadata of a plugin that was passed as a Python object."""
-
 
 class _ComponentManager(pluggy.PluginManager):
     """A manager in which a method named like a hook is that hook."""
@@ -275,7 +272,7 @@ def bind(
         bound = Bound(component, plugin, built_from)
     except (PluginContractError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise _load_error(component, "checking it", error) from error
     own_name = getattr(plugin, "name", None)
     if component.kind == "datasets" and own_name not in (None, component.name):
@@ -295,7 +292,9 @@ def _import(component: Component) -> object:
         )
     try:
         loaded: object = entry_point.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _load_error(component, f"importing {component.value}", error) from error
     return loaded
 
@@ -314,7 +313,8 @@ def _construct(
     if inspect.ismodule(loaded) or inspect.isroutine(loaded):
         problem = f"{component.value} is a {type(loaded).__name__}, not a class"
         raise PluginContractError(_contract_message(component, loaded, [problem]))
-    return loaded, getattr(loaded, "parameters", None)
+    own = getattr(loaded, "parameters", None)
+    return loaded, own if isinstance(own, BaseModel) else None
 
 
 def _build(
@@ -335,9 +335,9 @@ def _build(
             return plugin_class(), None
         parameters = _read_parameters(component, model, values)
         return plugin_class(parameters), parameters
-    except PluginContractError:
+    except (PluginContractError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise _load_error(component, "constructing it", error) from error
 
 

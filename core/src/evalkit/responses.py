@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import linecache
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from evalkit.conversion import pred_function
 from evalkit.errors import PluginContractError, PluginError
+from evalkit.examples import Examples
 from evalkit.ids import RESPONSE_ID_KEYS
-from evalkit.prediction_files import Row
+from evalkit.prediction_files import Row, unwritable
 from evalkit.registry import Bound
-from evalkit.violations import Violation, from_assertion, from_pydantic
+from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
 
 Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
 """Prediction, scored fields, and violations."""
@@ -25,30 +26,23 @@ class ResponseReader:
 
     Args:
         task: The task.
-        dataset: The data set; None where there is none.
-        inputs: The examples as loaded, which `verify_response` may see.
-        labels: The data set's labels.
+        dataset: The data set.
+        examples: Its examples, which `verify_response` may see.
 
     Attributes:
         scored_fields: Fields of a response kept beside the prediction.
         declared_keys: Keys of a response that the task declares.
     """
 
-    def __init__(
-        self,
-        task: Bound,
-        dataset: Bound | None,
-        inputs: pl.DataFrame,
-        labels: Sequence[str] | None,
-    ) -> None:
+    def __init__(self, task: Bound, dataset: Bound, examples: Examples) -> None:
         self._task = task
         self._dataset = dataset
-        self._labels = labels
+        self._labels = examples.labels
         self._output: type[BaseModel] = task.attributes["Output"]
         self._to_prediction = pred_function(dataset, task)
         self._adapt = (
             dataset.row_function("adapt_response")
-            if dataset is not None and dataset.has("adapt_response")
+            if dataset.has("adapt_response")
             else None
         )
         self._verify = (
@@ -56,27 +50,34 @@ class ResponseReader:
             if task.has("verify_response")
             else None
         )
-        self._examples = self._verified_columns(inputs)
+        self._examples = self._verified_fields(examples)
         self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
         self.declared_keys = {*self._output.model_fields, *RESPONSE_ID_KEYS, "error"}
 
-    def _verified_columns(self, inputs: pl.DataFrame) -> list[dict[str, Any]]:
+    def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
+        """Give what `verify_response` reads of each example; empty for nothing."""
         wanted = {"example", "data"} & {
             *(self._task.arguments_of("verify_response") if self._verify else ())
         }
         if not wanted:
             return []
+        present = examples.inputs.columns
         fields = self._task.attributes["verify_fields"]
         if fields is None:
-            fields = self._task.attributes["Input"].model_fields
-        columns = [name for name in dict.fromkeys(("uid", *fields))]
-        missing = [name for name in columns if name not in inputs.columns]
+            model: type[BaseModel] = self._task.attributes["Input"]
+            fields = [name for name in model.model_fields if name in present]
+        missing = [name for name in fields if name not in present]
         if missing:
             raise PluginContractError(
                 f"{self._task.component.origin}: verify_response reads the field "
                 f"{missing[0]!r}, which the data does not have"
             )
-        return inputs.select(columns).rows(named=True)
+        columns = list(dict.fromkeys(("uid", *fields)))
+        rows = examples.inputs.select(columns).rows(named=True)
+        for name in examples.nested.keys() & {*fields}:
+            for row, value in zip(rows, examples.nested[name], strict=True):
+                row[name] = value
+        return rows
 
     def adapt(self, row: Row) -> Mapping[str, Any] | Violation | None:
         """Apply the data set's response adapter.
@@ -87,19 +88,21 @@ class ResponseReader:
         Returns:
             The response, or why the row is unreadable.
         """
-        if row.values is None or self._adapt is None:
-            return row.values if row.values is not None else row.problem
+        if row.values is None:
+            return row.problem
+        if self._adapt is None:
+            return row.values
         try:
             adapted = self._adapt(response=row.values)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             rule = f"the response adapter must accept it ({type(error).__name__})"
             return Violation("(response)", rule, str(error))
         if not isinstance(adapted, Mapping):
             raise PluginContractError(
-                f"{self._dataset.component.origin if self._dataset else ''}: "
-                f"adapt_response must return a dict, returned {adapted!r}"
+                f"{self._dataset.component.origin}: adapt_response must return a dict, "
+                f"returned {shorten(adapted)}"
             )
-        return adapted
+        return unwritable(adapted) or adapted
 
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
         """Check a response and convert it into what is scored.
@@ -119,7 +122,7 @@ class ResponseReader:
             response = {**response, "id": uid}
             response.pop("uid", None)
         violations = [*self._shape_violations(response)]
-        if not violations or all(v.field != "(row)" for v in violations):
+        if all(violation.field != "(row)" for violation in violations):
             violations += self._verify_violations(response, uid, position, violations)
         if violations:
             return None, {}, tuple(violations)
@@ -127,7 +130,7 @@ class ResponseReader:
             prediction = self._to_prediction(response)
         except PluginError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             rule = f"the converter must accept it ({type(error).__name__}: {error})"
             return None, {}, (Violation("(response)", rule),)
         fields = {name: response.get(name) for name in self.scored_fields}
@@ -138,6 +141,11 @@ class ResponseReader:
             self._output.model_validate(response)
         except ValidationError as error:
             return from_pydantic(error)
+        except Exception as error:
+            raise PluginError(
+                f"{self._task.component.origin}: Output failed for the response "
+                f"{response['id']!r} with {type(error).__name__}: {error}"
+            ) from error
         return []
 
     def _verify_violations(
@@ -157,7 +165,7 @@ class ResponseReader:
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error, failed_statement(error))]
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if found:
                 return []
             raise PluginError(
@@ -167,12 +175,28 @@ class ResponseReader:
         named = {violation.field.partition(".")[0] for violation in found}
         return [
             violation
-            for violation in result or ()
+            for violation in self._checked_violations(result)
             if violation.field.partition(".")[0] not in named
         ]
+
+    def _checked_violations(self, result: Any) -> Sequence[Violation]:
+        if result is None:
+            return ()
+        if not isinstance(result, list | tuple) or not all(
+            isinstance(violation, Violation) for violation in result
+        ):
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_response must return a list of "
+                f"violations or None, returned {shorten(result)}"
+            )
+        return result
 
 
 def failed_statement(error: BaseException) -> str | None:
     """Give the source line that raised an exception, where it is known."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return (frames[-1].line or None) if frames else None
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    for frame in last:
+        lines = linecache.getlines(frame.filename)
+        part = lines[(frame.lineno or 1) - 1 : frame.end_lineno]
+        return " ".join(line.strip() for line in part) or None
+    return None

@@ -10,7 +10,7 @@ import polars as pl
 
 from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
-from evalkit.columns import to_series
+from evalkit.columns import encode, to_series
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
@@ -61,6 +61,10 @@ def prediction_column(examples: Examples, predictions: list[Any]) -> pl.Series:
     item = answer.inner if isinstance(answer, pl.List) else answer
     if column.null_count() == len(column) and isinstance(item, pl.DataType):
         return column.cast(item)
+    is_single = examples.answer_kind in ("one", "any-of")
+    if item == pl.String and is_single and column.dtype != pl.String:
+        # numbers or lists are no text, but metrics can compare only columns of one type
+        return pl.Series("prediction", map(encode, predictions), dtype=pl.String)
     return column
 
 
@@ -243,11 +247,10 @@ def refusal_message(
         shown[problem.status] = shown.get(problem.status, 0) + 1
         if shown[problem.status] > _SHOWN_PROBLEMS:
             continue
-        where = f"line {problem.line}" if problem.line else "no line"
-        uid = f", id {problem.id!r}" if problem.id is not None else ""
-        lines.append(
-            f"  {problem.status}: {where}{uid}: {describe(problem.violations)}"
-        )
+        where = [f"line {problem.line}"] if problem.line else []
+        where += [f"id {problem.id!r}"] if problem.id is not None else []
+        why = f": {describe(problem.violations)}" if problem.line else ""
+        lines.append(f"  {problem.status}: {', '.join(where)}{why}")
     hidden = {
         status: count - _SHOWN_PROBLEMS
         for status, count in shown.items()

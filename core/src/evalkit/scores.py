@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.calls import ScoringTable
+from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
 from evalkit.names import score_name
@@ -52,11 +53,8 @@ class MetricScores(NamedTuple):
     """Columns `position` and `score`, for metrics that have per-example scores."""
     error: str | None = None
     """Why the metric failed; its scores are null then."""
-
-    def names(self) -> list[str]:
-        """Give the full names of its scores, the main one first."""
-        parts = dict.fromkeys(score.score for score in self.scores)
-        return [self.full_name(part) for part in parts]
+    failure: MetricError | None = None
+    """The same as an exception, which holds the cause."""
 
     def full_name(self, part: str) -> str:
         """Give the full name of one of its scores."""
@@ -107,7 +105,7 @@ class Members:
 
 
 def bootstrap_interval(
-    replicates: Floats, requested: int, confidence: float
+    replicates: Floats, requested: int, confidence: float, clustered: bool
 ) -> Interval:
     """Make an interval of bootstrap replicates.
 
@@ -115,10 +113,11 @@ def bootstrap_interval(
         replicates: The values that are defined.
         requested: How many were drawn.
         confidence: Probability of the interval.
+        clustered: Whether whole clusters were drawn.
 
     Returns:
         The interval; none where fewer than half of the replicates are defined.
     """
     if len(replicates) < requested / 2:
         return without_interval("the score is undefined in most bootstrap replicates")
-    return percentile_interval(replicates, confidence)
+    return percentile_interval(replicates, confidence, clustered)

@@ -6,7 +6,7 @@ No file is read or written here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 
 from evalkit.bootstrap import replicate_sums
 from evalkit.calls import (
+    HOOK_FAILURES,
     ScoringTable,
     checked_value,
     compute_statistics,
@@ -25,6 +26,7 @@ from evalkit.calls import (
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.intervals import (
+    Floats,
     Interval,
     mean_interval,
     proportion_interval,
@@ -43,6 +45,11 @@ from evalkit.scores import (
 from evalkit.seeds import generator
 
 SUM_REPLICATES = 1_000
+
+_NO_INTERVAL = "the metric declares no interval"
+
+Replicates = Mapping[str, Floats]
+"""Values of bootstrap replicates that are defined, by score."""
 
 
 def score_metric(
@@ -72,7 +79,8 @@ def score_metric(
             return score_lists(metric, table, groups, settings, advance)
         return _score_statistics(metric, table, groups, settings, advance)
     except MetricError as error:
-        return _all_null(metric, groups, str(error))._replace(error=str(error))
+        nulls = _all_null(metric, groups, str(error))
+        return nulls._replace(error=str(error), failure=error)
 
 
 def why_not(metric: Bound, table: ScoringTable) -> str | None:
@@ -156,7 +164,7 @@ def _score_examples(metric: Bound, table: ScoringTable) -> pl.DataFrame:
                     target=target,
                     fields=dict(zip(columns, fields, strict=True)),
                 )
-            except (Exception, SystemExit) as error:
+            except HOOK_FAILURES as error:
                 step = f"score_example for the example {table.ids[position]!r}"
                 raise failure(metric, step, error) from error
         if value is None:
@@ -188,7 +196,7 @@ def _score_statistics(
     column = example_column(metric)
     by_group = Members(statistics, groups, table)
     values = _values(metric, statistics, groups, table, by_group)
-    intervals = (
+    resampled = (
         {}
         if column
         else dict(_bootstrap(metric, table, groups, settings, by_group, advance))
@@ -198,13 +206,14 @@ def _score_statistics(
         group = row["group"]
         value, reason = checked_value(metric, row["value"])
         reason = row["reason"] or reason if value is None else None
-        interval, spread = _interval_of(
-            metric, by_group, group, column, settings, value
-        )
-        if not column:
-            interval = intervals.get((group, row["score"]), interval)
+        spread = None
         if value is None:
             interval = without_interval("there is no value")
+        elif column:
+            interval, spread = _mean_interval(metric, by_group, group, column, settings)
+        else:
+            drawn = resampled.get(group, _NO_INTERVAL)
+            interval = _bootstrap_interval(drawn, row["score"], by_group, settings)
         scores.append(
             GroupScore(
                 row["score"],
@@ -215,7 +224,7 @@ def _score_statistics(
                 interval,
                 reason,
                 row["flag"],
-                spread if value is not None else None,
+                spread,
             )
         )
     per_example = statistics.select("position", score=column) if column else None
@@ -240,7 +249,7 @@ def _values(
     present = [number for number in range(len(groups.tags)) if by_group.n(number)]
     if metric.has("score_example"):
         means = [math.fsum(by_group.of(g)["score"]) / by_group.n(g) for g in present]
-        values = _as_values(present, means)
+        values = _as_values(present, means, [None] * len(present))
     else:
         sums = merge_by_group(metric, statistics, groups.members)
         values = finalize(metric, sums, table.context)
@@ -249,19 +258,23 @@ def _values(
         for number in range(len(groups.tags))
         if number not in set(values["group"])
     ]
-    nothing = _as_values(absent, [None] * len(absent), "no example was scored")
+    reasons = [
+        "the metric gave no value" if number in present else "no example was scored"
+        for number in absent
+    ]
+    nothing = _as_values(absent, [None] * len(absent), reasons)
     return pl.concat([values, nothing]).sort("score", "group", maintain_order=True)
 
 
 def _as_values(
-    groups: list[int], values: list[Any], reason: str | None = None
+    groups: list[int], values: list[Any], reasons: list[Any]
 ) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "group": groups,
             "score": [""] * len(groups),
             "value": values,
-            "reason": [reason] * len(groups),
+            "reason": reasons,
             "flag": [None] * len(groups),
         },
         schema={
@@ -274,17 +287,14 @@ def _as_values(
     )
 
 
-def _interval_of(
+def _mean_interval(
     metric: Bound,
     by_group: Members,
     group: int,
-    column: str | None,
+    column: str,
     settings: ScoringSettings,
-    value: float | None,
-) -> tuple[Interval, tuple[float, float, float, float] | None]:
+) -> tuple[Interval, tuple[float, float, float, float]]:
     kind = metric.attributes["interval"]
-    if column is None or value is None:
-        return without_interval("the metric declares no interval"), None
     part = by_group.of(group)
     scores = part[column].to_numpy()
     spread = (
@@ -294,12 +304,25 @@ def _interval_of(
         float(scores.max()),
     )
     if kind == "none":
-        return without_interval("the metric declares no interval"), spread
+        return without_interval(_NO_INTERVAL), spread
     clusters = part["unit"].to_numpy() if by_group.clustered else None
     is_proportion = bool(np.isin(scores, (0.0, 1.0)).all())
     if kind == "wilson" and is_proportion:
         return proportion_interval(scores, clusters, settings.confidence), spread
     return mean_interval(scores, clusters, settings.confidence), spread
+
+
+def _bootstrap_interval(
+    drawn: Replicates | str, score: str, by_group: Members, settings: ScoringSettings
+) -> Interval:
+    if isinstance(drawn, str):
+        return without_interval(drawn)
+    return bootstrap_interval(
+        drawn.get(score, np.empty(0)),
+        SUM_REPLICATES,
+        settings.confidence,
+        by_group.clustered,
+    )
 
 
 def _bootstrap(
@@ -309,7 +332,8 @@ def _bootstrap(
     settings: ScoringSettings,
     by_group: Members,
     advance: Advance,
-) -> Iterator[tuple[tuple[int, str], Interval]]:
+) -> Iterator[tuple[int, Replicates | str]]:
+    """Give the replicates of each group, or why there are none."""
     if metric.attributes["interval"] != "bootstrap":
         return
     keys = list(metric.attributes["keys"])
@@ -318,21 +342,25 @@ def _bootstrap(
         advance(f"{metric.name}: {tag or 'all'}")
         columns = value_columns(metric, part.drop("unit"))
         reason = _why_no_bootstrap(metric, part, columns, by_group.clustered)
-        drawn = None
-        if reason is None:
-            random = generator(settings.seed, metric.name, tag or "")
-            drawn = replicate_sums(part, keys, columns, SUM_REPLICATES, random)
-            reason = "the group is too large to resample" if drawn is None else None
+        if reason:
+            yield group, reason
+            continue
+        random = generator(settings.seed, metric.name, tag or "")
+        drawn = replicate_sums(part, keys, columns, SUM_REPLICATES, random)
         if drawn is None:
-            yield (group, ""), without_interval(reason or "")
+            yield group, "the group is too large to resample"
             continue
         values = finalize(metric, drawn.rename({"replicate": "group"}), table.context)
-        for (score,), found in values.partition_by("score", as_dict=True).items():
-            replicates = found["value"].drop_nulls().drop_nans().to_numpy()
-            yield (
-                (group, str(score)),
-                bootstrap_interval(replicates, SUM_REPLICATES, settings.confidence),
-            )
+        defined = values.filter(pl.col("value").is_finite())
+        yield (
+            group,
+            {
+                str(score): found["value"].to_numpy()
+                for (score,), found in defined.partition_by(
+                    "score", as_dict=True
+                ).items()
+            },
+        )
 
 
 def _why_no_bootstrap(

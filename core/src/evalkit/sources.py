@@ -93,7 +93,7 @@ def _fetch(dataset: str, filename: str, source: Source, cached: Path) -> Path:
         pooch.retrieve(
             source.url,
             known_hash=source.sha256 and f"sha256:{source.sha256}",
-            fname=filename,
+            fname=cached.name,
             path=cached.parent,
             downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60)
             if source.url.startswith(("http://", "https://"))

@@ -14,9 +14,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from evalkit.errors import StorageError
+from evalkit.violations import json_value
 
 if TYPE_CHECKING:
     from evalkit.results import Result
@@ -57,19 +58,22 @@ class LocalStorage:
     def publish(self, result: Result) -> Path:
         """Write a run if it is not there yet (see `Storage.publish`)."""
         final = self._root / str(result.dataset) / result.run_id
-        if _is_run(final):
-            return final
-        with _storage_errors(final), _staging(final) as staging:
-            write_run(result, staging)
-            _move(staging, final)
+        with _storage_errors(final):
+            if _is_run(final):
+                return final
+            with _staging(final) as staging:
+                write_run(result, staging)
+                _move(staging, final)
         return final
 
 
 @contextmanager
 def _storage_errors(final: Path) -> Iterator[None]:
+    from polars.exceptions import PolarsError
+
     try:
         yield
-    except (OSError, RuntimeError) as error:
+    except (OSError, PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"the run {final} cannot be written: {reason}") from error
 
@@ -94,15 +98,23 @@ def write_run(result: Result, folder: Path) -> None:
     if result.examples is not None:
         result.examples.write_parquet(folder / EXAMPLES_FILE)
     result.frame.write_parquet(folder / SCORES_FILE)
-    with (folder / PROBLEMS_FILE).open("w", encoding="utf-8") as stream:
+    with _open_text(folder / PROBLEMS_FILE) as stream:
         for problem in result.problems:
             row = problem._asdict()
-            row["violations"] = [found._asdict() for found in problem.violations]
+            row["violations"] = [
+                {**found._asdict(), "value": json_value(found.value)}
+                for found in problem.violations
+            ]
             stream.write(_to_json(row) + "\n")
-    with (folder / RUN_FILE).open("w", encoding="utf-8") as stream:
+    with _open_text(folder / RUN_FILE) as stream:
         stream.write(_to_json(result.to_dict(), indent=2) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _open_text(path: Path) -> TextIO:
+    # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
+    return path.open("w", encoding="utf-8", errors="backslashreplace")
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
@@ -112,18 +124,29 @@ def _to_json(value: Any, indent: int | None = None) -> str:
 
 
 def _move(staging: Path, final: Path) -> None:
-    try:
-        staging.rename(final)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-            raise
+    while not _renamed(staging, final):
         if _is_run(final):
             return
         # a folder without run.json is no run: make room for the whole one
         leftover = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.leftover")
-        final.rename(leftover)
-        staging.rename(final)
+        try:
+            final.rename(leftover)
+        except FileNotFoundError:  # another process was faster
+            continue
+        if _is_run(leftover) and _renamed(leftover, final):  # it became one just now
+            return
         shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _renamed(folder: Path, final: Path) -> bool:
+    """Rename a folder, unless something is there already."""
+    try:
+        folder.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        return False
+    return True
 
 
 def _is_run(folder: Path) -> bool:

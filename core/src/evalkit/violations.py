@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
 _SHOWN = 80
+_SHOWN_PROBLEMS = 5
 
 
 class Violation(NamedTuple):
@@ -33,13 +35,33 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
         length: The most characters to show.
 
     Returns:
-        Its `repr`, cut in the middle where it is longer.
+        Its `repr`, cut in the middle where it is longer; its type where it has none,
+        as an integer of thousands of digits.
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
     if len(text) <= length:
         return text
     half = (length - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def json_value(value: Any) -> Any:
+    """Give a value as JSON can hold it.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        The value, or what it looks like where JSON cannot hold it.
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return shorten(value)
+    return value
 
 
 def from_pydantic(error: ValidationError) -> list[Violation]:
@@ -66,6 +88,8 @@ def _rule(kind: str, message: str) -> str:
         return "is required"
     if kind == "extra_forbidden":
         return "is not declared and this task forbids undeclared keys"
+    if kind == "sequence_str":
+        return "must be a list, not one text"
     message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return message.replace("Input should be", "must be").replace("Input", "it")
 
@@ -84,6 +108,13 @@ def from_assertion(error: AssertionError, source: str | None) -> Violation:
     quoted = f"`{source}`" if source else "an assertion of verify_response"
     rule = f"{quoted} must hold" + (f" ({message})" if message else "")
     return Violation("(response)", rule)
+
+
+def few(problems: Sequence[str]) -> str:
+    """Join the first few of many problems into one line, and count the others."""
+    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+    more = len(problems) - _SHOWN_PROBLEMS
+    return shown + (f"; and {more} more" if more > 0 else "")
 
 
 def describe(violations: Iterable[Violation]) -> str:

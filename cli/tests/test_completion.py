@@ -1,0 +1,51 @@
+"""Shell completion, asked for as bash does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
+    done = run_evalkit(
+        _EVALKIT_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(position)
+    )
+    assert done.returncode == 0, done.stderr
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "position", "expected"),
+    [
+        ("evalkit ", 1, ["eval", "list", "show"]),
+        ("evalkit show metrics/ag", 2, ["metrics/agreement"]),
+        ("evalkit eval ti", 2, ["tiny"]),
+        ("evalkit eval tiny -m fai", 4, ["failing"]),
+        ("evalkit eval tiny --observer re", 4, ["recorder"]),
+        ("evalkit eval tiny --format m", 4, ["md"]),
+        ("evalkit list o", 2, ["observers"]),
+    ],
+)
+def test_names_are_completed(
+    run_evalkit: Run, plugins: Any, words: str, position: int, expected: list[str]
+) -> None:
+    assert complete(run_evalkit, words, position) == expected
+
+
+def test_completing_imports_no_plugin(
+    run_evalkit: Run, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution("1 / 0", {"evalkit.datasets": {"zz-broken": "P"}})
+    assert complete(run_evalkit, "evalkit eval zz", 2) == ["zz-broken"]
+
+
+def test_the_line_that_help_gives_prints_a_script_for_bash(run_evalkit: Run) -> None:
+    usage = run_evalkit("--help").stdout
+    assert '    eval "$(_EVALKIT_COMPLETE=bash_source evalkit)"\n' in usage
+    script = run_evalkit(_EVALKIT_COMPLETE="bash_source").stdout
+    assert "_EVALKIT_COMPLETE=bash_complete" in script

@@ -1,0 +1,124 @@
+"""`evalkit list`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Invoke = Callable[..., Result]
+
+
+def test_each_plugin_is_one_line_of_aligned_columns(
+    invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(
+        "", {"evalkit.observers": {"long-name": "x"}}, name="another", version="10.11"
+    )
+    done = invoke("list", "observers")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "observers/faulty     tiny-plugins  4.5.6  A distribution made by a test",
+        "observers/long-name  another       10.11  A distribution made by a test",
+        "observers/meddler    tiny-plugins  4.5.6  A distribution made by a test",
+        "observers/recorder   tiny-plugins  4.5.6  A distribution made by a test",
+    ]
+
+
+def test_kinds_come_in_order_and_observers_only_when_asked_for(
+    invoke: Invoke, plugins: Any
+) -> None:
+    kinds = [line.split("/")[0] for line in invoke("list").stdout.splitlines()]
+    assert list(dict.fromkeys(kinds)) == [
+        "tasks",
+        "datasets",
+        "metrics",
+        "perturbations",
+    ]
+    observers = invoke("list", "observers").stdout.splitlines()
+    assert [line.split()[0] for line in observers] == [
+        "observers/faulty",
+        "observers/meddler",
+        "observers/recorder",
+    ]
+
+
+def test_listing_imports_no_plugin(invoke: Invoke, plugins: Any) -> None:
+    assert invoke("list").exit_code == 0
+    assert plugins.module not in sys.modules
+
+
+def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
+    report = json.loads(invoke("list", "perturbations", "--json").stdout)
+    assert report == {
+        "components": [
+            {
+                "kind": "perturbations",
+                "name": "shuffle",
+                "value": f"{plugins.module}:Shuffle",
+                "distribution": "tiny-plugins",
+                "version": "4.5.6",
+                "summary": "A distribution made by a test",
+                "id": "perturbations/shuffle",
+            }
+        ],
+        "problems": [],
+    }
+
+
+def test_json_can_be_asked_for_by_an_environment_variable(
+    invoke: Invoke, plugins: Any
+) -> None:
+    done = invoke("list", "observers", EVALKIT_JSON="1")
+    assert len(json.loads(done.stdout)["components"]) == 3
+
+
+def test_broken_metadata_is_a_warning_beside_a_whole_list(
+    invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution("", {"evalkit.metrics": {"Bad Name": "x"}}, name="rude")
+    done = invoke("list", "metrics")
+    assert done.exit_code == 0
+    assert "metrics/agreement" in done.stdout
+    assert "Bad Name" not in done.stdout
+    assert done.stderr.startswith("warning: rude: metrics/Bad Name: not a legal name")
+    problems = json.loads(invoke("list", "metrics", "--json").stdout)["problems"]
+    assert [problem["distribution"] for problem in problems] == ["rude"]
+
+
+def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:
+    done = invoke("list", "observers")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "no plugins are installed\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("list", "metric"), "'metric' is not one of"), (("list", "--timeout", "0"), "0")],
+)
+def test_wrong_usage_exits_2(
+    invoke: Invoke, arguments: tuple[str, ...], said: str
+) -> None:
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_narrow_terminal_cuts_only_the_summary(
+    plugins: Any, run_on_terminal: Callable[..., tuple[int, str]]
+) -> None:
+    code, shown = run_on_terminal("list", "perturbations", columns=55)
+    assert code == 0
+    expected = (
+        "perturbations/shuffle  tiny-plugins  4.5.6  A distribution made by a test"
+    )
+    assert shown == f"{expected[:54].rstrip()}…\n"
+    _, wide = run_on_terminal("list", "perturbations", columns=200)
+    assert wide == f"{expected}\n"
+    _, tiny = run_on_terminal("list", "perturbations", columns=20)
+    assert tiny == f"{expected}\n"

@@ -1,0 +1,377 @@
+"""How scores are printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from scipy.stats import binomtest
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+RunOnTerminal = Callable[..., tuple[int, str]]
+
+RIGHT = ("positive", "negative", "neutral", "positive")
+THREE = ("positive", "negative", "positive", "positive")
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture(autouse=True)
+def _plugins(plugins: Any) -> None:
+    """All tests here use the plugins of conftest.py."""
+
+
+@pytest.fixture
+def three(predict: Write) -> str:
+    return predict("three.jsonl", THREE)
+
+
+@pytest.fixture
+def show(invoke: Invoke, three: str) -> Callable[..., str]:
+    """Print the accuracy of three.jsonl."""
+
+    def run(*options: str, **variables: str) -> str:
+        arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", *options)
+        done = invoke(*arguments, **variables)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def only_run(folder: Path) -> str:
+    [run] = folder.glob("runs/tiny/*/run.json")
+    return str(run.parent.relative_to(folder))
+
+
+def wilson(right: int, n: int) -> str:
+    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return f"[{100 * interval.low:.2f}, {100 * interval.high:.2f}]"
+
+
+def test_the_table_leads_with_the_score_then_tags_then_what_was_not_scored(
+    show: Callable[..., str], tmp_path: Path
+) -> None:
+    shown = show()
+    expected = f"""\
+tiny (sentiment, split test): three
+
+metric      score         95 % CI  n  majority   chance
+accuracy  75.00 %  [30.06, 95.44]  4   50.00 %  33.33 %
+
+By tag, worst accuracy first, in %:
+
+tag         n  accuracy          95 % CI
+topic:food  2     50.00    [9.45, 90.55]
+topic:film  2    100.00  [34.24, 100.00]
+
+4 of 4 examples scored, every row accounted for
+run folder: {only_run(tmp_path)}
+"""
+    assert shown == expected
+    assert [wilson(*pair) for pair in ((3, 4), (1, 2), (2, 2))] == [
+        "[30.06, 95.44]",
+        "[9.45, 90.55]",
+        "[34.24, 100.00]",
+    ]
+
+
+def test_quiet_prints_the_scores_only(show: Callable[..., str]) -> None:
+    assert (
+        show("-q")
+        == """\
+metric      score         95 % CI  n  majority   chance
+accuracy  75.00 %  [30.06, 95.44]  4   50.00 %  33.33 %
+
+tag         n  accuracy          95 % CI
+topic:food  2   50.00 %    [9.45, 90.55]
+topic:film  2  100.00 %  [34.24, 100.00]
+"""
+    )
+
+
+def test_markdown(show: Callable[..., str]) -> None:
+    assert (
+        show("--format", "md")
+        == """\
+| metric | score | 95 % CI | n | majority | chance |
+|---|---|---|---|---|---|
+| accuracy | 75.00 % | [30.06, 95.44] | 4 | 50.00 % | 33.33 % |
+
+| tag | n | accuracy | 95 % CI |
+|---|---|---|---|
+| topic:food | 2 | 50.00 % | [9.45, 90.55] |
+| topic:film | 2 | 100.00 % | [34.24, 100.00] |
+"""
+    )
+
+
+def test_latex(show: Callable[..., str]) -> None:
+    assert (
+        show("--format", "latex")
+        == r"""\begin{tabular}{lrrrrr}
+\hline
+metric & score & 95 \% CI & n & majority & chance \\
+\hline
+accuracy & 75.00 \% & [30.06, 95.44] & 4 & 50.00 \% & 33.33 \% \\
+\hline
+\end{tabular}
+
+\begin{tabular}{lrrr}
+\hline
+tag & n & accuracy & 95 \% CI \\
+\hline
+topic:food & 2 & 50.00 \% & [9.45, 90.55] \\
+topic:film & 2 & 100.00 \% & [34.24, 100.00] \\
+\hline
+\end{tabular}
+"""
+    )
+
+
+def test_csv_holds_every_score_as_stored(
+    show: Callable[..., str], tmp_path: Path
+) -> None:
+    shown = show("--format", "csv")
+    interval = binomtest(3, 4).proportion_ci(method="wilson")
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert shown.splitlines()[0] == (
+        "model,metric,split,tag,perturbation,computed_on,value,se,ci_low,ci_high,"
+        "ci_method,n,n_clusters,coverage,unit,scale,higher_is_better,reason,flag,"
+        "bound_low,bound_high,mean,stddev,min,max"
+    )
+    assert [row["tag"] for row in rows] == ["", "topic:film", "topic:food"]
+    assert rows[0]["model"] == "three"
+    assert rows[0]["value"] == "0.75"
+    assert float(rows[0]["ci_low"]) == pytest.approx(interval.low, abs=1e-12)
+    [path] = tmp_path.glob("runs/tiny/*/run.json")
+    stored = json.loads(path.read_text("utf-8"))["scores"]
+    for row, score in zip(rows, stored, strict=True):
+        expected = {
+            key: "" if value is None else str(value) for key, value in score.items()
+        }
+        assert row == {"model": "three", **expected}
+
+
+def test_the_format_has_a_variable(show: Callable[..., str]) -> None:
+    assert show(EVALKIT_FORMAT="md") == show("--format", "md")
+
+
+def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -> None:
+    perfect = predict("perfect.jsonl", RIGHT)
+    arguments = ("eval", "tiny", "-p", three, "-p", perfect, "-m", "accuracy")
+    lines = invoke(*arguments).stdout.splitlines()
+    assert lines[:11] == [
+        "tiny (sentiment, split test): three, perfect",
+        "",
+        "model    metric       score          95 % CI  n  majority   chance",
+        "three    accuracy   75.00 %   [30.06, 95.44]  4   50.00 %  33.33 %",
+        "perfect  accuracy  100.00 %  [51.01, 100.00]  4   50.00 %  33.33 %",
+        "",
+        "By tag, worst accuracy first, in %:",
+        "",
+        "tag         n   three          95 % CI  perfect          95 % CI",
+        "topic:food  2   50.00    [9.45, 90.55]   100.00  [34.24, 100.00]",
+        "topic:film  2  100.00  [34.24, 100.00]   100.00  [34.24, 100.00]",
+    ]
+    assert lines[12] == "three: 4 of 4 examples scored, every row accounted for"
+    assert lines[13].startswith("three: run folder: runs/tiny/")
+    assert lines[14].startswith("perfect: 4 of 4 examples")
+    markdown = invoke(*arguments, "--format", "md").stdout.splitlines()
+    assert markdown[5] == (
+        "| tag | n | three: accuracy | 95 % CI | perfect: accuracy | 95 % CI |"
+    )
+    rows = list(csv.reader(io.StringIO(invoke(*arguments, "--format", "csv").stdout)))
+    assert [row[0] for row in rows] == ["model", *["three"] * 3, *["perfect"] * 3]
+
+
+def test_verbose_gives_every_metric_for_every_tag(invoke: Invoke, three: str) -> None:
+    arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
+    lines = invoke(*arguments, "-v").stdout.splitlines()
+    start = lines.index("By tag, worst accuracy first:")
+    header, food, film = lines[start + 2 : start + 5]
+    assert re.split(r"\s{2,}", header) == [
+        *("tag", "n", "accuracy", "95 % CI", "label-length", "95 % CI")
+    ]
+    assert "8.00 chars" in food
+    assert "100.00 %" in film
+
+
+def test_what_was_left_out_is_shown_beside_every_score(
+    invoke: Invoke, predict: Write, tmp_path: Path
+) -> None:
+    file = predict("two.jsonl", RIGHT[:1] + RIGHT[:1])
+    done = invoke(
+        *("eval", "tiny", "-p", file, "-m", "accuracy", "--on-missing", "skip")
+    )
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    # of two examples one is right; the other two would make it one or three of four
+    assert lines[2:4] == [
+        "metric      score        95 % CI  n  majority   chance  coverage   "
+        "if all scored",
+        "accuracy  50.00 %  [9.45, 90.55]  2   50.00 %  33.33 %     50.0%  "
+        "25.00 to 75.00",
+    ]
+    assert lines[7:10] == [
+        "tag         n  accuracy        95 % CI  coverage   if all scored",
+        "topic:film  2     50.00  [9.45, 90.55]",
+        "topic:food  0         –              –      0.0%  0.00 to 100.00",
+    ]
+    assert lines[11:] == [
+        "notice: 2 missing examples are left out of scores",
+        f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
+        "problems.jsonl",
+        f"run folder: {only_run(tmp_path)}",
+    ]
+
+
+def test_a_metric_without_bounds_shows_a_dash_for_them(
+    invoke: Invoke, predict: Write
+) -> None:
+    file = predict("two.jsonl", RIGHT[:2])
+    done = invoke(
+        *("eval", "tiny", "-p", file, "-m", "label-length", "--on-missing", "skip")
+    )
+    row = done.stdout.splitlines()[3]
+    assert re.split(r"\s{2,}", row)[-2:] == ["50.0%", "–"]
+
+
+def test_flags_are_explained(invoke: Invoke, three: str) -> None:
+    lines = invoke(
+        *("eval", "tiny", "-p", three, "-m", "macro-f1", "--on-missing", "skip")
+    ).stdout.splitlines()
+    assert not any(line.startswith("*") for line in lines)
+    Path("one.jsonl").write_text('{"id": "1", "label": "positive"}\n', "utf-8")
+    lines = invoke(
+        *("eval", "tiny", "-p", "one.jsonl", "-m", "macro-f1", "--on-missing", "skip")
+    ).stdout.splitlines()
+    assert any("100.00*" in line for line in lines)
+    assert "* one class: positive" in lines
+
+
+def test_markdown_and_latex_escape_what_they_must(
+    invoke: Invoke, fake_distribution: Callable[..., Any], write_rows: Write
+) -> None:
+    fake_distribution(
+        "import evalkit\nclass D(evalkit.Dataset):\n"
+        "    task = 'sentiment'\n"
+        "    def load(self, split):\n"
+        "        return [{'uid': '1', 'statement': 'x', 'label': 'positive',\n"
+        "                 'tags': ['a|b_{50%}\\\\~^$#&']}]\n",
+        {"evalkit.datasets": {"odd": "D"}},
+    )
+    file = write_rows("m.jsonl", [{"id": "1", "label": "positive"}])
+    base = ("eval", "odd", "-p", file, "-m", "accuracy", "--format")
+    assert r"| a\|b_{50%}\~^$#& | 1 |" in invoke(*base, "md").stdout
+    assert (
+        r"a|b\_\{50\%\}\textbackslash{}\textasciitilde{}\textasciicircum{}\$\#\& & 1 &"
+        in invoke(*base, "latex").stdout
+    )
+
+
+def test_a_data_set_without_tags_has_no_table_of_tags(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    rows = [{"id": "1", "answer": "xqanswerone"}, {"id": "2", "answer": "two"}]
+    done = invoke("eval", "questions", "-p", write_rows("m.jsonl", rows))
+    lines = done.stdout.splitlines()
+    assert lines[2:4] == [
+        "metric         score        95 % CI  n",
+        "exact-match  50.00 %  [9.45, 90.55]  2",
+    ]
+    assert lines[5] == "2 of 2 examples scored, every row accounted for"
+
+
+def test_clusters_are_counted_beside_n(
+    invoke: Invoke, fake_distribution: Callable[..., Any], write_rows: Write
+) -> None:
+    fake_distribution(
+        "import evalkit\nclass D(evalkit.Dataset):\n"
+        "    task = 'sentiment'\n    cluster = 'author'\n"
+        "    def load(self, split):\n"
+        "        return [{'uid': str(n), 'statement': 'x', 'label': 'positive',\n"
+        "                 'author': 'ab'[n % 2]} for n in range(4)]\n",
+        {"evalkit.datasets": {"grouped": "D"}},
+    )
+    rows = [{"id": str(n), "label": "positive"} for n in range(4)]
+    done = invoke(
+        *("eval", "grouped", "-p", write_rows("m.jsonl", rows), "-m", "accuracy")
+    )
+    assert "  4 (2 clusters)  " in done.stdout.splitlines()[3]
+
+
+def test_a_terminal_gets_the_same_text_as_a_pipe(
+    three: str, run_on_terminal: RunOnTerminal, show: Callable[..., str]
+) -> None:
+    arguments = ("eval", "tiny", "-p", three, "-m", "accuracy")
+    code, shown = run_on_terminal(*arguments, columns=80)
+    assert code == 0
+    assert "\x1b[1m" in shown
+    lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
+    assert lines == show().splitlines()
+    _, plain = run_on_terminal(*arguments, columns=80, NO_COLOR="1")
+    assert plain == show()
+
+
+@pytest.mark.parametrize("columns", [58, 30])
+def test_a_narrow_terminal_loses_no_score(
+    three: str, run_on_terminal: RunOnTerminal, columns: int
+) -> None:
+    arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
+    code, shown = run_on_terminal(*arguments, "-v", columns=columns, NO_COLOR="1")
+    assert code == 0
+    for text in (
+        *("75.00 %", "[30.06, 95.44]", "50.00 %", "33.33 %"),
+        *("[34.24, 100.00]", "8.00 chars", "label-length", "topic:film"),
+    ):
+        assert text in shown
+
+
+def test_long_tags_are_folded_before_anything_wraps(
+    run_on_terminal: RunOnTerminal,
+) -> None:
+    arguments = ("eval", "sample-sentiment", "-m", "accuracy", "--format", "table")
+    code, shown = run_on_terminal(*arguments, columns=72, NO_COLOR="1")
+    assert code == 0
+    tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
+    assert max(map(len, tags)) <= 72
+    start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
+    first = tags[start].split()[0]
+    assert first + tags[start + 1].strip() == "phenomenon:loaded-topic"
+
+
+def test_a_piped_table_has_no_escapes_and_no_trailing_blanks(
+    show: Callable[..., str],
+) -> None:
+    for text in (show(), show("-v"), show("--format", "md")):
+        assert "\x1b" not in text
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_scores_of_the_data_set_itself_have_no_tags(
+    invoke: Invoke, fake_distribution: Callable[..., Any], write_rows: Write
+) -> None:
+    fake_distribution(
+        "import evalkit\nclass D(evalkit.Dataset):\n"
+        "    task = 'sentiment'\n"
+        "    def load(self, split):\n"
+        "        return [{'uid': '1', 'statement': 'x', 'label': 'positive',\n"
+        "                 'tags': ['short']}]\n"
+        "    def evaluate(self, frame):\n"
+        "        return {'rows': frame.height}\n",
+        {"evalkit.datasets": {"own": "D"}},
+    )
+    file = write_rows("m.jsonl", [{"id": "1", "label": "positive"}])
+    done = invoke("eval", "own", "-p", file, "-m", "accuracy", "-q", "-v")
+    lines = done.stdout.splitlines()
+    assert re.split(r"\s{2,}", lines[2]) == ["own#rows", "1.00", "–", "1"]
+    assert re.split(r"\s{2,}", lines[4]) == ["tag", "n", "accuracy", "95 % CI"]
+    assert lines[5].startswith("short  1  100.00 %")

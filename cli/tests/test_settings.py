@@ -1,0 +1,96 @@
+"""`[tool.evalkit]` of `pyproject.toml`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from evalkit.errors import DataError
+from evalkit_cli.settings import extra_metrics
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "pyproject.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+ADDS = '[tool.evalkit.tasks.sentiment]\neval_metrics = ["agreement"]\n'
+
+
+def test_the_nearest_file_counts(tmp_path: Path) -> None:
+    write(tmp_path, ADDS)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert extra_metrics(inner, "sentiment") == ["agreement"]
+    write(inner, "[project]\n")
+    assert extra_metrics(inner, "sentiment") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "tool = 3", "[tool.evalkit]\ntasks = 1", "[tool.evalkit.tasks.sentiment]"],
+)
+def test_a_file_without_the_setting_adds_nothing(tmp_path: Path, text: str) -> None:
+    write(tmp_path, text)
+    assert extra_metrics(tmp_path, "sentiment") == []
+
+
+def test_metrics_are_added_to_the_named_task_only(tmp_path: Path) -> None:
+    write(tmp_path, ADDS)
+    assert extra_metrics(tmp_path, "nli") == []
+
+
+@pytest.mark.parametrize("value", ['"accuracy"', "[1]", "{}"])
+def test_a_setting_of_another_shape_is_refused(tmp_path: Path, value: str) -> None:
+    path = write(tmp_path, f"[tool.evalkit.tasks.sentiment]\neval_metrics = {value}\n")
+    with pytest.raises(DataError, match="must be a list of texts") as caught:
+        extra_metrics(tmp_path, "sentiment")
+    assert str(path) in str(caught.value)
+    assert "[tool.evalkit.tasks.sentiment]" in str(caught.value)
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "tool = [")
+    with pytest.raises(DataError, match="is not TOML") as caught:
+        extra_metrics(tmp_path, "sentiment")
+    assert str(path) in str(caught.value)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match="is not TOML"):
+        extra_metrics(tmp_path, "sentiment")
+
+
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "")
+
+    def deny(self: Path, **_: Any) -> str:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_text", deny)
+    with pytest.raises(DataError, match="cannot be read: Permission denied") as caught:
+        extra_metrics(tmp_path, "sentiment")
+    assert str(path) in str(caught.value)
+
+
+def test_eval_computes_added_metrics_unless_metrics_are_named(
+    tmp_path: Path, plugins: Any, predict: Any, invoke: Callable[..., Result]
+) -> None:
+    write(tmp_path, ADDS)
+    file = predict("a.jsonl", ["positive", "negative", "positive", "positive"])
+
+    def computed(*options: str) -> list[str]:
+        done = invoke("eval", "tiny", "-p", file, "--json", *options)
+        assert done.exit_code == 0, done.stderr
+        scores = json.loads(done.stdout)["scores"]
+        return [score["metric"] for score in scores if score["tag"] is None]
+
+    assert computed() == ["macro-f1", "accuracy", "agreement"]
+    assert computed("-m", "accuracy") == ["accuracy"]

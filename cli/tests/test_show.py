@@ -1,0 +1,167 @@
+"""`evalkit show`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Invoke = Callable[..., Result]
+
+
+@pytest.mark.parametrize(
+    ("component", "lines"),
+    [
+        (
+            "tasks/sentiment",
+            [
+                "Is the statement positive, negative or neutral?",
+                "attributes",
+                "  Input           uid, statement",
+                "  Output          id, label, [prob]",
+                "  labels          positive, negative, neutral",
+            ],
+        ),
+        (
+            "datasets/tiny",
+            ["Four short reviews.", "  task           sentiment", "  version        7"],
+        ),
+        (
+            "metrics/label-length",
+            ["Length of the prediction, times a factor.", "parameters"],
+        ),
+        (
+            "metrics/agreement",
+            ["Share of predictions that equal the target.", "attributes"],
+        ),
+        (
+            "perturbations/shuffle",
+            ["Shuffles the words.", "  families      robustness", "  version       1"],
+        ),
+        ("observers/recorder", ["Writes down all that it is told."]),
+    ],
+)
+def test_every_kind_is_described(
+    invoke: Invoke, plugins: Any, component: str, lines: list[str]
+) -> None:
+    done = invoke("show", component)
+    assert done.exit_code == 0
+    shown = done.stdout.splitlines()
+    assert shown[0].startswith(f"{component}  (")
+    for line in lines:
+        assert line in shown
+
+
+def test_the_first_line_says_where_a_plugin_is_from(
+    invoke: Invoke, plugins: Any
+) -> None:
+    first = invoke("show", "metrics/agreement").stdout.splitlines()[0]
+    assert first == (
+        f"metrics/agreement  (tiny-plugins 4.5.6, {plugins.module}:get_agreement)"
+    )
+
+
+def test_json_holds_parameters_with_their_types_and_defaults(
+    invoke: Invoke, plugins: Any
+) -> None:
+    described = json.loads(invoke("show", "metrics/label-length", "--json").stdout)
+    assert described["distribution"] == "tiny-plugins"
+    assert described["version"] == "4.5.6"
+    assert described["parameters"]["factor"]["type"] == "number"
+    assert described["parameters"]["factor"]["default"] == 1.0
+    assert described["attributes"]["unit"] == "chars"
+    assert described["attributes"]["bounds"] is None
+
+
+def test_json_of_a_task_holds_the_schemas_of_input_and_output(
+    invoke: Invoke,
+) -> None:
+    described = json.loads(invoke("show", "tasks/nli", "--json").stdout)
+    schema = described["attributes"]["Input"]
+    assert set(schema["required"]) == {"uid", "context", "hypothesis"}
+    assert described["attributes"]["example"]["uid"] == "nli-1"
+
+
+def test_json_of_a_data_set_holds_paths_and_sources_as_plain_values(
+    invoke: Invoke,
+) -> None:
+    sample = json.loads(invoke("show", "datasets/sample-nli", "--json").stdout)
+    predictions = sample["attributes"]["example_predictions"]
+    assert all(path.endswith(".jsonl") for path in predictions.values())
+    hatecheck = json.loads(invoke("show", "datasets/hatecheck", "--json").stdout)
+    [source] = hatecheck["attributes"]["sources"].values()
+    assert set(source) == {"url", "sha256", "license", "citation"}
+    assert invoke("show", "datasets/hatecheck").exit_code == 0
+
+
+def test_a_plugin_that_prints_does_not_spoil_json(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(
+        "import datetime\nprint('hello')\nclass P:\n"
+        "    families = {'own'}\n    version = '1'\n    label_effect = {}\n"
+        "    def perturb(self, text): return text\n",
+        {"evalkit.perturbations": {"loud": "P"}},
+    )
+    done = invoke("show", "perturbations/loud", "--json")
+    assert json.loads(done.stdout)["id"] == "perturbations/loud"
+    assert done.stderr == "hello\n"
+
+
+def test_a_value_that_is_not_json_is_shown_as_text(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(
+        "import datetime, evalkit\nfrom pydantic import BaseModel\n"
+        "class Row(BaseModel):\n    uid: str\n"
+        "class T(evalkit.TaskIO):\n"
+        "    Input = Output = Row\n    perf_metric = 'accuracy'\n"
+        "    example = {'uid': '1', 'day': datetime.date(2024, 2, 29)}\n",
+        {"evalkit.tasks": {"dated": "T"}},
+    )
+    described = json.loads(invoke("show", "tasks/dated", "--json").stdout)
+    assert described["attributes"]["example"]["day"] == "2024-02-29"
+    assert '"day": "2024-02-29"' in invoke("show", "tasks/dated").stdout
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("accuracy", "Did you mean metrics/accuracy?"),
+        ("metric/accuracy", "Did you mean metrics/accuracy?"),
+        ("qqqqqqqqqqqq", "KIND is one of tasks, datasets, metrics, perturbations"),
+    ],
+)
+def test_a_name_without_its_kind_is_wrong_usage(
+    invoke: Invoke, asked: str, hint: str
+) -> None:
+    done = invoke("show", asked)
+    assert done.exit_code == 2
+    assert "is not of the form KIND/NAME" in done.stderr
+    assert hint in done.stderr
+
+
+def test_an_unknown_name_suggests_the_nearest(invoke: Invoke) -> None:
+    done = invoke("show", "metrics/acuracy")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "evalkit: error: there is no metric 'acuracy'; did you mean accuracy?\n"
+    )
+
+
+def test_a_name_of_two_distributions_can_be_told_apart(
+    invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(
+        "def get_other(predictions, targets):\n    'Another one.'\n",
+        {"evalkit.metrics": {"agreement": "get_other"}},
+        name="zz-plugins",
+    )
+    done = invoke("show", "metrics/agreement")
+    assert done.exit_code == 1
+    assert "tiny-plugins 4.5.6, zz-plugins 1.2.3" in done.stderr
+    assert "Name one as agreement@tiny-plugins" in done.stderr
+    assert "Another one." in invoke("show", "metrics/agreement@zz-plugins").stdout

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.grouping import WHOLE, group_by_tag
+
+
+def tags_of(rows: list[list[str]]) -> pl.Series:
+    return pl.Series("tags", rows, dtype=pl.List(pl.String))
+
+
+@given(st.lists(st.lists(st.sampled_from("äbc:d"), max_size=4, unique=True)))
+def test_every_tag_is_the_group_of_the_examples_that_have_it(
+    rows: list[list[str]],
+) -> None:
+    groups = group_by_tag(tags_of(rows))
+    assert groups.tags == (None, *sorted({tag for row in rows for tag in row}))
+    for number, tag in enumerate(groups.tags):
+        expected = [i for i, row in enumerate(rows) if tag is None or tag in row]
+        members = groups.members.filter(group=number)["position"].to_list()
+        assert members == expected
+        assert groups.sizes[number] == len(expected)
+
+
+def test_the_whole_set_is_the_first_group() -> None:
+    assert group_by_tag(tags_of([["x"]])).tags[WHOLE] is None
+
+
+def test_no_examples_make_one_empty_group() -> None:
+    groups = group_by_tag(tags_of([]))
+    assert groups.tags == (None,)
+    assert groups.sizes == (0,)
+
+
+def test_null_instead_of_a_list_is_no_tag() -> None:
+    groups = group_by_tag(pl.Series("tags", [None, ["x"]], dtype=pl.List(pl.String)))
+    assert groups.sizes == (2, 1)

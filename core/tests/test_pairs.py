@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from evalkit import DataError, EvalkitError, Metric, UnknownPluginError, score
+
+
+def get_hits(predictions: list[Any], targets: list[Any]) -> float:
+    pairs = zip(predictions, targets, strict=True)
+    return sum(p == t for p, t in pairs) / len(targets)
+
+
+class Context(Metric):
+    """Tells what it was told: 10 for each label, 1 where answers are lists."""
+
+    accepts_no_prediction = True
+    interval = "none"
+
+    def statistics(self, context: Any) -> Any:
+        labels = len(context.labels or ())
+        several = context.answer_kind == "any-of"
+        return pl.DataFrame({"row": [0], "x": [10 * labels + several]})
+
+    def finalize(self, sums: Any) -> Any:
+        return sums.select("group", value="x")
+
+
+@pytest.mark.parametrize(
+    ("predictions", "targets", "tags", "lengths"),
+    [
+        (["a"], ["a", "b"], None, "1, 2 and 2"),
+        (["a", "b"], ["a", "b"], [["t"]], "2, 2 and 1"),
+        ([], ["a"], None, "0, 1 and 1"),
+    ],
+)
+def test_lists_of_different_lengths_are_refused(
+    predictions: list[str], targets: list[str], tags: Any, lengths: str
+) -> None:
+    with pytest.raises(DataError, match=f"of the same length, there are {lengths}"):
+        score(get_hits, predictions, targets, tags=tags)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1, float("nan")])
+def test_confidence_must_be_a_probability(confidence: float) -> None:
+    with pytest.raises(EvalkitError, match=f"between 0 and 1, is {confidence}"):
+        score(get_hits, ["a"], ["a"], confidence=confidence)
+
+
+def test_a_wider_confidence_gives_a_wider_interval() -> None:
+    values = ["a", "b"] * 30
+    widths = []
+    for confidence in (0.5, 0.95, 0.999):
+        found = score(get_hits, values, ["a"] * 60, confidence=confidence)["hits"].ci
+        assert found is not None
+        widths.append(found.high - found.low)
+    assert widths == sorted(set(widths))
+
+
+@pytest.mark.parametrize(
+    "targets", [[[1, 2], [3]], [["a", None], ["b"]], [["a"], None]]
+)
+def test_acceptable_answers_must_be_texts(targets: list[Any]) -> None:
+    with pytest.raises(DataError, match="acceptable answers must be lists of texts"):
+        score(get_hits, ["a", "b"], targets)
+
+
+@pytest.mark.parametrize("targets", [[["a", "b"], "c"], [("a", "b"), ("c",)]])
+def test_one_list_among_the_answers_makes_all_of_them_lists(targets: list[Any]) -> None:
+    seen: list[Any] = []
+
+    def get_spy(predictions: list[str], given: list[Any]) -> float:
+        seen.extend([predictions, given])
+        return 0.0
+
+    score(get_spy, ["a", "b"], targets)
+    assert seen[:2] == [["a", "b"], [["a", "b"], ["c"]]]
+
+
+def test_labels_and_kind_of_answers_reach_the_metric() -> None:
+    assert score(Context, ["a"], ["a"])["context"].value == 0
+    assert score(Context, ["a"], ["a"], labels=["a", "b"])["context"].value == 20
+    assert score(Context, ["a"], [["a"]], labels=("a",))["context"].value == 11
+
+
+@pytest.mark.parametrize("targets", [[1, 2], [0.5, 1.5], [True, False], ["a", "b"]])
+def test_no_prediction_at_all_is_no_error(targets: list[Any]) -> None:
+    class Missing(Metric):
+        accepts_no_prediction = True
+
+        def statistics(self, batch: Any) -> Any:
+            right = (batch["prediction"] == batch["target"]).fill_null(False)
+            return batch.select(hits=right).with_row_index("row")
+
+        def finalize(self, sums: Any) -> Any:
+            return sums.select("group", value="hits")
+
+    assert score(Missing, [None, None], targets)["missing"].value == 0
+
+
+def test_a_tag_given_twice_counts_once() -> None:
+    result = score(get_hits, ["a", "b"], ["a", "a"], tags=[["t", "t"], ["t"]])
+    tag = result.scores[1]
+    assert (tag.tag, tag.n, tag.value) == ("t", 2, 0.5)
+
+
+def test_the_result_tells_what_was_scored() -> None:
+    result = score(get_hits, ["a", "b"], ["a", "a"])
+    assert result.status == "complete"
+    assert result.counts == {"examples": 2, "scored": 2}
+    assert (result.run_id, result.model, result.dataset) == ("", None, None)
+    assert result.headline == result["hits"]
+    assert (result.headline.split, result.headline.computed_on) == ("given", "all")
+    assert (result.notices, result.warnings, result.problems) == ((), (), ())
+
+
+def test_scores_of_two_lists_cannot_be_saved(tmp_path: Any) -> None:
+    result = score(get_hits, ["a"], ["a"])
+    with pytest.raises(EvalkitError, match="have no run id and cannot be saved"):
+        result.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_metric_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownPluginError, match="no metric 'zzz'"):
+        score("zzz", ["a"], ["a"])

@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+import evalkit
+from evalkit import Violation
+from evalkit.discovery import Component
+from evalkit.errors import PluginContractError, PluginError
+from evalkit.examples import load_examples
+from evalkit.prediction_files import Row, parse_json_line
+from evalkit.registry import bind
+from evalkit.responses import ResponseReader, failed_statement
+
+
+class Question(BaseModel):
+    uid: str
+    context: str
+    hint: str | None = None
+    options: list[Any] | None = None
+
+
+class Answer(BaseModel):
+    id: str
+    answer: Annotated[str, Field(min_length=1)]
+    conf: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class QuestionTask(evalkit.TaskIO):
+    Input = Question
+    Output: type[BaseModel] = Answer
+    answer_field = "answer"
+    perf_metric = "accuracy"
+    scored_fields = ("conf",)
+    example = {"uid": "1", "context": "x"}
+
+
+ROWS = [
+    {"uid": 1, "context": "one two", "answer": "one", "options": [1, "x"]},
+    {"uid": "b", "context": "three", "answer": "three", "secret": "s"},
+]
+
+
+def make_reader(
+    of_task: Mapping[str, Any] | None = None, **of_dataset: Any
+) -> ResponseReader:
+    task_class = type("Task", (QuestionTask,), dict(of_task or {}))
+    task = bind(Component("tasks", "question", "m:T", "q-dist", "2.0"), task_class)
+    members = {"task": "question", "load": lambda self, split: ROWS, **of_dataset}
+    dataset_class = type("Data", (evalkit.Dataset,), members)
+    component = Component("datasets", "questions", "m:D", "data-dist", "1.0")
+    dataset = bind(component, dataset_class)
+    return ResponseReader(task, dataset, load_examples(dataset, task, "test"))
+
+
+def violations(
+    reader: ResponseReader, response: Mapping[str, Any], uid: str = "b"
+) -> list[tuple[str, str, Any]]:
+    position = {"1": 0, "b": 1}[uid]
+    prediction, fields, found = reader.read({"id": uid, **response}, uid, position)
+    if found:
+        assert prediction is None
+        assert fields == {}
+    return [tuple(one) for one in found]
+
+
+class TestShape:
+    def test_a_valid_response_gives_prediction_and_scored_fields(self) -> None:
+        reader = make_reader()
+        response = {"id": "b", "answer": "x", "conf": 0.5, "more": 1}
+        assert reader.read(response, "b", 1) == ("x", {"conf": 0.5}, ())
+        assert reader.read({"id": "b", "answer": "x"}, "b", 1)[1] == {"conf": None}
+
+    @pytest.mark.parametrize("ids", [{"id": 1}, {"uid": "1"}, {"uid": 1}])
+    def test_the_id_is_given_as_text_under_its_name(self, ids: dict[str, Any]) -> None:
+        class Exact(Answer):
+            model_config = ConfigDict(extra="forbid")
+
+        reader = make_reader({"Output": Exact})
+        given = {**ids, "answer": "x"}
+        assert reader.read(given, "1", 0) == ("x", {"conf": None}, ())
+        assert given == {**ids, "answer": "x"}
+
+    def test_every_broken_field_is_reported(self) -> None:
+        assert violations(make_reader(), {"answer": "", "conf": 2}) == [
+            ("answer", "String should have at least 1 character", ""),
+            ("conf", "must be less than or equal to 1", 2),
+        ]
+
+    def test_a_missing_field_is_named(self) -> None:
+        assert violations(make_reader(), {}) == [("answer", "is required", None)]
+
+    @pytest.mark.parametrize("error", ["out of memory", "", 0, False, {"code": 1}])
+    def test_an_error_that_the_model_reports_is_all_that_is_said(
+        self, error: Any
+    ) -> None:
+        found = violations(make_reader(), {"answer": "", "error": error})
+        assert found == [("error", "the model reports an error", error)]
+
+    def test_no_error_is_none(self) -> None:
+        assert violations(make_reader(), {"answer": "x", "error": None}) == []
+
+    def test_undeclared_keys_are_known_by_those_that_are_declared(self) -> None:
+        assert make_reader().declared_keys == {"id", "uid", "answer", "conf", "error"}
+
+    def test_a_validator_that_fails_is_the_tasks_error(self) -> None:
+        class Failing(Answer):
+            @field_validator("answer")
+            @classmethod
+            def fail(cls, value: str) -> str:
+                raise KeyError("boo")
+
+        with pytest.raises(PluginError) as caught:
+            violations(make_reader({"Output": Failing}), {"answer": "x"})
+        assert str(caught.value) == (
+            "tasks/question (q-dist 2.0): Output failed for the response 'b' with "
+            "KeyError: 'boo'"
+        )
+
+
+class TestAdapter:
+    @staticmethod
+    def adapt(adapter: Any, row: Row) -> Any:
+        return make_reader(adapt_response=adapter).adapt(row)
+
+    def test_without_an_adapter_rows_stay(self) -> None:
+        values = {"id": "b"}
+        assert make_reader().adapt(Row(1, values)) is values
+
+    def test_a_row_that_cannot_be_read_is_not_adapted(self) -> None:
+        row = parse_json_line(1, b"{")
+        called: list[Any] = []
+        assert self.adapt(lambda self, response: called.append(1), row) is row.problem
+        assert called == []
+
+    def test_the_adapted_response_counts(self) -> None:
+        def adapter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            return {"id": response["case"], "answer": response["out"].upper()}
+
+        row = Row(1, {"case": "b", "out": "x"})
+        assert self.adapt(adapter, row) == {"id": "b", "answer": "X"}
+
+    @pytest.mark.parametrize("error", [ValueError("no such label"), SystemExit("x")])
+    def test_a_response_that_the_adapter_refuses_is_unreadable(
+        self, error: BaseException
+    ) -> None:
+        def adapter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            raise error
+
+        rule = f"the response adapter must accept it ({type(error).__name__})"
+        found = self.adapt(adapter, Row(1, {"id": "b"}))
+        assert found == Violation("(response)", rule, str(error))
+
+    @pytest.mark.parametrize("result", [None, "x", [1]])
+    def test_an_adapter_must_return_a_dict(self, result: Any) -> None:
+        with pytest.raises(PluginContractError) as caught:
+            self.adapt(lambda self, response: result, Row(1, {}))
+        assert str(caught.value) == (
+            "datasets/questions (data-dist 1.0): adapt_response must return a dict, "
+            f"returned {result!r}"
+        )
+
+    def test_an_adapted_response_must_be_writable_as_json(self) -> None:
+        found = self.adapt(lambda self, response: {"id": "\ud800"}, Row(1, {}))
+        assert found.field == "(row)"
+        assert "surrogates not allowed" in found.rule
+
+
+def verifying(verify: Any, **attributes: Any) -> ResponseReader:
+    return make_reader({"verify_response": verify, **attributes})
+
+
+class TestVerify:
+    def test_it_is_given_those_arguments_that_it_names(self) -> None:
+        seen: dict[str, Any] = {}
+
+        def verify(self: Any, data: Any, labels: Any, response: Any) -> None:
+            seen.update(data=dict(data), labels=labels, response=dict(response))
+
+        reader = verifying(verify, labels=("one", "three"))
+        assert violations(reader, {"answer": "x", "signed": "s"}) == []
+        assert seen == {
+            "data": {"uid": "b", "context": "three", "options": None},
+            "labels": ("one", "three"),
+            "response": {"id": "b", "answer": "x", "signed": "s"},
+        }
+
+    def test_it_sees_values_as_they_came_and_none_for_what_a_row_lacks(self) -> None:
+        seen: list[Any] = []
+
+        def verify(self: Any, response: Any, example: Any) -> None:
+            seen.append(example)
+
+        reader = verifying(verify)
+        violations(reader, {"answer": "x"}, "1")
+        assert seen == [{"uid": "1", "context": "one two", "options": [1, "x"]}]
+
+    def test_it_sees_only_the_columns_that_the_task_names(self) -> None:
+        seen: list[Any] = []
+
+        def verify(self: Any, response: Any, example: Any) -> None:
+            seen.append(example)
+
+        violations(verifying(verify, verify_fields=["secret"]), {"answer": "x"})
+        violations(verifying(verify, verify_fields=()), {"answer": "x"})
+        assert seen == [{"uid": "b", "secret": "s"}, {"uid": "b"}]
+
+    def test_a_column_that_the_data_lack_is_named(self) -> None:
+        def verify(self: Any, response: Any, example: Any) -> None:
+            raise AssertionError
+
+        with pytest.raises(PluginContractError) as caught:
+            verifying(verify, verify_fields=["contxt"])
+        assert str(caught.value) == (
+            "tasks/question (q-dist 2.0): verify_response reads the field 'contxt', "
+            "which the data does not have"
+        )
+
+    def test_its_violations_join_those_of_other_fields(self) -> None:
+        def verify(self: Any, response: Mapping[str, Any]) -> list[Violation]:
+            return [
+                Violation("conf", "must be sure", response["conf"]),
+                Violation("answer.length", "must be short", 9),
+                Violation("prob", "must sum to 1", 3),
+            ]
+
+        assert violations(verifying(verify), {"answer": "", "conf": 2}) == [
+            ("answer", "String should have at least 1 character", ""),
+            ("conf", "must be less than or equal to 1", 2),
+            ("prob", "must sum to 1", 3),
+        ]
+
+    def test_an_assertion_is_quoted_with_its_message(self) -> None:
+        def verify(self: Any, response: Mapping[str, Any]) -> None:
+            if response["answer"] == "x":
+                raise AssertionError("never x")
+
+        found = violations(verifying(verify), {"answer": "x"})
+        rule = '`raise AssertionError("never x")` must hold (never x)'
+        assert found == [("(response)", rule, None)]
+
+    def test_it_is_not_asked_about_a_row_that_breaks_a_rule_about_the_row(self) -> None:
+        class Paired(Answer):
+            @model_validator(mode="after")
+            def refuse(self) -> Paired:
+                raise ValueError("must be a pair")
+
+        called: list[Any] = []
+        reader = verifying(lambda self, response: called.append(1), Output=Paired)
+        ((field, rule, _),) = violations(reader, {"answer": "x"})
+        assert (field, rule) == ("(row)", "must be a pair")
+        assert called == []
+
+    @pytest.mark.parametrize(
+        "error", [AssertionError("x"), KeyError("x"), SystemExit("x")]
+    )
+    def test_what_it_raises_about_a_response_of_broken_shape_adds_nothing(
+        self, error: BaseException
+    ) -> None:
+        def verify(self: Any, response: Mapping[str, Any]) -> None:
+            raise error
+
+        found = violations(verifying(verify), {})
+        assert found == [("answer", "is required", None)]
+
+    @pytest.mark.parametrize("error", [KeyError("prob"), SystemExit("prob")])
+    def test_what_it_raises_about_a_sound_response_is_the_tasks_error(
+        self, error: BaseException
+    ) -> None:
+        def verify(self: Any, response: Mapping[str, Any]) -> None:
+            raise error
+
+        with pytest.raises(PluginError) as caught:
+            violations(verifying(verify), {"answer": "x"})
+        assert str(caught.value) == (
+            "tasks/question (q-dist 2.0): verify_response failed for the response 'b' "
+            f"with {type(error).__name__}: {error}"
+        )
+
+    @pytest.mark.parametrize(
+        "result", [True, "bad", ["bad"], [("label", "is bad", None)], {"a": 1}]
+    )
+    def test_what_it_returns_must_be_violations(self, result: Any) -> None:
+        with pytest.raises(PluginContractError) as caught:
+            violations(verifying(lambda self, response: result), {"answer": "x"})
+        assert str(caught.value) == (
+            "tasks/question (q-dist 2.0): verify_response must return a list of "
+            f"violations or None, returned {result!r}"
+        )
+
+
+class TestPrediction:
+    @pytest.mark.parametrize("error", [KeyError("out"), SystemExit("out")])
+    def test_a_response_that_the_converter_refuses_is_invalid(
+        self, error: BaseException
+    ) -> None:
+        def converter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            raise error
+
+        reader = make_reader(pred_field_converter=converter)
+        rule = f"the converter must accept it ({type(error).__name__}: {error})"
+        found = violations(reader, {"answer": "x"})
+        assert found == [("(response)", rule, None)]
+
+    def test_a_converter_that_returns_no_dict_is_the_data_sets_error(self) -> None:
+        reader = make_reader(pred_field_converter=lambda self, response: "x")
+        with pytest.raises(PluginContractError, match="must return a dict with id and"):
+            violations(reader, {"answer": "x"})
+
+
+def test_a_statement_over_several_lines_is_quoted_whole() -> None:
+    def fail() -> None:
+        raise ValueError(
+            "first",
+            "second",
+        )
+
+    with pytest.raises(ValueError, match="first") as caught:
+        fail()
+    expected = 'raise ValueError( "first", "second", )'
+    assert failed_statement(caught.value) == expected
+
+
+def test_a_statement_without_source_is_unknown() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        exec("1 / 0")
+    assert failed_statement(caught.value) is None
+    assert failed_statement(ValueError("never raised")) is None

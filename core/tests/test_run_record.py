@@ -1,0 +1,169 @@
+"""What a run records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit import AlignmentError, Result
+
+pytestmark = pytest.mark.usefixtures("mini")
+
+RIGHT = [
+    {"id": "1", "label": "yes"},
+    {"id": "2", "label": "no"},
+    {"id": "3", "label": "yes"},
+]
+
+
+def refuse(rows: list[Any], **options: Any) -> AlignmentError:
+    with pytest.raises(AlignmentError) as caught:
+        evalkit.evaluate("mini", rows, **options)
+    return caught.value
+
+
+def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in RIGHT), "utf-8")
+    record = evalkit.evaluate("mini", path).to_dict()
+    assert list(record) == [
+        *("format", "run_id", "status", "model", "dataset", "task", "split"),
+        *("headline", "baselines", "counts", "errors", "notices", "warnings"),
+        *("labels", "confidence", "seed", "policies", "includes_examples", "data"),
+        *("predictions", "components", "environment", "timings", "scores"),
+    ]
+    assert (record["format"], record["status"], record["task"]) == (
+        1,
+        "complete",
+        "mini",
+    )
+    # two of three answers are yes; uniformly random answers hit half of them
+    assert record["baselines"] == {
+        "majority_label": "yes",
+        "majority": pytest.approx(2 / 3),
+        "chance": pytest.approx(0.5),
+    }
+    assert record["labels"] == ["yes", "no"]
+    assert record["predictions"] == {
+        "name": "p.jsonl",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    assert record["counts"] == {
+        "examples": 3,
+        "predictions": 3,
+        "scored": 3,
+        "invalid": 0,
+        "missing": 0,
+        "duplicate": 0,
+        "unknown": 0,
+        "unreadable": 0,
+        "unparsed": 0,
+    }
+
+
+def test_notices_say_what_was_left_out() -> None:
+    rows = [
+        {**RIGHT[0], "note": "a", "extra": 1},
+        {**RIGHT[1], "note": "b"},
+        {**RIGHT[2], "label": None},
+        {"id": "77", "label": "yes"},
+        {"label": "yes"},
+    ]
+    assert evalkit.evaluate("mini", rows).notices == (
+        "1 rows hold the key 'extra', which the task mini does not declare; it was "
+        "left out",
+        "2 rows hold the key 'note', which the task mini does not declare; it was "
+        "left out",
+        "1 rows name no example; they were left out",
+        "1 rows cannot be read",
+        "1 responses hold no answer that could be extracted; they count as wrong",
+    )
+
+
+def test_a_refusal_gives_every_reason_and_the_first_rows_of_each_kind() -> None:
+    rows = [
+        *({"id": "1", "label": "yes"} for _ in range(5)),
+        {"id": "2", "label": 3, "sure": "x"},
+        {"id": "", "label": "yes"},
+    ]
+    error = refuse(rows)
+    assert str(error).splitlines() == [
+        "the predictions of model were refused: 1 examples have no prediction "
+        "(--on-missing wrong|skip); 1 predictions are invalid (--on-invalid "
+        "wrong|skip); 4 predictions repeat an id (--on-duplicate first|last)",
+        "  duplicate: line 2, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  duplicate: line 3, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  duplicate: line 4, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  invalid: line 6, id '2': label: must be a valid string, found 3; sure: "
+        "must be a valid number, unable to parse string as a number, found 'x'",
+        "  unreadable: line 7: id: must be a text that is not empty or an integer, "
+        "found ''",
+        "  missing: id '3'",
+        "  and 1 more duplicate",
+    ]
+    assert error.result is not None
+    assert len(error.result.problems) == 7
+
+
+def test_a_refusal_of_few_rows_hides_none() -> None:
+    assert "more" not in str(refuse(RIGHT[:1]))
+
+
+def without_examples(**options: Any) -> Result:
+    rows = [
+        {"id": "1", "label": "yes", "sure": 0.125},
+        {"id": "2", "label": ["secret"]},
+        "secret",
+    ]
+    options = {"on_missing": "skip", "on_invalid": "skip", **options}
+    return evalkit.evaluate("mini", rows, include_examples=False, **options)
+
+
+def test_without_examples_there_are_no_answers_predictions_and_values() -> None:
+    result = without_examples()
+    assert result.examples is not None
+    assert result.examples.columns == [
+        *("id", "input_id", "perturbation", "replication"),
+        *("tags", "cluster", "status", "hits"),
+    ]
+    assert [problem.status for problem in result.problems] == [
+        "invalid",
+        "unreadable",
+        "missing",
+    ]
+    assert {v.value for p in result.problems for v in p.violations} == {None}
+    assert "secret" not in json.dumps(result.to_dict())
+    assert result.to_dict()["includes_examples"] is False
+
+
+def test_with_examples_rejected_values_are_kept() -> None:
+    rows: list[Any] = [RIGHT[0], {"id": "2", "label": ["kept"]}, RIGHT[2]]
+    result = evalkit.evaluate("mini", rows, on_invalid="skip")
+    [problem] = result.problems
+    assert (problem.line, problem.id) == (2, "2")
+    assert [(v.field, v.value) for v in problem.violations] == [("label", ["kept"])]
+
+
+def test_per_example_scores_are_null_where_nothing_was_scored() -> None:
+    result = evalkit.evaluate("mini", RIGHT[:2], on_missing="skip")
+    assert result.examples is not None
+    assert result.examples["hits"].to_list() == [1.0, 1.0, None]
+    assert result.examples["status"].to_list() == ["scored", "scored", "missing"]
+    assert result.examples["pred"].to_list() == ["yes", "no", None]
+
+
+def test_a_metric_without_per_example_scores_has_no_column() -> None:
+    def get_always(predictions: list[Any], targets: list[Any]) -> float:
+        return 1.0
+
+    result = evalkit.evaluate("mini", RIGHT, metrics=[get_always])
+    assert result.examples is not None
+    assert "always" not in result.examples.columns

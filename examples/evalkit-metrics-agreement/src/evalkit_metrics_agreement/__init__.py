@@ -1,0 +1,1 @@
+"""Metrics of how well predictions and answers agree, for evalkit."""

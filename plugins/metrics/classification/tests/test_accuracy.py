@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import accuracy_score
+
+import evalkit
+from evalkit import MetricError
+
+NAMES = ["accuracy", "exact-match"]
+LABELS = ["a", "b", "ü", "日本", " a"]
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([*LABELS, "outside"]),
+        st.sampled_from(LABELS),
+        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(rows=rows)
+def test_it_equals_scikit_learn_for_the_set_and_every_tag(
+    name: str, rows: list[tuple[str, str, list[str]]]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score(name, predictions, targets, tags=tags)
+    assert {s.tag for s in result.scores} == {None, *(t for row in tags for t in row)}
+    for found in result.scores:
+        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        expected = accuracy_score([t for _, t in part], [p for p, _ in part])
+        right = sum(p == t for p, t in part)
+        assert found.metric == name
+        assert found.value == pytest.approx(expected, abs=1e-15)
+        assert (found.n, found.mean) == (len(part), found.value)
+        if len(part) > 1:
+            interval = stats.binomtest(right, len(part)).proportion_ci(method="wilson")
+            assert found.ci == pytest.approx((interval.low, interval.high), abs=1e-12)
+            assert found.ci_method == "wilson"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.sampled_from(LABELS)),
+            st.lists(st.sampled_from(LABELS), min_size=1, max_size=3),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_any_acceptable_answer_is_right(rows: list[tuple[Any, list[str]]]) -> None:
+    predictions, targets = (list(column) for column in zip(*rows, strict=True))
+    found = evalkit.score("accuracy", predictions, targets)["accuracy"]
+    expected = np.mean([prediction in target for prediction, target in rows])
+    assert found.value == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "targets", "value"),
+    [
+        (["a", None], ["a", "b"], 0.5),
+        ([None, None], ["a", "b"], 0.0),
+        ([None, None], [["a"], ["b", "c"]], 0.0),
+        (["A", "a ", "a"], ["a", "a", "a"], 1 / 3),
+        (["", ""], ["", "a"], 0.5),
+        # one text in two Unicode normal forms is two texts
+        (["\u00e9"], ["e\u0301"], 0.0),
+        ([1, 2, 3], [1, 2, 4], 2 / 3),
+        ([1.0, 2.0], [1, 3], 0.5),
+        ([True, False], [True, True], 0.5),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_equal_is_right(
+    name: str, predictions: list[Any], targets: list[Any], value: float
+) -> None:
+    found = evalkit.score(name, predictions, targets)[name]
+    assert found.value == pytest.approx(value)
+    assert found.n == len(targets)
+
+
+def test_no_examples_have_no_accuracy() -> None:
+    found = evalkit.score("accuracy", [], [])["accuracy"]
+    assert (found.value, found.ci, found.reason) == (
+        None,
+        None,
+        "no example was scored",
+    )
+
+
+def test_one_example_has_no_interval() -> None:
+    found = evalkit.score("accuracy", ["a"], ["a"])["accuracy"]
+    assert (found.value, found.ci, found.reason) == (1.0, None, "n is 1")
+
+
+def test_a_proportion_is_shown_as_a_percentage() -> None:
+    found = evalkit.score("accuracy", ["a"], ["a"])["accuracy"]
+    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
+
+
+def test_texts_are_not_compared_with_numbers() -> None:
+    with pytest.raises(MetricError, match=r"metrics/accuracy .* cannot compare"):
+        evalkit.score("accuracy", ["1"], [1])

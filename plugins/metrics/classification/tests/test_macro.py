@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
+
+import evalkit
+from evalkit import MetricContext, MetricError, PluginContractError, Score
+from evalkit.baselines import compute_baselines
+from evalkit.calls import ScoringTable
+from evalkit.objects import Resolver
+from evalkit.registry import Registry
+from evalkit_metrics_classification.confusion import ConfusionMetric
+
+SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
+DECLARED = ["a", "b", "ü", "never"]
+GOLD = ["a", "b", "ü"]
+
+Row = tuple[Any, str, list[str]]
+rows_of_examples = st.lists(
+    st.tuples(
+        st.sampled_from([*DECLARED, "outside", None]),
+        st.sampled_from(GOLD),
+        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def classes(choice: str, part: Sequence[tuple[Any, str]]) -> list[str]:
+    gold = {target for _, target in part}
+    seen = gold | {p for p, _ in part if p is not None}
+    return {"gold": sorted(gold), "seen": sorted(seen), "declared": DECLARED}[choice]
+
+
+def by_scikit_learn(name: str, choice: str, part: Sequence[tuple[Any, str]]) -> float:
+    return float(
+        SKLEARN[name](
+            [target for _, target in part],
+            # scikit-learn takes no null; to it, this is one more class
+            ["(none)" if p is None else p for p, _ in part],
+            labels=classes(choice, part),
+            average="macro",
+            zero_division=0,
+        )
+    )
+
+
+def full_name(name: str, choice: str) -> str:
+    return name if choice == "gold" else f"{name}:labels={choice}"
+
+
+def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
+    return evalkit.score(name, predictions, targets, **options)[name]
+
+
+@pytest.mark.parametrize("choice", ["gold", "seen", "declared"])
+@pytest.mark.parametrize("name", SKLEARN)
+@settings(max_examples=20, deadline=None)
+@given(rows=rows_of_examples)
+def test_it_equals_scikit_learn_for_the_set_and_every_tag(
+    name: str, choice: str, rows: list[Row]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score(
+        full_name(name, choice), predictions, targets, tags=tags, labels=DECLARED
+    )
+    assert {s.tag for s in result.scores} == {None, *(t for row in tags for t in row)}
+    for found in result.scores:
+        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        expected = by_scikit_learn(name, choice, part)
+        assert found.metric == full_name(name, choice)
+        assert found.value == pytest.approx(expected, abs=1e-12)
+        assert found.n == len(part)
+        gold = {target for _, target in part}
+        flag = f"one class: {gold.pop()}" if len(gold) == 1 else None
+        assert found.flag == flag
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(GOLD), st.sampled_from(GOLD)), min_size=1, max_size=40
+    )
+)
+def test_macro_recall_is_balanced_accuracy(rows: list[tuple[str, str]]) -> None:
+    targets = [target for _, target in rows]
+    if not {p for p, _ in rows} <= set(targets):
+        return  # scikit-learn warns of predictions without gold examples
+    predictions = [prediction for prediction, _ in rows]
+    found = one("macro-recall", predictions, targets)
+    if len(set(targets)) == 1:
+        assert found.value == 1.0
+        return
+    expected = balanced_accuracy_score(targets, predictions)
+    assert found.value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_the_score_of_a_tag_is_the_score_of_its_examples_alone(name: str) -> None:
+    random = np.random.default_rng(0)
+    targets = random.choice(GOLD, 80).tolist()
+    predictions = random.choice(GOLD, 80).tolist()
+    inside = [i % 3 == 0 for i in range(80)]
+    tags = [["t"] if is_in else [] for is_in in inside]
+    result = evalkit.score(name, predictions, targets, tags=tags)
+    part = pl.DataFrame({"p": predictions, "t": targets}).filter(pl.Series(inside))
+    alone = part["p"].to_list(), part["t"].to_list()
+    again = evalkit.score(name, *alone, tags=[["t"]] * part.height)
+    # the interval too: its random numbers depend on seed, metric and tag only
+    assert result.scores[1] == again.scores[1]
+    assert again[name].value == again.scores[1].value
+
+
+@pytest.mark.parametrize(
+    ("name", "predictions", "value"),
+    [
+        ("macro-f1", "aaab", 6 / 7),
+        ("macro-f1", "aaaa", 1.0),
+        ("macro-f1", "bbbb", 0.0),
+        ("macro-f1:labels=seen", "aaab", 3 / 7),
+        ("macro-f1:labels=seen", "aaaa", 1.0),
+        ("macro-f1:labels=declared", "aaab", 3 / 7),
+        ("macro-f1:labels=declared", "aaaa", 0.5),
+        ("macro-recall", "aaab", 0.75),
+        ("macro-recall:labels=seen", "aaab", 0.375),
+        ("macro-recall:labels=declared", "aaaa", 0.5),
+    ],
+)
+def test_one_class_is_scored_and_flagged(
+    name: str, predictions: str, value: float
+) -> None:
+    found = one(name, list(predictions), list("aaaa"), labels=["a", "b"])
+    assert found.value == pytest.approx(value, abs=1e-15)
+    assert found.flag == "one class: a"
+
+
+@pytest.mark.parametrize("choice", ["gold", "seen", "declared"])
+@pytest.mark.parametrize("name", SKLEARN)
+def test_a_missing_prediction_is_a_miss_and_no_class(name: str, choice: str) -> None:
+    full = full_name(name, choice)
+    found = one(full, ["a", None, "b"], ["a", "a", "b"], labels=["a", "b"])
+    recall_of_a, f1_of_a = 1 / 2, 2 / 3
+    expected = (1 + (f1_of_a if name == "macro-f1" else recall_of_a)) / 2
+    assert found.value == pytest.approx(expected)
+    assert found.n == 3
+    nothing = one(full, [None, None], ["a", "b"], labels=["a", "b"])
+    assert nothing.value == 0.0
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_declared_without_labels_is_null_with_the_reason(name: str) -> None:
+    full = f"{name}:labels=declared"
+    result = evalkit.score(full, ["a", "b"], ["a", "b"], tags=[["t"], []])
+    assert len(result.scores) == 2
+    for found in result.scores:
+        assert (found.value, found.ci) == (None, None)
+        assert found.reason == "labels=declared, but the data set declares no labels"
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_several_acceptable_answers_are_null_with_the_reason(name: str) -> None:
+    found = one(name, ["a", "b"], [["a", "b"], "b"])
+    assert (found.value, found.n) == (None, 0)
+    assert found.reason == "examples have several acceptable answers"
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_no_examples_have_no_score(name: str) -> None:
+    found = one(name, [], [])
+    assert (found.value, found.reason) == (None, "no example was scored")
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+@pytest.mark.parametrize(
+    ("predictions", "targets"),
+    [
+        ([1, 2, 2], [1, 2, 1]),
+        ([1.0, 2.0, 2.0], [1, 2, 1]),
+        ([True, False, False], [True, False, True]),
+    ],
+)
+def test_labels_may_be_numbers(name: str, predictions: Any, targets: Any) -> None:
+    expected = SKLEARN[name](targets, predictions, average="macro")
+    assert one(name, predictions, targets).value == pytest.approx(expected)
+
+
+def test_an_unknown_choice_of_labels_is_refused() -> None:
+    with pytest.raises(PluginContractError, match=r"parameter labels .*got 'all'"):
+        evalkit.score("macro-f1:labels=all", ["a"], ["a"])
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_a_proportion_is_shown_as_a_percentage(name: str) -> None:
+    found = one(name, ["a"], ["a"])
+    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
+    assert (found.mean, found.min) == (None, None)
+
+
+def test_a_subclass_must_say_what_a_class_scores() -> None:
+    class Unfinished(ConfusionMetric):
+        pass
+
+    with pytest.raises(MetricError, match="Unfinished does not define class_score"):
+        evalkit.score(Unfinished, ["a"], ["a"])
+
+
+# baselines --------------------------------------------------------------------------
+
+
+def table_of(predictions: list[str], targets: list[str]) -> ScoringTable:
+    frame = pl.DataFrame(
+        {"position": range(len(targets)), "prediction": predictions, "target": targets},
+        schema_overrides={"position": pl.UInt32},
+    )
+    ids = [str(i) for i in range(len(targets))]
+    return ScoringTable(frame, ids, None, MetricContext(tuple(DECLARED), "one"))
+
+
+@pytest.mark.parametrize("choice", ["gold", "seen", "declared"])
+@pytest.mark.parametrize("name", SKLEARN)
+@settings(max_examples=20, deadline=None)
+@given(targets=st.lists(st.sampled_from(GOLD), min_size=1, max_size=30))
+def test_baselines_equal_a_direct_computation(
+    name: str, choice: str, targets: list[str]
+) -> None:
+    metric = Resolver(Registry()).bind("metrics", full_name(name, choice))
+    found = compute_baselines(metric, table_of(targets, targets))
+    assert found is not None
+    counts = {label: targets.count(label) for label in DECLARED}
+    majority = max(DECLARED, key=lambda label: counts[label])
+    assert found.majority_label == majority
+    constant = [(majority, target) for target in targets]
+    assert found.majority == pytest.approx(by_scikit_learn(name, choice, constant))
+
+    # of every class, a share of 1 / K is expected to be predicted as any label
+    n, k = len(targets), len(DECLARED)
+    of_class = []
+    for count in counts.values():
+        if choice == "gold" and not count:
+            continue
+        hits = count / k
+        recall = hits / count if count else 0.0
+        of_class.append(2 * hits / (count + n / k) if name == "macro-f1" else recall)
+    assert found.chance == pytest.approx(sum(of_class) / len(of_class))

@@ -1,0 +1,430 @@
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit import hookspecs
+from evalkit.contract import CONTRACTS, hook_names
+from evalkit.discovery import KINDS
+from evalkit.known import KNOWN_DISTRIBUTIONS
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "core" / "src" / "evalkit"
+
+ERRORS = {
+    "EvalkitError": None,
+    "PluginError": "EvalkitError",
+    "UnknownPluginError": "PluginError",
+    "PluginLoadError": "PluginError",
+    "PluginContractError": "PluginError",
+    "DataError": "EvalkitError",
+    "SchemaError": "DataError",
+    "AlignmentError": "DataError",
+    "MetricError": "EvalkitError",
+    "StorageError": "EvalkitError",
+}
+FUNCTIONS = {"evaluate", "score", "metric", "find_components"}
+CLASSES = {
+    "BaseTaskIO",
+    "Component",
+    "Dataset",
+    "Metric",
+    "MetricContext",
+    "Parameters",
+    "Registry",
+    "Result",
+    "Score",
+    "Source",
+    "TaskIO",
+    "Violation",
+}
+MARKERS = {"hookimpl"}
+PUBLIC = {*ERRORS, *FUNCTIONS, *CLASSES, *MARKERS}
+HEAVY = {"pydantic", "polars", "pyarrow", "numpy", "pandas", "pluggy", "pooch"}
+
+# what each public name is, in a fresh interpreter, before and after the submodules
+SURVEY = """
+import importlib, json, pkgutil, sys
+import evalkit
+names, first = json.loads(sys.argv[1]), sys.argv[2]
+
+def modules():
+    for found in pkgutil.iter_modules(evalkit.__path__):
+        importlib.import_module(f"evalkit.{found.name}")
+
+def survey():
+    found = {}
+    for name in names:
+        value = getattr(evalkit, name)
+        found[name] = [type(value).__name__, callable(value), value.__module__]
+    return found
+
+if first == "modules":
+    modules()
+before = survey()
+modules()
+print(json.dumps([before, survey()]))
+"""
+
+CALLS = """
+import importlib, json, pkgutil, sys
+import evalkit
+for found in pkgutil.iter_modules(evalkit.__path__):
+    importlib.import_module(f"evalkit.{found.name}")
+
+@evalkit.metric(unit="%", scale=100)
+def get_same(predictions, targets):
+    return sum(map(str.__eq__, predictions, targets)) / len(targets)
+
+predictions, errors = sys.argv[1], json.loads(sys.argv[2])
+evaluated = evalkit.evaluate("sample-sentiment", predictions, metrics=["accuracy"])
+print(json.dumps({
+    "score": evalkit.score(get_same, ["a", "b"], ["a", "a"])["same"].value,
+    "evaluate": evaluated["accuracy"].n,
+    "Result": isinstance(evaluated, evalkit.Result),
+    "Score": isinstance(evaluated["accuracy"], evalkit.Score),
+    "find_components": type(evalkit.find_components().components[0]).__name__,
+    "Component": evalkit.Component("metrics", "x", "m:X", "dist", "1").origin,
+    "Registry": evalkit.Registry().load("metrics", "macro-f1").name,
+    "hookimpl": evalkit.hookimpl(get_same) is get_same,
+    "Violation": str(evalkit.Violation("label", "must be a text", 3)),
+    "Source": evalkit.Source("file:x").url,
+    "MetricContext": evalkit.MetricContext(("a",), "one").answer_kind,
+    "Parameters": evalkit.Metric().parameters == evalkit.Parameters(),
+    "plugins": [
+        type(getattr(evalkit, name)()).__name__ for name in ("Dataset", "TaskIO")
+    ],
+    "BaseTaskIO": evalkit.BaseTaskIO([{"uid": "1"}]).data,
+    "errors": [str(getattr(evalkit, name)("why")) for name in errors],
+}))
+"""
+
+
+def run_python(code: str, *arguments: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def read_project(folder: Path) -> dict[str, Any]:
+    text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def members() -> dict[str, dict[str, Any]]:
+    """Give the project table of every member of the workspace, by its folder."""
+    patterns = read_project(ROOT)["tool"]["uv"]["workspace"]["members"]
+    return {
+        folder.relative_to(ROOT).as_posix(): read_project(folder)["project"]
+        for pattern in patterns
+        for folder in sorted(ROOT.glob(pattern))
+        if folder.is_dir()
+    }
+
+
+MEMBERS = members()
+PLUGINS = [folder for folder in MEMBERS if folder.startswith("plugins/")]
+
+
+@pytest.mark.parametrize("first", ["names", "modules"])
+def test_every_public_name_is_the_same_before_and_after_all_submodules(
+    first: str,
+) -> None:
+    before, after = run_python(SURVEY, json.dumps(sorted(PUBLIC)), first)
+    assert before == after
+    for name, (kind, is_callable, module) in after.items():
+        assert kind != "module", name
+        assert is_callable, name
+        home = "pluggy." if name in MARKERS else "evalkit."
+        assert module.startswith(home), name
+    assert {n for n, (kind, *_) in after.items() if kind == "function"} == FUNCTIONS
+
+
+def test_every_public_name_can_be_called_after_all_submodules() -> None:
+    package = ROOT / "plugins/datasets/samples/src/evalkit_datasets_samples"
+    file = package / "predictions" / "sample-sentiment" / "vader.jsonl"
+    assert run_python(CALLS, str(file), json.dumps(list(ERRORS))) == {
+        "score": 0.5,
+        "evaluate": len(file.read_text(encoding="utf-8").splitlines()),
+        "Result": True,
+        "Score": True,
+        "find_components": "Component",
+        "Component": "metrics/x (dist 1)",
+        "Registry": "macro-f1",
+        "hookimpl": True,
+        "Violation": "label: must be a text, found 3",
+        "Source": "file:x",
+        "MetricContext": "one",
+        "Parameters": True,
+        "plugins": ["Dataset", "TaskIO"],
+        "BaseTaskIO": [{"uid": "1"}],
+        "errors": ["why"] * len(ERRORS),
+    }
+
+
+def test_all_lists_exactly_the_public_names_in_order() -> None:
+    assert evalkit.__all__ == sorted(PUBLIC)
+
+
+def test_dir_shows_every_public_name() -> None:
+    shown = dir(evalkit)
+    assert set(shown) >= PUBLIC
+    assert shown == sorted(shown)
+    assert len(shown) == len(set(shown))
+
+
+def test_star_import_gives_every_public_name() -> None:
+    namespace: dict[str, Any] = {}
+    exec("from evalkit import *", namespace)
+    assert namespace.keys() >= PUBLIC
+
+
+def test_type_checkers_see_every_public_name() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    guards = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        alias.name
+        for guard in guards
+        for statement in guard.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert imported == PUBLIC
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match=r"'evalkit' has no attribute 'scores_'"):
+        _ = evalkit.scores_
+
+
+def test_the_version_is_the_distributions() -> None:
+    assert evalkit.__version__ == MEMBERS["core"]["version"]
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_classes_are_classes_of_that_name(name: str) -> None:
+    found = getattr(evalkit, name)
+    assert inspect.isclass(found)
+    assert found.__name__ == name
+    assert found.__doc__
+
+
+@pytest.mark.parametrize(("name", "parent"), ERRORS.items())
+def test_errors_form_the_documented_tree(name: str, parent: str | None) -> None:
+    expected = getattr(evalkit, parent) if parent else Exception
+    assert getattr(evalkit, name).__bases__ == (expected,)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_functions_document_every_argument(name: str) -> None:
+    function = getattr(evalkit, name)
+    documentation = inspect.getdoc(function) or ""
+    for argument in inspect.signature(function).parameters:
+        assert re.search(rf"^\s+{argument}: ", documentation, re.MULTILINE), argument
+
+
+def test_no_module_has_the_name_of_something_public() -> None:
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    assert not modules & PUBLIC
+
+
+@pytest.mark.parametrize(
+    "package", ["evalkit", "evalkit_cli", "evalkit_tasks_text"], ids=str
+)
+def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
+    code = f"import sys, json, {package}; print(json.dumps(sorted(sys.modules)))"
+    modules = run_python(code)
+    assert package in modules
+    assert not HEAVY & set(modules)
+    own = {name for name in modules if name.startswith("evalkit")}
+    assert own == {package}
+
+
+# hook specs
+
+
+def hooks() -> Iterator[tuple[str, type, str]]:
+    for kind in CONTRACTS:
+        for name in hook_names(kind):
+            yield kind, CONTRACTS[kind].spec, name
+
+
+HOOKS = list(hooks())
+
+
+def test_the_four_kinds_and_observers_have_a_spec_each() -> None:
+    assert list(CONTRACTS) == [*KINDS, "observers"]
+    specs = {
+        name
+        for name, found in vars(hookspecs).items()
+        if inspect.isclass(found) and name.endswith("Spec")
+    }
+    assert specs == {contract.spec.__name__ for contract in CONTRACTS.values()}
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [(s, n) for _, s, n in HOOKS], ids=lambda v: str(v)
+)
+def test_every_hook_is_marked_and_documented(spec: type, name: str) -> None:
+    function = getattr(spec, name)
+    assert hasattr(function, "evalkit_spec")
+    documentation = inspect.getdoc(function) or ""
+    assert documentation.partition("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted({name for *_, name in HOOKS}))
+def test_every_hook_appears_in_a_test(name: str) -> None:
+    paths = [
+        path
+        for folder in ("core", "cli", "plugins", "tests", "examples")
+        for path in (ROOT / folder).rglob("test_*.py")
+        if path.resolve() != Path(__file__).resolve()
+    ]
+    word = re.compile(rf"\b{name}\b")
+    assert any(word.search(path.read_text(encoding="utf-8")) for path in paths)
+
+
+def attributes() -> Iterator[tuple[str, str, str | None]]:
+    """Give protocol, attribute and the text below it, from the source."""
+    tree = ast.parse((PACKAGE / "hookspecs.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef) or not node.name.endswith("Attributes"):
+            continue
+        for statement, below in zip(node.body, [*node.body[1:], None], strict=True):
+            if not isinstance(statement, ast.AnnAssign):
+                continue
+            assert isinstance(statement.target, ast.Name)
+            text = None
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                text = below.value.value
+            yield node.name, statement.target.id, text
+
+
+ATTRIBUTES = list(attributes())
+
+
+def test_the_attributes_of_all_four_kinds_are_read() -> None:
+    assert {protocol for protocol, *_ in ATTRIBUTES} == {
+        CONTRACTS[kind].attributes.__name__ for kind in KINDS
+    }
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "text"), ATTRIBUTES, ids=lambda v: str(v)[:30]
+)
+def test_every_attribute_is_documented(
+    protocol: str, name: str, text: str | None
+) -> None:
+    assert text, f"{protocol}.{name}"
+    assert text.rstrip().endswith(".")
+
+
+# the workspace
+
+
+def entry_points() -> dict[str, str]:
+    return {
+        f"{group.removeprefix('evalkit.')}/{name}": project["name"]
+        for project in MEMBERS.values()
+        for group, names in project.get("entry-points", {}).items()
+        for name in names
+    }
+
+
+def test_known_components_are_those_of_the_workspace() -> None:
+    assert entry_points() == KNOWN_DISTRIBUTIONS
+
+
+def test_the_suite_requires_exactly_the_members() -> None:
+    tree = ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8"))
+    (listed,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MEMBERS"
+    )
+    assert listed == {project["name"]: folder for folder, project in MEMBERS.items()}
+
+
+def test_uv_takes_every_member_from_the_workspace() -> None:
+    sources = read_project(ROOT)["tool"]["uv"]["sources"]
+    assert sources == {
+        project["name"]: {"workspace": True} for project in MEMBERS.values()
+    }
+
+
+def test_core_command_line_and_suite_are_called_as_designed() -> None:
+    names = {folder: MEMBERS[folder]["name"] for folder in ("core", "cli")}
+    assert names == {"core": "evalkit-core", "cli": "evalkit-cli"}
+    assert read_project(ROOT)["project"]["name"] == "evalkit-suite"
+
+
+@pytest.mark.parametrize("folder", PLUGINS)
+def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
+    _, kind, name = folder.split("/")
+    assert kind in KINDS
+    project = MEMBERS[folder]
+    distribution = f"evalkit-{kind}-{name}"
+    package = distribution.replace("-", "_")
+    assert project["name"] == distribution
+    assert list(project["entry-points"]) == [f"evalkit.{kind}"]
+    packages = [path.name for path in (ROOT / folder / "src").iterdir()]
+    assert packages == [package]
+    for value in project["entry-points"][f"evalkit.{kind}"].values():
+        assert value.partition(":")[0].partition(".")[0] == package
+
+
+@pytest.mark.parametrize("folder", MEMBERS)
+def test_every_member_is_typed_licensed_and_has_the_common_version(folder: str) -> None:
+    project = MEMBERS[folder]
+    (package,) = (ROOT / folder / "src").iterdir()
+    assert (package / "py.typed").is_file()
+    licence = (ROOT / folder / "LICENSE").read_bytes()
+    assert licence == (ROOT / "LICENSE").read_bytes()
+    assert project["license"].startswith("Apache-2.0")
+    assert project["version"] == read_project(ROOT)["project"]["version"]
+    assert project["requires-python"] == ">=3.11"
+
+
+@pytest.mark.parametrize("folder", MEMBERS)
+def test_members_require_no_stranger_called_evalkit_and_cap_each_other(
+    folder: str,
+) -> None:
+    requirements = MEMBERS[folder]["dependencies"]
+    ours = [text for text in requirements if text.startswith("evalkit")]
+    own_names = {project["name"] for project in MEMBERS.values()}
+    for text in ours:
+        name, at_least, bounds = text.partition(">=")
+        assert name in own_names
+        assert at_least + bounds == ">=0.1,<0.2"
+    assert ("evalkit-core>=0.1,<0.2" in ours) == (folder != "core")
+
+
+def test_tools_know_every_member() -> None:
+    tools = read_project(ROOT)["tool"]
+    sources = {f"{folder}/src" for folder in MEMBERS}
+    assert sources <= set(tools["mypy"]["mypy_path"].split(":"))
+    packages = {path.name for f in sources for path in (ROOT / f).iterdir()}
+    linter = tools["importlinter"]
+    plugins = packages - {"evalkit", "evalkit_cli"}
+    assert set(linter["root_packages"]) == packages
+    core, command_line, independence = linter["contracts"]
+    assert plugins | {"evalkit_cli"} <= set(core["forbidden_modules"])
+    assert plugins <= set(command_line["forbidden_modules"])
+    assert set(independence["modules"]) == plugins | {"evalkit_cli"}

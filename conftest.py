@@ -10,7 +10,12 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# the time of one example says nothing on a machine that others use too
+hypothesis.settings.register_profile("evalkit", deadline=None)
+hypothesis.settings.load_profile("evalkit")
 
 DATA_VARIABLE = "EVALKIT_TEST_DATA"
 ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"

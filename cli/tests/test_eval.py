@@ -378,9 +378,9 @@ def test_refused_predictions_say_why_and_where_the_rest_is(
     assert (done.exit_code, done.stdout) == (1, "")
     [run] = (tmp_path / "runs" / "tiny").iterdir()
     assert done.stderr.splitlines() == [
-        "evalkit: error: the predictions of bad were refused: 2 examples have no "
-        "prediction (--on-missing wrong|skip); 1 predictions are invalid (--on-invalid "
-        "wrong|skip); 1 predictions repeat an id (--on-duplicate first|last)",
+        "evalkit: error: the predictions of bad were refused: 2 examples without a "
+        "prediction (--on-missing wrong|skip); 1 invalid prediction (--on-invalid "
+        "wrong|skip); 1 prediction with a repeated id (--on-duplicate first|last)",
         "  duplicate: line 2, id '1': id: must be given once; line 1 is used, "
         "found '1'",
         "  invalid: line 3, id '2': label: must be one of positive, negative, neutral, "

@@ -226,7 +226,7 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "topic:food  0         –              –      0.0%  0.00 to 100.00",
     ]
     assert lines[11:] == [
-        "notice: 2 missing examples are left out of scores",
+        "notice: 2 missing examples left out of the scores",
         f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
         "problems.jsonl",
         f"run folder: {only_run(tmp_path)}",

@@ -417,9 +417,9 @@ def test_the_answer_to_an_integer_id_is_that_of_its_text() -> None:
 def test_a_refusal_names_every_reason_with_its_count_and_way_out() -> None:
     found = _align([{"id": "e0", "label": "c"}, {"id": "e0"}, {"id": "e0"}])
     assert found.refusal(Policies()) == [
-        "2 examples have no prediction (--on-missing wrong|skip)",
-        "1 predictions are invalid (--on-invalid wrong|skip)",
-        "2 predictions repeat an id (--on-duplicate first|last)",
+        "2 examples without a prediction (--on-missing wrong|skip)",
+        "1 invalid prediction (--on-invalid wrong|skip)",
+        "2 predictions with a repeated id (--on-duplicate first|last)",
     ]
     assert found.refusal(Policies("skip", "wrong", "first")) == []
 

@@ -26,6 +26,8 @@ class Row(BaseModel):
 
 class Response(BaseModel):
     id: str
+    label: str | None = None
+    text: str | None = None
 
 
 class AnyTask(evalkit.TaskIO):
@@ -241,6 +243,15 @@ def test_a_label_converter_must_return_id_and_answer(result: Any) -> None:
 
 class TestPredictions:
     RESPONSE = {"id": "1", "label": "a", "text": "A."}
+
+    def test_a_mapping_must_name_a_field_of_the_output(self) -> None:
+        bound = dataset(**{PRED_CONVERTER: {"id": "id", "pred": "lable"}})
+        with pytest.raises(PluginContractError) as caught:
+            pred_function(bound, task())
+        assert str(caught.value) == (
+            "datasets/rows (rows-dist 1.0): pred_field_converter reads the field "
+            "'lable', which the Output of tasks/any (task-dist 2.0) does not have"
+        )
 
     def test_the_answer_field_is_the_default(self) -> None:
         convert_response = pred_function(dataset(), task(answer_field="label"))

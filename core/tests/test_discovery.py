@@ -206,3 +206,15 @@ def test_looking_imports_no_plugin_and_nothing_heavy(fake_distribution: Any) -> 
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout == "20\n[]\n[]\n"
+
+
+def test_a_group_that_is_nearly_one_of_ours_is_reported(
+    fake_distribution: Any,
+) -> None:
+    fake_distribution(
+        "", {"evalkit.metric": {"x": "X"}, "evalkit.somethingelse": {"y": "Y"}}
+    )
+    messages = [problem.message for problem in find_components().problems]
+    assert messages == [
+        "there is no group evalkit.metric; did you mean evalkit.metrics?"
+    ]

@@ -163,11 +163,11 @@ def test_policies_count_or_leave_out(
     counts = result.counts
     assert (counts["scored"], counts["invalid"], counts["missing"]) == (1, 1, 1)
     assert result.notices == (
-        ("1 missing examples count as wrong", "1 invalid examples count as wrong")
+        ("1 missing example counted as wrong", "1 invalid example counted as wrong")
         if policy == "wrong"
         else (
-            "1 missing examples are left out of scores",
-            "1 invalid examples are left out of scores",
+            "1 missing example left out of the scores",
+            "1 invalid example left out of the scores",
         )
     )
 
@@ -235,7 +235,7 @@ def test_refused_predictions_raise_with_the_result(tmp_path: Path) -> None:
     assert result.path == tmp_path / "mini" / result.run_id
     record = json.loads((result.path / "run.json").read_text("utf-8"))
     assert record["status"] == "refused"
-    assert "refused: 2 examples have no prediction" in str(caught.value)
+    assert "refused: 2 examples without a prediction" in str(caught.value)
     assert str(result.path / "problems.jsonl") in str(caught.value)
 
 
@@ -350,13 +350,13 @@ def test_of_repeated_ids_the_policy_says_which_counts(policy: Any) -> None:
         return evalkit.evaluate("mini", rows, on_duplicate=policy)
 
     if policy == "error":
-        with pytest.raises(AlignmentError, match="1 predictions repeat an id"):
+        with pytest.raises(AlignmentError, match="1 prediction with a repeated id"):
             run()
         return
     expected = {"first": 1.0, "last": 2 / 3}[policy]
     result = run()
     assert result["hits"].value == pytest.approx(expected)
-    assert result.notices == (f"1 rows repeat an id; the {policy} one counts",)
+    assert result.notices == (f"1 row with a repeated id; the {policy} one counts",)
 
 
 def test_stable_parts_of_two_equal_evaluations_are_equal(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from evalkit import Violation
 from evalkit.discovery import Component
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import load_examples
-from evalkit.prediction_files import Row, parse_json_line
 from evalkit.registry import bind
 from evalkit.responses import ResponseReader, failed_statement
 
@@ -123,48 +122,48 @@ class TestShape:
 
 class TestAdapter:
     @staticmethod
-    def adapt(adapter: Any, row: Row) -> Any:
-        return make_reader(adapt_response=adapter).adapt(row)
+    def adapt(adapter: Any, response: Mapping[str, Any]) -> Any:
+        return make_reader(adapt_response=adapter).adapt(response)
 
     def test_without_an_adapter_rows_stay(self) -> None:
         values = {"id": "b"}
-        assert make_reader().adapt(Row(1, values)) is values
-
-    def test_a_row_that_cannot_be_read_is_not_adapted(self) -> None:
-        row = parse_json_line(1, b"{")
-        called: list[Any] = []
-        assert self.adapt(lambda self, response: called.append(1), row) is row.problem
-        assert called == []
+        adapted, refused = make_reader().adapt(values)
+        assert adapted is values
+        assert refused is None
 
     def test_the_adapted_response_counts(self) -> None:
         def adapter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
             return {"id": response["case"], "answer": response["out"].upper()}
 
-        row = Row(1, {"case": "b", "out": "x"})
-        assert self.adapt(adapter, row) == {"id": "b", "answer": "X"}
+        response = {"case": "b", "out": "x"}
+        assert self.adapt(adapter, response) == ({"id": "b", "answer": "X"}, None)
 
     @pytest.mark.parametrize("error", [ValueError("no such label"), SystemExit("x")])
-    def test_a_response_that_the_adapter_refuses_is_unreadable(
+    def test_a_response_that_the_adapter_refuses_is_kept_with_the_reason(
         self, error: BaseException
     ) -> None:
         def adapter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
             raise error
 
-        rule = f"the response adapter must accept it ({type(error).__name__})"
-        found = self.adapt(adapter, Row(1, {"id": "b"}))
-        assert found == Violation("(response)", rule, str(error))
+        rule = (
+            "adapt_response of datasets/questions (data-dist 1.0) must accept it "
+            f"({type(error).__name__}: {error})"
+        )
+        response, refused = self.adapt(adapter, {"id": "b"})
+        assert response == {"id": "b"}
+        assert refused == Violation("(response)", rule)
 
     @pytest.mark.parametrize("result", [None, "x", [1]])
     def test_an_adapter_must_return_a_dict(self, result: Any) -> None:
         with pytest.raises(PluginContractError) as caught:
-            self.adapt(lambda self, response: result, Row(1, {}))
+            self.adapt(lambda self, response: result, {"id": "b"})
         assert str(caught.value) == (
             "datasets/questions (data-dist 1.0): adapt_response must return a dict, "
             f"returned {result!r}"
         )
 
     def test_an_adapted_response_must_be_writable_as_json(self) -> None:
-        found = self.adapt(lambda self, response: {"id": "\ud800"}, Row(1, {}))
+        _, found = self.adapt(lambda self, response: {"id": "\ud800"}, {"id": "b"})
         assert found.field == "(row)"
         assert "surrogates not allowed" in found.rule
 

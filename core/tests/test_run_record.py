@@ -35,7 +35,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("format", "run_id", "status", "model", "dataset", "task", "split"),
         *("headline", "baselines", "counts", "errors", "notices", "warnings"),
         *("labels", "confidence", "seed", "policies", "includes_examples", "data"),
-        *("predictions", "components", "environment", "timings", "scores"),
+        *("predictions", "components", "core", "environment", "timings", "scores"),
     ]
     assert (record["format"], record["status"], record["task"]) == (
         1,
@@ -75,13 +75,13 @@ def test_notices_say_what_was_left_out() -> None:
         {"label": "yes"},
     ]
     assert evalkit.evaluate("mini", rows).notices == (
-        "1 rows hold the key 'extra', which the task mini does not declare; it was "
+        "1 row with the key 'extra', which the task mini does not declare; the key was "
         "left out",
-        "2 rows hold the key 'note', which the task mini does not declare; it was "
+        "2 rows with the key 'note', which the task mini does not declare; the key was "
         "left out",
-        "1 rows name no example; they were left out",
-        "1 rows cannot be read",
-        "1 responses hold no answer that could be extracted; they count as wrong",
+        "1 row with the id of no example; left out",
+        "1 row that cannot be read; left out",
+        "1 response without an answer that could be extracted; counted as wrong",
     )
 
 
@@ -93,9 +93,9 @@ def test_a_refusal_gives_every_reason_and_the_first_rows_of_each_kind() -> None:
     ]
     error = refuse(rows)
     assert str(error).splitlines() == [
-        "the predictions of model were refused: 1 examples have no prediction "
-        "(--on-missing wrong|skip); 1 predictions are invalid (--on-invalid "
-        "wrong|skip); 4 predictions repeat an id (--on-duplicate first|last)",
+        "the predictions of model were refused: 1 example without a prediction "
+        "(--on-missing wrong|skip); 1 invalid prediction (--on-invalid "
+        "wrong|skip); 4 predictions with a repeated id (--on-duplicate first|last)",
         "  duplicate: line 2, id '1': id: must be given once; line 1 is used, found "
         "'1'",
         "  duplicate: line 3, id '1': id: must be given once; line 1 is used, found "

@@ -175,6 +175,7 @@ def eval_command(
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage.
     """  # noqa: D301 - click reads the backspace
+    from evalkit.errors import EvalkitError
     from evalkit.registry import Registry
 
     if any(mark in dataset for mark in ("/", ".", "://")):
@@ -188,23 +189,33 @@ def eval_command(
         chosen = _chosen_metrics(registry, metrics, params)
         extra = _extra_metrics(registry, dataset) if chosen is None else []
         with _watched(quiet) as progress:
-            results = [
-                _evaluate(
-                    registry,
-                    dataset,
-                    path,
-                    model=name,
-                    metrics=chosen,
-                    extra_metrics=extra,
-                    out=out,
-                    include_examples=not no_examples,
-                    progress=progress,
-                    **options,
-                )
-                for name, path in models
-            ]
-    _print(results, as_json, table_format, quiet=quiet, verbose=verbose)
-    if any(result.status != "complete" for result in results):
+            results = []
+            failed = False
+            for name, path in models:
+                try:
+                    result = _evaluate(
+                        registry,
+                        dataset,
+                        path,
+                        model=name,
+                        metrics=chosen,
+                        extra_metrics=extra,
+                        out=out,
+                        include_examples=not no_examples,
+                        progress=progress,
+                        **options,
+                    )
+                except EvalkitError as error:
+                    if len(models) == 1:
+                        raise
+                    # the other models' scores are not lost with this one's
+                    click.echo(f"evalkit: error: {path}: {error}", err=True)
+                    failed = True
+                else:
+                    results.append(result)
+    if results:
+        _print(results, as_json, table_format, quiet=quiet, verbose=verbose)
+    if failed or any(result.status != "complete" for result in results):
         raise click.exceptions.Exit(1)
 
 

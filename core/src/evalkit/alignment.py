@@ -17,6 +17,7 @@ from evalkit.ids import RESPONSE_ID_KEYS, read_id
 from evalkit.prediction_files import Row
 from evalkit.responses import ResponseReader
 from evalkit.violations import Violation
+from evalkit.wording import count_of
 
 Status = Literal["scored", "invalid", "missing"]
 OnProblem = Literal["error", "wrong", "skip"]
@@ -71,20 +72,14 @@ class Alignment(NamedTuple):
         """Say why the policies refuse this alignment; empty if they do not."""
         reasons = []
         if self.counts["missing"] and policies.on_missing == "error":
-            reasons.append(
-                f"{self.counts['missing']} examples have no prediction "
-                "(--on-missing wrong|skip)"
-            )
+            examples = count_of(self.counts["missing"], "example")
+            reasons.append(f"{examples} without a prediction (--on-missing wrong|skip)")
         if self.counts["invalid"] and policies.on_invalid == "error":
-            reasons.append(
-                f"{self.counts['invalid']} predictions are invalid "
-                "(--on-invalid wrong|skip)"
-            )
+            invalid = count_of(self.counts["invalid"], "invalid prediction")
+            reasons.append(f"{invalid} (--on-invalid wrong|skip)")
         if self.counts["duplicate"] and policies.on_duplicate == "error":
-            reasons.append(
-                f"{self.counts['duplicate']} predictions repeat an id "
-                "(--on-duplicate first|last)"
-            )
+            repeated = count_of(self.counts["duplicate"], "prediction")
+            reasons.append(f"{repeated} with a repeated id (--on-duplicate first|last)")
         return reasons
 
 
@@ -123,16 +118,11 @@ def align(
     counts = dict.fromkeys(("predictions", "duplicate", "unknown", "unreadable"), 0)
     for row in rows:
         counts["predictions"] += 1
-        response = reader.adapt(row)
-        uid = (
-            read_id(response, RESPONSE_ID_KEYS)
-            if isinstance(response, Mapping)
-            else response
-        )
-        if not isinstance(response, Mapping) or not isinstance(uid, str):
+        response, refused = reader.adapt(row.values or {})
+        uid = row.problem or read_id(response, RESPONSE_ID_KEYS)
+        if isinstance(uid, Violation):
             counts["unreadable"] += 1
-            why = (uid,) if isinstance(uid, Violation) else ()
-            problems.append(Problem("unreadable", row.line, None, why))
+            problems.append(Problem("unreadable", row.line, None, (uid,)))
             continue
         undeclared.update(key for key in response if key not in reader.declared_keys)
         position = positions.get(uid)
@@ -149,7 +139,10 @@ def align(
                 dropped.append((row.line, position))
                 continue
             dropped.append((earlier.line, position))
-        kept[position] = _Kept(row.line, *reader.read(response, uid, position))
+        outcome = (
+            (None, {}, (refused,)) if refused else reader.read(response, uid, position)
+        )
+        kept[position] = _Kept(row.line, *outcome)
     problems += _duplicates(ids, kept, dropped)
     return _settle(ids, kept, problems, counts, undeclared, reader)
 

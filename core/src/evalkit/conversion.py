@@ -80,6 +80,15 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         raise PluginContractError(
             f"{bound.component.origin}: {PRED_CONVERTER} declares no column for 'pred'"
         )
+    output = task.attributes["Output"]
+    if (
+        column not in output.model_fields
+        and output.model_config.get("extra") != "allow"
+    ):
+        raise PluginContractError(
+            f"{bound.component.origin}: {PRED_CONVERTER} reads the field {column!r}, "
+            f"which the Output of {task.component.origin} does not have"
+        )
     return lambda response: response.get(column)
 
 

@@ -113,6 +113,7 @@ def _read_distribution(
             continue
         kind = entry_point.group.removeprefix(_GROUP_PREFIX)
         if kind not in (*KINDS, OBSERVERS):
+            problems += _misspelt_group(name, kind)
             continue
         if not is_component_name(entry_point.name):
             problems.append(
@@ -133,6 +134,15 @@ def _read_distribution(
                 header.get("summary", ""),
             )
         )
+
+
+def _misspelt_group(distribution: str, kind: str) -> list[DiscoveryProblem]:
+    """Report a group that is nearly one of ours; others may be of a later version."""
+    import difflib
+
+    near = difflib.get_close_matches(kind, (*KINDS, OBSERVERS), n=1, cutoff=0.8)
+    message = f"there is no group {_GROUP_PREFIX}{kind}; did you mean {_GROUP_PREFIX}"
+    return [DiscoveryProblem(distribution, f"{message}{name}?") for name in near]
 
 
 def _read_header(distribution: importlib.metadata.Distribution) -> dict[str, str]:

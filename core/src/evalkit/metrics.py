@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
 GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
 
+ANY_ANSWER: tuple[AnswerKind, ...] = (
+    "one",
+    "any-of",
+    "all-of",
+    "spans",
+    "ranked",
+    "number",
+)
+"""All shapes of answers."""
+
 _DECORATED = "__evalkit_metric__"
 
 
@@ -56,7 +66,7 @@ class Metric(Plugin):
 class FunctionMetric(Metric):
     """A plain function `get_<name>(predictions, targets)` as a metric."""
 
-    answer_kinds = ("one", "any-of", "all-of", "spans", "ranked", "number")
+    answer_kinds = ANY_ANSWER
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -75,6 +85,7 @@ def metric(
     bounds: tuple[float | None, float | None] | None = None,
     higher_is_better: bool | None = None,
     scale: float = 1.0,
+    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
 ) -> Callable[[GetFunction], GetFunction]:
     """Say what the number that a function `get_<name>` returns means.
 
@@ -86,6 +97,8 @@ def metric(
         higher_is_better: Direction; None where it is unknown.
         scale: What the returned value is multiplied with to be shown: 100 for a
             proportion, 1 for a function that returns percentages.
+        answer_kinds: Shapes of answers that it can take; all by default. Where the
+            data has others, its score is null with that reason.
 
     Returns:
         A decorator.
@@ -104,6 +117,7 @@ def metric(
             "bounds": bounds,
             "higher_is_better": higher_is_better,
             "scale": scale,
+            "answer_kinds": tuple(answer_kinds),
         }
         setattr(function, _DECORATED, attributes)
         return function

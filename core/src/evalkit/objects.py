@@ -57,14 +57,33 @@ class Resolver:
         return self.bind("datasets", dataset)
 
     def task(self, dataset: Bound) -> Bound:
-        """Bind the task of a data set."""
+        """Bind the task of a data set, whose labels must be the task's.
+
+        Args:
+            dataset: The data set.
+
+        Returns:
+            The bound task.
+
+        Raises:
+            PluginError: It is unknown or broken, or does not have these labels.
+        """
         name = dataset.attributes["task"]
         try:
-            return self.bind("tasks", name)
+            task = self.bind("tasks", name)
         except UnknownPluginError as error:
             raise UnknownPluginError(
                 f"{dataset.component.origin} is of the task {name!r}: {error}"
             ) from error
+        known, given = task.attributes["labels"], dataset.attributes["labels"]
+        labels = given.values() if isinstance(given, Mapping) else given or ()
+        strange = [label for label in labels if known and label not in known]
+        if strange:
+            raise PluginContractError(
+                f"{dataset.component.origin}: its label {strange[0]!r} is none of the "
+                f"labels of the task {name}: {', '.join(known)}"
+            )
+        return task
 
     def metrics(
         self,

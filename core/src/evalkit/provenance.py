@@ -48,6 +48,12 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     }
 
 
+def describe_core() -> dict[str, str | None]:
+    """Describe what computes the numbers of all metrics: version and source hash."""
+    version = importlib.metadata.version("evalkit-core")
+    return {"version": version, "source_sha256": source_hash("evalkit")}
+
+
 def _module_of(bound: Bound) -> str:
     plugin = bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)

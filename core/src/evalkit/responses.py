@@ -13,7 +13,7 @@ from evalkit.conversion import pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
 from evalkit.ids import RESPONSE_ID_KEYS
-from evalkit.prediction_files import Row, unwritable
+from evalkit.prediction_files import unwritable
 from evalkit.registry import Bound
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
 
@@ -52,6 +52,7 @@ class ResponseReader:
         )
         self._examples = self._verified_fields(examples)
         self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
+        self._reports_errors = "error" not in self._output.model_fields
         self.declared_keys = {*self._output.model_fields, *RESPONSE_ID_KEYS, "error"}
 
     def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
@@ -79,30 +80,35 @@ class ResponseReader:
                 row[name] = value
         return rows
 
-    def adapt(self, row: Row) -> Mapping[str, Any] | Violation | None:
+    def adapt(
+        self, response: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Violation | None]:
         """Apply the data set's response adapter.
 
         Args:
-            row: A row as read.
+            response: A response as read.
 
         Returns:
-            The response, or why the row is unreadable.
+            The adapted response; where the adapter refuses it, the response as it was
+            and the reason.
         """
-        if row.values is None:
-            return row.problem
-        if self._adapt is None:
-            return row.values
+        if self._adapt is None or not response:
+            return response, None
         try:
-            adapted = self._adapt(response=row.values)
+            adapted = self._adapt(response=response)
         except (Exception, SystemExit) as error:
-            rule = f"the response adapter must accept it ({type(error).__name__})"
-            return Violation("(response)", rule, str(error))
+            rule = (
+                f"adapt_response of {self._dataset.component.origin} must accept it "
+                f"({type(error).__name__}: {error})"
+            )
+            return response, Violation("(response)", rule)
         if not isinstance(adapted, Mapping):
             raise PluginContractError(
                 f"{self._dataset.component.origin}: adapt_response must return a dict, "
                 f"returned {shorten(adapted)}"
             )
-        return unwritable(adapted) or adapted
+        refused = unwritable(adapted)
+        return (response, refused) if refused else (adapted, None)
 
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
         """Check a response and convert it into what is scored.
@@ -115,7 +121,7 @@ class ResponseReader:
         Returns:
             The prediction, the scored fields, and all violations.
         """
-        if response.get("error") is not None:
+        if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)
         if response.get("id") != uid:

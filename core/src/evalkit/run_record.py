@@ -16,6 +16,7 @@ from evalkit.grouping import Groups
 from evalkit.observation import Observers
 from evalkit.provenance import (
     describe_component,
+    describe_core,
     environment,
     rows_hash,
     run_id_of,
@@ -26,6 +27,7 @@ from evalkit.score_records import headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.sources import sha256_of
 from evalkit.violations import describe
+from evalkit.wording import count_of
 
 Predictions = str | Path | Sequence[Mapping[str, Any]]
 
@@ -129,6 +131,7 @@ def make_result(
         },
         "predictions": inputs["predictions"],
         "components": inputs["components"],
+        "core": inputs["core"],
         "environment": environment(),
     }
     problems = parts.alignment.problems
@@ -162,6 +165,7 @@ def _inputs(
         "include_examples": options.include_examples,
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
+        "core": describe_core(),
         "components": [
             describe_component(bound)
             for bound in (parts.dataset, parts.task, *parts.metrics)
@@ -172,30 +176,32 @@ def _inputs(
 def _notices(parts: Parts, options: Options) -> list[str]:
     counts = parts.alignment.counts
     notices = [
-        f"{count} rows hold the key {key!r}, which the task "
-        f"{parts.task.component.name} does not declare; it was left out"
+        f"{count_of(count, 'row')} with the key {key!r}, which the task "
+        f"{parts.task.component.name} does not declare; the key was left out"
         for key, count in sorted(parts.alignment.undeclared.items(), key=str)
     ]
     if counts["unknown"]:
-        notices.append(f"{counts['unknown']} rows name no example; they were left out")
+        rows = count_of(counts["unknown"], "row")
+        notices.append(f"{rows} with the id of no example; left out")
     if counts["unreadable"]:
-        notices.append(f"{counts['unreadable']} rows cannot be read")
+        rows = count_of(counts["unreadable"], "row")
+        notices.append(f"{rows} that cannot be read; left out")
     if counts["unparsed"]:
+        responses = count_of(counts["unparsed"], "response")
         notices.append(
-            f"{counts['unparsed']} responses hold no answer that could be extracted; "
-            "they count as wrong"
+            f"{responses} without an answer that could be extracted; counted as wrong"
         )
     for status in ("missing", "invalid"):
         policy = getattr(options.policies, f"on_{status}")
+        examples = count_of(counts[status], f"{status} example")
         if counts[status] and policy == "wrong":
-            notices.append(f"{counts[status]} {status} examples count as wrong")
+            notices.append(f"{examples} counted as wrong")
         elif counts[status] and policy == "skip":
-            notices.append(f"{counts[status]} {status} examples are left out of scores")
+            notices.append(f"{examples} left out of the scores")
     if counts["duplicate"] and options.policies.on_duplicate != "error":
-        notices.append(
-            f"{counts['duplicate']} rows repeat an id; the "
-            f"{options.policies.on_duplicate} one counts"
-        )
+        rows = count_of(counts["duplicate"], "row")
+        which = options.policies.on_duplicate
+        notices.append(f"{rows} with a repeated id; the {which} one counts")
     return notices
 
 
@@ -224,7 +230,10 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
             continue
         by_position = dict(scored.per_example.iter_rows())
         values = [by_position.get(number) for number in range(frame.height)]
-        frame = frame.with_columns(pl.Series(scored.name, values, dtype=pl.Float64))
+        name = scored.name
+        if name in frame.columns:  # a metric may be called like a fixed column
+            name = f"metrics/{name}"
+        frame = frame.with_columns(pl.Series(name, values, dtype=pl.Float64))
     return frame
 
 

@@ -43,6 +43,7 @@ from evalkit.scores import (
     bootstrap_interval,
 )
 from evalkit.seeds import generator
+from evalkit.wording import count_of
 
 SUM_REPLICATES = 1_000
 
@@ -105,9 +106,9 @@ def why_not(metric: Bound, table: ScoringTable) -> str | None:
         return "no example was scored"
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
+        examples = count_of(lacking, "example")
         return (
-            f"{lacking} examples have no prediction and the metric declares no worst "
-            "value"
+            f"{examples} without a prediction, and the metric declares no worst value"
         )
     return None
 

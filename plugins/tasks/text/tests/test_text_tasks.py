@@ -500,10 +500,10 @@ def test_undeclared_keys_are_counted_in_a_notice_and_not_refused(task: str) -> N
     )
     assert (result["exact-match"].value, result.problems) == (1.0, ())
     assert list(result.notices) == [
-        f"1 rows hold the key 'signature', which the task {task} does not declare; "
-        "it was left out",
-        f"2 rows hold the key 'signed', which the task {task} does not declare; "
-        "it was left out",
+        f"1 row with the key 'signature', which the task {task} does not declare; "
+        "the key was left out",
+        f"2 rows with the key 'signed', which the task {task} does not declare; "
+        "the key was left out",
     ]
     assert result.examples is not None
     assert not {"signed", "signature"} & set(result.examples.columns)
@@ -514,7 +514,7 @@ def test_conf_is_undeclared_for_nli_and_prob_for_qa() -> None:
         result = evaluate(task, {"id": "1", **ANSWERS[task], key: "anything"})
         assert result.problems == ()
         (notice,) = result.notices
-        assert f"1 rows hold the key {key!r}" in notice
+        assert f"1 row with the key {key!r}" in notice
 
 
 def test_error_that_a_model_reports_is_quoted() -> None:
@@ -535,7 +535,7 @@ def test_refusal_says_line_id_field_rule_and_value(tmp_path: Path) -> None:
     with pytest.raises(evalkit.AlignmentError) as caught:
         evalkit.evaluate(dataset_of("nli"), file)
     message = str(caught.value)
-    assert "1 predictions are invalid" in message
+    assert "1 invalid prediction" in message
     assert (
         "invalid: line 2, id '1': label: must be one of entailed, neutral, "
         "contradictory, found 'maybe'; prob: must sum to 1 (within 0.001), found 3.0"
@@ -545,7 +545,7 @@ def test_refusal_says_line_id_field_rule_and_value(tmp_path: Path) -> None:
 
 
 def test_fewer_responses_than_examples_are_refused() -> None:
-    with pytest.raises(evalkit.AlignmentError, match="1 examples have no prediction"):
+    with pytest.raises(evalkit.AlignmentError, match="1 example without a prediction"):
         evalkit.evaluate(dataset_of("nli"), [{"id": "1", "label": "neutral"}])
 
 

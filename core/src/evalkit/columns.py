@@ -39,7 +39,42 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
         values = [encode(value) for value in values]
     if dtype == pl.Float64:
         values = [None if value is None else float(value) for value in values]
+    if isinstance(dtype, pl.List):
+        return list_column(str(name), values)
     return pl.Series(str(name), values, dtype=dtype or pl.String)
+
+
+def list_column(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
+    """Make a column of lists of texts, without a polars series for every list.
+
+    Args:
+        name: Name of the column.
+        values: The lists; None for null.
+
+    Returns:
+        The column.
+    """
+    count = len(values)
+    lengths = [0 if value is None else len(value) for value in values]
+    texts = [text for value in values if value is not None for text in value]
+    filled = pl.DataFrame(
+        {
+            "row": np.arange(count).repeat(lengths),
+            "texts": pl.Series(texts, dtype=pl.String),
+        }
+    )
+    lists = filled.group_by("row", maintain_order=True).agg("texts")
+    given = pl.Series([value is not None for value in values], dtype=pl.Boolean)
+    return (
+        pl.DataFrame({"row": np.arange(count), "given": given})
+        .join(lists, on="row", how="left", maintain_order="left")
+        .select(
+            pl.when("given")
+            .then(pl.col("texts").fill_null(pl.lit([], dtype=pl.List(pl.String))))
+            .alias(name)
+        )
+        .to_series()
+    )
 
 
 def _common_type(values: Sequence[Any]) -> Any:

@@ -141,33 +141,13 @@ def evaluate(
     ids = examples.frame["id"].to_list()
     alignment = align(ids, rows, reader, on_duplicate)
     refused = alignment.refusal(options.policies)
-    scored: list[MetricScores] = []
-    baselines = None
     groups = group_by_tag(examples.frame["tags"])
+    parts = Parts(bound, task, chosen, examples, alignment, groups, [], None)
     if not refused:
         names = [metric.name for metric in chosen]
         watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
-        everything = _scoring_table(examples, alignment)
-        statuses = pl.Series("status", alignment.statuses, dtype=pl.String)
-        counted = statuses.is_in(list(_counted_statuses(options.policies)))
-        table = everything._replace(frame=everything.frame.filter(counted))
-        for number, metric in enumerate(chosen):
-            advance = partial(_advance, progress, 0.4 + 0.5 * number / len(chosen))
-            advance(f"computing {metric.name}")
-            found = score_metric(metric, table, groups, options.settings, advance)
-            if not counted.all():
-                found = with_possible_range(found, everything, ~counted, groups)
-            scored.append(found)
-        baselines = _baselines(chosen[0], table)
-        scored += _own_scores(bound, examples, alignment)
-    result = make_result(
-        Parts(bound, task, chosen, examples, alignment, groups, scored, baselines),
-        options,
-        predictions,
-        model,
-        refused,
-        watchers,
-    )
+        parts = _with_scores(parts, options, progress)
+    result = make_result(parts, options, predictions, model, refused, watchers)
     result.record_time(started, time.time() - started)
     if out is not None:
         progress("writing the run", 0.95)
@@ -177,6 +157,26 @@ def evaluate(
     if refused:
         raise AlignmentError(refusal_message(result, refused, alignment), result)
     return result
+
+
+def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
+    """Compute all metrics and the baselines."""
+    examples, alignment, groups = parts.examples, parts.alignment, parts.groups
+    everything = _scoring_table(examples, alignment)
+    statuses = pl.Series("status", alignment.statuses, dtype=pl.String)
+    counted = statuses.is_in(list(_counted_statuses(options.policies)))
+    table = everything._replace(frame=everything.frame.filter(counted))
+    scored: list[MetricScores] = []
+    for number, metric in enumerate(parts.metrics):
+        share = 0.4 + 0.5 * number / len(parts.metrics)
+        advance = partial(_advance, progress, share)
+        advance(f"computing {metric.name}")
+        found = score_metric(metric, table, groups, options.settings, advance)
+        if not counted.all():
+            found = with_possible_range(found, everything, ~counted, groups)
+        scored.append(found)
+    scored += _own_scores(parts.dataset, examples, alignment)
+    return parts._replace(scored=scored, baselines=_baselines(parts.metrics[0], table))
 
 
 def _advance(progress: Progress, share: float, text: str) -> None:

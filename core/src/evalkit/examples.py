@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.columns import to_series
+from evalkit.columns import list_column, to_series
 from evalkit.conversion import (
     LABEL_CONVERTER,
     convert_labels_by_columns,
@@ -232,7 +232,7 @@ def _tag_column(reporter: _Reporter, tags: Sequence[Any]) -> pl.Series:
             rule = f"must be a list of texts that are not empty, found {shorten(given)}"
             raise reporter.error([reporter.problem(position, "tags", rule)])
         cleaned.append(list(dict.fromkeys(found)))
-    return pl.Series("tags", cleaned, dtype=pl.List(pl.String))
+    return list_column("tags", cleaned)
 
 
 def _cluster_column(dataset: Bound, frame: pl.DataFrame) -> pl.Series:

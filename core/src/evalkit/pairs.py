@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.calls import ScoringTable
-from evalkit.columns import to_series
+from evalkit.columns import list_column, to_series
 from evalkit.errors import DataError, EvalkitError
 from evalkit.grouping import group_by_tag
 from evalkit.hookspecs import AnswerKind
@@ -86,7 +86,7 @@ def score(
     table = ScoringTable(frame, ids, None, context)
     given = tags if tags is not None else [[] for _ in targets]
     unique = [list(dict.fromkeys(row)) for row in given]
-    groups = group_by_tag(pl.Series("tags", unique, dtype=pl.List(pl.String)))
+    groups = group_by_tag(list_column("tags", unique))
     scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
     if scored.failure:
         raise scored.failure

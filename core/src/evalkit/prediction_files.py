@@ -90,12 +90,7 @@ def parse_json_line(number: int, line: bytes) -> Row:
 
 
 def _decode(text: str) -> Any:
-    values = json.loads(
-        text,
-        object_pairs_hook=_unique_keys,
-        parse_constant=_refuse_constant,
-        parse_float=_finite,
-    )
+    values = _DECODER.decode(text)
     if "\\ud" in text or "\\uD" in text:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
     return values
@@ -119,6 +114,12 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{shorten(text)} is too large for a number")
     return number
+
+
+# json.loads would make a decoder for every line
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+)
 
 
 def _broken(number: int, rule: str, line: bytes) -> Row:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
 
 import evalkit
 
@@ -138,3 +138,264 @@ def test_saved_columns_are_those_of_the_result(tmp_path: Path) -> None:
     result = evalkit.evaluate(Data, RIGHT, out=tmp_path)
     assert result.path is not None
     assert pl.read_parquet(result.path / "scores.parquet").equals(result.frame)
+
+
+def task_of(registry_of: type[evalkit.TaskIO]) -> Any:
+    """Give a registry in which every task is this one."""
+    from evalkit.discovery import Component
+    from evalkit.registry import Registry, bind
+
+    class Only(Registry):
+        def load(self, kind: str, name: str, parameters: Any = None) -> Any:
+            if kind != "tasks":
+                return super().load(kind, name, parameters)
+            return bind(Component("tasks", name, "m:T", "here", "1"), registry_of)
+
+    return Only()
+
+
+class Statement(BaseModel):
+    uid: str
+    statement: str
+
+
+class LabelTask(evalkit.TaskIO):
+    Input = Statement
+    answer_field = "label"
+    perf_metric = "accuracy"
+    example = {"uid": "1", "statement": "x"}
+
+
+def test_the_validated_values_are_scored() -> None:
+    class Tolerant(BaseModel):
+        id: str
+        label: str = Field("positive", alias="said")
+
+        @field_validator("label")
+        @classmethod
+        def lower(cls, label: str) -> str:
+            return label.lower()
+
+    class Tolerating(LabelTask):
+        Output = Tolerant
+
+    said = [{"id": "a"}, {"id": "b", "said": "NEGATIVE"}]
+    result = evalkit.evaluate(Data, said, registry=task_of(Tolerating))
+    assert result["accuracy"].value == 1.0
+    assert result.notices == ()
+
+
+class Plain(BaseModel):
+    id: str
+    label: str
+
+
+def test_a_check_cannot_change_a_response() -> None:
+    class Meddling(LabelTask):
+        Output = Plain
+
+        def verify_response(self, response: dict[str, Any]) -> None:
+            response["label"] = "positive"
+
+    result = evalkit.evaluate(Data, RIGHT, registry=task_of(Meddling))
+    assert result["accuracy"].value == 1.0
+
+
+def test_an_adapter_cannot_change_what_the_caller_gave() -> None:
+    class Meddling(Data):
+        def adapt_response(self, response: dict[str, Any]) -> dict[str, Any]:
+            response["label"] = "positive"
+            return response
+
+    given = [dict(row) for row in RIGHT]
+    result = evalkit.evaluate(Meddling, given)
+    assert given == RIGHT
+    assert result["accuracy"].value == 0.5
+    unchanged = evalkit.evaluate(Data, RIGHT).to_dict()["predictions"]
+    assert result.to_dict()["predictions"] == unchanged
+
+
+class RootMeanSquare(evalkit.Metric):
+    per_example = "square"
+    interval = "bootstrap"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        error = pl.col("prediction") - pl.col("target")
+        return batch.select(square=error**2, n=pl.lit(1.0)).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        root = (pl.col("square") / pl.col("n")).sqrt()
+        main = sums.select("group", score=pl.lit(""), value=root)
+        other = sums.select("group", score=pl.lit("plus-100"), value=root + 100)
+        return pl.concat([main, other])
+
+
+def test_an_interval_is_that_of_the_value_it_stands_beside() -> None:
+    predictions = [float(number % 7) for number in range(60)]
+    result = evalkit.score(RootMeanSquare, predictions, [0.0] * 60)
+    for name in ("root-mean-square", "root-mean-square#plus-100"):
+        score = result[name]
+        assert score.ci_method == "bootstrap"
+        assert score.value is not None
+        assert score.ci is not None
+        assert score.ci.low < score.value < score.ci.high
+    assert result["root-mean-square#plus-100"].mean is None
+
+
+def test_a_mean_interval_is_not_given_to_what_is_no_mean() -> None:
+    class Wrong(RootMeanSquare):
+        name = "wrong"
+        interval = "t"
+
+    score = evalkit.score(Wrong, [1.0, 2.0, 4.0], [0.0] * 3)["wrong"]
+    assert score.ci is None
+    assert score.reason is not None
+    assert "is that of a mean" in score.reason
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"interval": "wilson"}, "interval 'wilson' is for the mean"),
+        ({"bounds": (1.0, 0.0)}, "bounds 1.0 to 0.0 are not in order"),
+        ({"columns": ("target",)}, "columns holds 'target'"),
+        ({"keys": ("row",)}, "keys holds 'row'"),
+    ],
+)
+def test_attributes_that_do_not_fit_are_refused(
+    members: dict[str, Any], words: str
+) -> None:
+    def compute(self: Any, predictions: list[Any], targets: list[Any]) -> float:
+        return 0.5
+
+    metric = type("Unfit", (evalkit.Metric,), {**members, "compute": compute})
+    with pytest.raises(evalkit.PluginContractError, match=words):
+        evalkit.score(metric, ["a"], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"scored_fields": ("status",)}, "scored field 'status'"),
+        ({"answer_field": "lable"}, "no field 'lable'"),
+        ({"example": {"uid": "1"}}, "its example is not a valid Input: statement"),
+    ],
+)
+def test_a_task_whose_attributes_do_not_fit_is_refused(
+    members: dict[str, Any], words: str
+) -> None:
+    unfit = type("Unfit", (LabelTask,), {"Output": Plain, **members})
+    with pytest.raises(evalkit.PluginContractError, match=words):
+        evalkit.evaluate(Data, RIGHT, registry=task_of(unfit))
+
+
+def test_values_too_large_to_sum_give_null_and_the_reason() -> None:
+    class Huge(evalkit.Metric):
+        def score_example(self, prediction: float, target: float) -> float:
+            return prediction
+
+    overflown = evalkit.score(Huge, [1e308] * 5, [0.0] * 5)["huge"]
+    assert (overflown.value, overflown.reason) == (None, "the metric returned inf")
+    wide = evalkit.score(Huge, [1e200, -1e200], [0.0] * 2)["huge"]
+    assert (wide.value, wide.ci) == (0.0, None)
+
+
+def test_a_failing_replicate_does_not_lose_the_value() -> None:
+    class Fragile(RootMeanSquare):
+        name = "fragile"
+
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            if sums["group"].n_unique() > 1:
+                raise ValueError("too many")
+            return super().finalize(sums)
+
+    score = evalkit.score(Fragile, [1.0, 2.0], [0.0, 0.0])["fragile"]
+    assert score.value == pytest.approx(2.5**0.5)
+    assert score.reason is not None
+    assert "the bootstrap failed" in score.reason
+
+
+def test_a_run_is_not_passed_off_as_another_of_the_same_id(tmp_path: Path) -> None:
+    class Threshold(evalkit.Metric):
+        def __init__(self, value: float) -> None:
+            super().__init__()
+            self.value = value
+
+        def score_example(self, prediction: str, target: str) -> float:
+            return self.value
+
+    evalkit.evaluate(Data, RIGHT, metrics=[Threshold(0.1)], out=tmp_path)
+    with pytest.raises(evalkit.StorageError, match=r"another value of threshold \(0.1"):
+        evalkit.evaluate(Data, RIGHT, metrics=[Threshold(0.9)], out=tmp_path)
+
+
+def test_a_run_without_examples_does_not_quote_the_data(tmp_path: Path) -> None:
+    def get_failing(predictions: list[str], targets: list[str]) -> float:
+        raise ValueError(f"SECRET {predictions}")
+
+    class Quoting(LabelTask):
+        Output = Plain
+
+        def verify_response(self, response: dict[str, Any]) -> None:
+            assert response["label"] != "negative", f"SECRET {response}"
+
+    said = [{**RIGHT[0], "SECRET": 1}, RIGHT[1]]
+    result = evalkit.evaluate(
+        Data,
+        said,
+        metrics=["accuracy", get_failing],
+        on_invalid="skip",
+        include_examples=False,
+        registry=task_of(Quoting),
+        out=tmp_path,
+    )
+    assert result.status == "partial"
+    assert result.path is not None
+    for path in result.path.iterdir():
+        assert b"SECRET" not in path.read_bytes()
+
+
+def test_nothing_scored_is_not_complete() -> None:
+    result = evalkit.evaluate(Data, [], on_missing="skip")
+    assert result.status == "partial"
+    assert result.to_dict()["errors"] == ["no example was scored"]
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+def test_predictions_may_be_a_table(library: str) -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    make: dict[str, Any] = {
+        "polars": pl.DataFrame,
+        "pandas": pd.DataFrame,
+        "pyarrow": pa.Table.from_pylist,
+    }
+    assert evalkit.evaluate(Data, make[library](RIGHT))["accuracy"].value == 1.0
+
+
+def test_a_pipe_is_refused_rather_than_read_in_part(tmp_path: Path) -> None:
+    import os
+
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(evalkit.DataError, match="is a pipe or a device"):
+        evalkit.evaluate(Data, pipe)
+
+
+def test_refusals_say_what_is_really_wrong() -> None:
+    with pytest.raises(evalkit.AlignmentError, match="there are no predictions"):
+        evalkit.evaluate(Data, [])
+    strange = [{"id": "x", "label": "positive"}]
+    with pytest.raises(
+        evalkit.AlignmentError, match="none of their ids is in the data"
+    ):
+        evalkit.evaluate(Data, strange)
+
+
+def test_a_model_is_called_after_its_whole_file_name() -> None:
+    from evalkit.prediction_files import model_name
+
+    names = ("llama-3.1-8b.jsonl", "a.jsonl.out", "plain.txt", "b", ".jsonl")
+    found = [model_name(Path(name)) for name in names]
+    assert found == ["llama-3.1-8b", "a", "plain", "b", ".jsonl"]

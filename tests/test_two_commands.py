@@ -35,7 +35,7 @@ def test_make_demo_sets_up_a_fresh_clone_and_ends_with_scores(tmp_path: Path) ->
         timeout=280,
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^tag +n +vader: macro-f1", done.stdout, re.MULTILINE)
+    assert re.search(r"^tag +n +vader.* +afinn", done.stdout, re.MULTILINE)
     assert re.search(r"^negation:yes +27 ", done.stdout, re.MULTILINE)
     assert len(list((clone / "runs" / "sample-sentiment").glob("*/run.json"))) == 2
     status = subprocess.run(

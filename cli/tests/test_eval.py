@@ -345,8 +345,8 @@ def test_a_metric_that_is_not_installed_names_its_distribution(
     done = invoke("eval", "tiny", "-p", three)
     assert done.exit_code == 1
     assert done.stderr == (
-        "evalkit: error: there is no metric 'macro-f1'; it is part of "
-        "evalkit-metrics-classification: pip install evalkit-metrics-classification\n"
+        "evalkit: error: there is no metric 'macro-f1'; it is part of the distribution "
+        "evalkit-metrics-classification, which is not installed\n"
     )
 
 

@@ -93,7 +93,7 @@ def test_broken_metadata_is_a_warning_beside_a_whole_list(
 def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:
     done = invoke("list", "observers")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "no plugins are installed\n"
+    assert done.stderr == "none of this kind is installed\n"
 
 
 @pytest.mark.parametrize(

@@ -215,15 +215,15 @@ def test_what_was_left_out_is_shown_beside_every_score(
     lines = done.stdout.splitlines()
     # of two examples one is right; the other two would make it one or three of four
     assert lines[2:4] == [
-        "metric      score        95 % CI  n  majority   chance  coverage   "
-        "if all scored",
-        "accuracy  50.00 %  [9.45, 90.55]  2   50.00 %  33.33 %     50.0%  "
+        "metric      score        95 % CI  n  majority   chance  coverage  "
+        "if wrong to right",
+        "accuracy  50.00 %  [9.45, 90.55]  2   50.00 %  33.33 %     50.0%     "
         "25.00 to 75.00",
     ]
     assert lines[7:10] == [
-        "tag         n  accuracy        95 % CI  coverage   if all scored",
+        "tag         n  accuracy        95 % CI  coverage  if wrong to right",
         "topic:film  2     50.00  [9.45, 90.55]",
-        "topic:food  0         –              –      0.0%  0.00 to 100.00",
+        "topic:food  0         –              –      0.0%     0.00 to 100.00",
     ]
     assert lines[11:] == [
         "notice: 2 missing examples left out of the scores",

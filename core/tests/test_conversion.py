@@ -143,7 +143,7 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
 
     declared = {LABEL_CONVERTER: {"answer": "label"}} if own else {}
     bound_dataset = dataset(**declared)
-    bound_task = task(**{LABEL_CONVERTER: of_task}, answer_field="length")
+    bound_task = task(**{LABEL_CONVERTER: of_task}, answer_field="text")
     found = load_examples(bound_dataset, bound_task, "test").frame["answer"]
     assert found[0] == ("a" if own else "of the task")
     owner, mapping = find_converter(LABEL_CONVERTER, bound_dataset, bound_task)
@@ -273,11 +273,24 @@ class TestPredictions:
             return {"id": example["id"], "pred": example["text"].lower()}
 
         def both(self: Any, example: Any, response: Any) -> dict[str, Any]:
-            return {"id": "", "pred": response["text"].lower() if example else None}
+            pred = response["text"].lower() if example else None
+            return {"id": response["id"], "pred": pred}
 
         for method in (one, other, both):
             bound = dataset(**{PRED_CONVERTER: method})
             assert pred_function(bound, task())(self.RESPONSE) == "a."
+
+    def test_a_method_must_not_change_the_id(self) -> None:
+        bound = dataset(
+            **{PRED_CONVERTER: lambda self, response: {"id": "2", "pred": "a"}}
+        )
+        with pytest.raises(PluginContractError, match="gave the response '1' the id"):
+            pred_function(bound, task())(self.RESPONSE)
+
+    def test_a_mapping_has_no_other_keys(self) -> None:
+        bound = dataset(**{LABEL_CONVERTER: {"answer": "label", "tag": "also"}})
+        with pytest.raises(PluginContractError, match="has the key 'tag'; it takes id"):
+            find_converter(LABEL_CONVERTER, bound, task())
 
     @pytest.mark.parametrize("declared", [{"id": "id"}, {"pred": pl.col("label")}])
     def test_a_mapping_must_name_a_column(self, declared: Any) -> None:

@@ -113,7 +113,7 @@ def test_an_unknown_task_names_the_data_set_that_needs_it() -> None:
 def test_a_file_gives_the_same_scores_as_its_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "best.v2.jsonl", TWO)
     by_file = evalkit.evaluate("mini", path)
-    assert by_file.model == "best"
+    assert by_file.model == "best.v2"
     assert by_file.scores == evalkit.evaluate("mini", str(path)).scores
     assert by_file.scores == evalkit.evaluate("mini", TWO).scores
     assert by_file.to_dict()["predictions"]["name"] == "best.v2.jsonl"

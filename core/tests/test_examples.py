@@ -231,7 +231,7 @@ class TestIds:
     def test_a_bad_id_of_a_file_is_refused_by_line(self, tmp_path: Path) -> None:
         path = as_file(tmp_path, row("1"), b"", {"text": "x"})
         message = refused(SchemaError, path)
-        assert message == f"{ORIGIN}: {path}: line 3: uid: is required, found None"
+        assert message == f"{ORIGIN}: {path}: line 3: uid: is required"
 
     def test_examples_without_ids_are_told_the_key(self) -> None:
         message = refused(SchemaError, [{"case": 1, "text": "x"}])
@@ -303,7 +303,7 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("broken", "problem"),
         [
-            ({"uid": 3}, "text: is required, found None"),
+            ({"uid": 3}, "text: is required"),
             ({"uid": 3, "text": None}, "text: must be a valid string, found None"),
             ({"uid": 3, "text": 5}, "text: must be a valid string, found 5"),
         ],
@@ -335,9 +335,13 @@ class TestInputs:
             @field_validator("text")
             @classmethod
             def fail(cls, text: str) -> str:
-                raise KeyError("boo")
+                if text != "x":
+                    raise KeyError("boo")
+                return text
 
-        message = refused(PluginError, [row("1")], of_task={"Input": Failing})
+        message = refused(
+            PluginError, [{**row("1"), "text": "y"}], of_task={"Input": Failing}
+        )
         assert message == (
             "tasks/label (label-dist 2.0): Input failed for the example '1' with "
             "KeyError: 'boo'"

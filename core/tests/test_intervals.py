@@ -85,7 +85,11 @@ def test_clustered_wilson_equals_its_formula(
     share = scores.sum() / n
     plain = math.sqrt(share * (1 - share) / n)
     error = clustered_error(scores, clusters)
-    effective = count if plain == 0 else n / max(1, (error / plain) ** 2)
+    # the estimated design effect, averaged with that of clusters whose rows are alike
+    size = n / count
+    effect = size if plain == 0 else (error / plain) ** 2
+    rarer = len(set(clusters[scores == (0.0 if share > 0.5 else 1.0)].tolist()))
+    effective = n / ((rarer * max(1, effect) + max(size, effect)) / (rarer + 1))
     z = stats.t.isf((1 - confidence) / 2, count - 1)
     # Wilson's bounds are where (share - p)^2 = z^2 p (1 - p) / n
     a, b, c = 1 + z**2 / effective, -(2 * share + z**2 / effective), share**2

@@ -18,6 +18,7 @@ class Row(BaseModel):
 
 class Response(BaseModel):
     id: str
+    label: str = ""
 
 
 class AnyTask(evalkit.TaskIO):

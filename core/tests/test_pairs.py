@@ -52,11 +52,17 @@ def test_confidence_must_be_a_probability(confidence: float) -> None:
 def test_a_wider_confidence_gives_a_wider_interval() -> None:
     values = ["a", "b"] * 30
     widths = []
-    for confidence in (0.5, 0.95, 0.999):
+    for confidence in (0.5, 0.9, 0.95):
         found = score(get_hits, values, ["a"] * 60, confidence=confidence)["hits"].ci
         assert found is not None
         widths.append(found.high - found.low)
     assert widths == sorted(set(widths))
+
+
+def test_replicates_too_few_for_the_tail_give_no_interval() -> None:
+    found = score(get_hits, ["a", "b"] * 30, ["a"] * 60, confidence=0.999)["hits"]
+    assert found.ci is None
+    assert found.reason == "200 bootstrap replicates are too few for this confidence"
 
 
 @pytest.mark.parametrize(

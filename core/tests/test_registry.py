@@ -53,7 +53,7 @@ class TestSelecting:
         found = registry(component("f1", "one"), component("f1", "two", version="2"))
         assert unknown(found, "metrics", "f1") == (
             "metrics/f1 is declared by several distributions: one 1.0, two 2. Name one "
-            "as f1@one"
+            "as f1@one or f1@two"
         )
 
     @pytest.mark.parametrize("spelling", ["other-dist", "Other_Dist", "OTHER.dist"])
@@ -86,8 +86,8 @@ class TestSelecting:
                 ["macro-f2"],
                 "metrics",
                 "macro-f1",
-                "it is part of evalkit-metrics-classification: pip install "
-                "evalkit-metrics-classification",
+                "it is part of the distribution evalkit-metrics-classification, "
+                "which is not installed",
             ),
         ],
     )

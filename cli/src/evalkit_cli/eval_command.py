@@ -178,7 +178,8 @@ def eval_command(
     from evalkit.errors import EvalkitError
     from evalkit.registry import Registry
 
-    if any(mark in dataset for mark in ("/", ".", "://")):
+    dataset = dataset.removeprefix("datasets/")
+    if any(mark in dataset.partition("@")[0] for mark in ("/", ".")):
         raise click.UsageError(
             f"{dataset!r} looks like a file; scoring a file without a data set plugin "
             "is not supported yet. Name a data set (see `evalkit list datasets`)."
@@ -226,6 +227,8 @@ def _models(
     model: str | None,
     quiet: bool,
 ) -> list[tuple[str | None, str]]:
+    if not files and model is not None:
+        raise click.UsageError("--model needs the predictions: -p FILE.")
     if not files:
         bound = registry.load("datasets", dataset)
         shipped = bound.attributes["example_predictions"]
@@ -248,7 +251,9 @@ def _models(
                 "--model names a single model; give several as -p MODEL=FILE."
             )
         models = [(model, models[0][1])]
-    stems = [name or Path(path).name.partition(".")[0] for name, path in models]
+    from evalkit.prediction_files import model_name
+
+    stems = [name or model_name(Path(path)) for name, path in models]
     twice = next((name for name in stems if stems.count(name) > 1), None)
     if twice is not None:
         raise click.UsageError(
@@ -259,7 +264,7 @@ def _models(
 
 def _split_model(given: str) -> tuple[str | None, str]:
     name, equals, path = given.partition("=")
-    if equals and name and path and "/" not in name and not Path(given).exists():
+    if equals and name and path and not Path(given).exists():
         return name, path
     return None, given
 

@@ -61,7 +61,7 @@ def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]
 
 def _print_columns(components: list[Component]) -> None:
     if not components:
-        click.echo("no plugins are installed", err=True)
+        click.echo("none of this kind is installed", err=True)
         return
     rows = [
         (found.id, found.distribution, found.version, found.summary)

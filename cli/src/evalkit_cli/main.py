@@ -84,3 +84,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        click.echo(f"evalkit: error: {error}", err=True)
+        sys.exit(1)

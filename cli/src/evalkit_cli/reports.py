@@ -33,7 +33,20 @@ def print_report(
     """
     if table_format == "csv":
         click.echo(_all_scores(results), nl=False)
-        return
+    else:
+        _print_tables(results, table_format, quiet=quiet, verbose=verbose)
+    if table_format != "table" and not quiet:
+        for line in _closing(results):
+            click.echo(line, err=True)
+    elif quiet:
+        for result in results:
+            for error in result.to_dict()["errors"]:
+                click.echo(f"evalkit: error: {error}", err=True)
+
+
+def _print_tables(
+    results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
+) -> None:
     first = results[0].to_dict()
     draw = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
     talk = table_format == "table" and not quiet
@@ -43,7 +56,7 @@ def print_report(
     draw[table_format](_summary(results))
     headline = results[0].headline
     tags = _tag_table(results, headline, verbose, talk) if headline else []
-    if headline and len(tags) > 1:
+    if headline and headline.value is not None and len(tags) > 1:
         click.echo()
         if talk:
             unit = f", in {headline.unit}" if headline.unit and not verbose else ""
@@ -129,12 +142,14 @@ def _tag_table(
     for result, metric in columns:
         both = f"{result.model}: {metric}"
         named = metric if len(results) == 1 else str(result.model) if told else both
-        header += [named, f"{_confidence(results)} CI", *_COVERAGE]
+        whose = f"{result.model}: " if len(results) > 1 else ""
+        coverage = [f"{whose}{name}" for name in _COVERAGE]
+        header += [named, f"{_confidence(results)} CI", *coverage]
     order = results[0].by_tag.filter(metric=headline.metric)["tag"].to_list()
     rows = [header]
     for tag in order:
         scores = [found.get((id(result), metric, tag)) for result, metric in columns]
-        cells = [tag, next((_n(score) for score in scores if score), "0")]
+        cells = [_printable(tag), " / ".join(dict.fromkeys(_n(s) for s in scores if s))]
         for score in scores:
             if score is None:
                 cells += ["", "", "", ""]
@@ -143,6 +158,14 @@ def _tag_table(
             cells += [value, show_interval(score), *_show_coverage(score)]
         rows.append(cells)
     return _without_empty_columns(rows)
+
+
+def _printable(text: str) -> str:
+    """Escape characters that would break a table or speak to the terminal."""
+    return "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode()
+        for mark in text
+    )
 
 
 def _n(score: Score) -> str:
@@ -180,7 +203,7 @@ def show_interval(score: Score) -> str:
     return f"[{score.ci.low * score.scale:z.2f}, {score.ci.high * score.scale:z.2f}]"
 
 
-_COVERAGE = ("coverage", "if all scored")
+_COVERAGE = ("coverage", "if wrong to right")
 """Headers of the columns that are empty where nothing was left out."""
 
 

@@ -72,7 +72,7 @@ def describe(bound: Bound) -> dict[str, Any]:
         "distribution": component.distribution,
         "version": component.version,
         "object": component.value,
-        "documentation": inspect.getdoc(written) or "",
+        "documentation": inspect.cleandoc(written.__doc__ or ""),
         "parameters": parameters,
         "attributes": {name: _plain(value) for name, value in bound.attributes.items()},
     }

@@ -80,6 +80,10 @@ class Alignment(NamedTuple):
         if self.counts["duplicate"] and policies.on_duplicate == "error":
             repeated = count_of(self.counts["duplicate"], "prediction")
             reasons.append(f"{repeated} with a repeated id (--on-duplicate first|last)")
+        if reasons and not self.counts["predictions"]:
+            reasons.insert(0, "there are no predictions")
+        elif reasons and self.counts["unknown"] == self.counts["predictions"]:
+            reasons.insert(0, "none of their ids is in the data")
         return reasons
 
 

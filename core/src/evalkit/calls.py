@@ -137,6 +137,10 @@ def _check_statistics(metric: Bound, returned: Any, rows: int) -> pl.DataFrame:
     # sorted, because the columns of all batches must be in one order
     values = sorted(name for name in returned.columns if name not in ("row", *keys))
     _check_columns(returned, values, where)
+    if per_example and not returned[per_example].cast(pl.Float64).is_finite().all():
+        raise MetricError(
+            f"{where}: the score {per_example!r} of an example is not finite"
+        )
     return returned.select(
         pl.col("row").cast(pl.UInt32), *keys, pl.col(values).cast(pl.Float64)
     )

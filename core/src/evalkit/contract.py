@@ -17,7 +17,7 @@ from evalkit import hookspecs
 from evalkit.datasets import Dataset
 from evalkit.metrics import Metric
 from evalkit.tasks import TaskIO
-from evalkit.violations import from_pydantic, shorten
+from evalkit.violations import describe, from_pydantic, shorten
 
 
 class Kind(NamedTuple):
@@ -265,3 +265,76 @@ def _annotations(protocol: type) -> dict[str, Any]:
 
     names = {"BaseModel": BaseModel, "Source": Source}
     return get_type_hints(protocol, localns=names)
+
+
+def task_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a task that do not fit each other.
+
+    Args:
+        attributes: The task's attributes, each of the right type.
+
+    Returns:
+        One sentence for each problem.
+    """
+    output, answer_field = attributes["Output"], attributes["answer_field"]
+    is_open = output.model_config.get("extra") == "allow"
+    problems = [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
+    if not (answer_field is None or is_open or answer_field in output.model_fields):
+        problems.append(f"its Output has no field {answer_field!r} (answer_field)")
+    try:
+        attributes["Input"].model_validate(dict(attributes["example"]))
+    except ValidationError as error:
+        problems.append(
+            f"its example is not a valid Input: {describe(from_pydantic(error))}"
+        )
+    except Exception as error:
+        problems.append(
+            f"its Input failed for its example with {type(error).__name__}: {error}"
+        )
+    return problems
+
+
+RESERVED_FIELDS = (
+    *("id", "input_id", "perturbation", "replication", "answer", "pred"),
+    *("tags", "cluster", "status", "position", "prediction", "target"),
+)
+"""Columns of evalkit's own, which no scored field may be called."""
+
+_RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
+
+
+def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> list[str]:
+    """Find attributes of a metric that do not fit each other.
+
+    Args:
+        attributes: The metric's attributes, each of the right type.
+        implemented: Names of the hooks that it implements.
+
+    Returns:
+        One sentence for each problem.
+    """
+    problems = [
+        f"{kind} holds {name!r}, which is a column of evalkit's own"
+        for kind in ("columns", "keys")
+        for name in attributes[kind]
+        if name in _RESERVED_COLUMNS
+    ]
+    low, high = attributes["bounds"] or (None, None)
+    if low is not None and high is not None and not low < high:
+        problems.append(f"its bounds {low} to {high} are not in order")
+    interval = attributes["interval"]
+    has_mean = "score_example" in implemented or (
+        "statistics" in implemented and attributes["per_example"] is not None
+    )
+    if interval in ("wilson", "t") and not has_mean:
+        problems.append(
+            f"interval {interval!r} is for the mean of per-example scores, which it "
+            "does not have"
+        )
+    if interval == "bootstrap" and "score_example" in implemented:
+        problems.append("interval 'bootstrap' is not for score_example; use 't'")
+    return problems

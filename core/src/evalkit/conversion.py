@@ -40,6 +40,7 @@ def find_converter(
             return bound, None
         declared = getattr(bound.plugin, hook, None)
         if isinstance(declared, Mapping):
+            _refuse_other_keys(bound, hook, declared)
             return bound, declared
     answer_field = task.attributes["answer_field"]
     if answer_field is None:
@@ -50,6 +51,16 @@ def find_converter(
     if hook == LABEL_CONVERTER:
         return task, default_label_converter(answer_field)
     return task, default_pred_converter(answer_field)
+
+
+def _refuse_other_keys(bound: Bound, hook: str, declared: Declaration) -> None:
+    known = ("id", "answer", "tags") if hook == LABEL_CONVERTER else ("id", "pred")
+    for key in declared:
+        if key not in known:
+            raise PluginContractError(
+                f"{bound.component.origin}: {hook} has the key {key!r}; it takes "
+                f"{', '.join(known)}"
+            )
 
 
 def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], Any]:
@@ -70,9 +81,14 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         convert = bound.row_function(PRED_CONVERTER)
 
         def by_method(response: Mapping[str, Any]) -> Any:
-            return converted(
-                bound, PRED_CONVERTER, convert(response=response, example=response)
-            )["pred"]
+            result = convert(response=response, example=response)
+            checked = converted(bound, PRED_CONVERTER, result)
+            if read_id(checked, ("id",)) != response["id"]:
+                raise PluginContractError(
+                    f"{bound.component.origin}: {PRED_CONVERTER} gave the response "
+                    f"{response['id']!r} the id {checked['id']!r}"
+                )
+            return checked["pred"]
 
         return by_method
     column = declared.get("pred")

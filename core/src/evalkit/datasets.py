@@ -47,6 +47,8 @@ class Dataset(Plugin):
     description: ClassVar[str | None] = None
     sources: ClassVar[Mapping[str, Source]] = {}
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
+    located_files: Mapping[str, Path] = {}
+    """The files that were asked for so far, which the run records."""
 
     def file(self, filename: str) -> Path:
         """Give the path of one of the publisher's files, fetching it if need be.
@@ -66,4 +68,6 @@ class Dataset(Plugin):
                 f"{type(self).__name__} must set `name` and declare {filename!r} in "
                 "`sources` before it asks for the file"
             )
-        return locate(self.name, filename, self.sources[filename])
+        path = locate(self.name, filename, self.sources[filename])
+        self.located_files = {**self.located_files, filename: path}
+        return path

@@ -30,6 +30,7 @@ from evalkit.possible_range import with_possible_range
 from evalkit.prediction_files import (
     Row,
     holds_json_lines,
+    model_name,
     read_json_lines,
     read_objects,
     read_plain_lines,
@@ -41,6 +42,7 @@ from evalkit.run_record import (
     Options,
     Parts,
     Predictions,
+    identify,
     make_result,
     prediction_column,
     refusal_message,
@@ -77,7 +79,7 @@ def evaluate(
     Args:
         dataset: Name of an installed data set, or a `Dataset` class or instance.
         predictions: A file of JSON lines, or of plain lines in the data's order, or
-            the responses themselves as dicts.
+            the responses themselves: dicts, or a polars, pandas or Arrow table.
         model: Name of the model; by default the file's stem.
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
@@ -110,8 +112,9 @@ def evaluate(
         raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
     policies = Policies(on_missing, on_invalid, on_duplicate)
     policies.check()
-    if not isinstance(predictions, str | Path):
-        predictions = list(predictions)  # an iterator could be read only once
+    predictions = _rows_of(predictions)
+    if isinstance(metrics, str):
+        metrics = [metrics]
     started = time.time()
     resolver = Resolver(registry or Registry())
     bound = resolver.dataset(dataset)
@@ -138,6 +141,7 @@ def evaluate(
     progress(f"reading the predictions of {model}", 0.2)
     reader = ResponseReader(task, bound, examples)
     rows = _prediction_rows(predictions, examples, task)
+    given = identify(predictions)
     ids = examples.frame["id"].to_list()
     alignment = align(ids, rows, reader, on_duplicate)
     refused = alignment.refusal(options.policies)
@@ -147,7 +151,7 @@ def evaluate(
         names = [metric.name for metric in chosen]
         watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
         parts = _with_scores(parts, options, progress)
-    result = make_result(parts, options, predictions, model, refused, watchers)
+    result = make_result(parts, options, given, model, refused, watchers)
     result.record_time(started, time.time() - started)
     if out is not None:
         progress("writing the run", 0.95)
@@ -183,9 +187,18 @@ def _advance(progress: Progress, share: float, text: str) -> None:
     progress(text, share)
 
 
+def _rows_of(predictions: Any) -> Predictions:
+    """Give predictions that are no file as a list of rows."""
+    if isinstance(predictions, str | Path):
+        return predictions
+    if hasattr(predictions, "__arrow_c_stream__"):
+        return pl.DataFrame(predictions).to_dicts()
+    return list(predictions)  # an iterator could be read only once
+
+
 def _default_model(predictions: Predictions) -> str:
     if isinstance(predictions, str | Path):
-        return Path(predictions).name.partition(".")[0] or Path(predictions).name
+        return model_name(Path(predictions))
     return "model"
 
 
@@ -197,6 +210,13 @@ def _prediction_rows(
     path = Path(predictions)
     if path.is_dir():
         raise DataError(f"{path}: is a folder, not a file of predictions")
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file")
+    if not path.is_file():
+        raise DataError(
+            f"{path}: is a pipe or a device, which can be read only once; write the "
+            "predictions to a file first"
+        )
     if holds_json_lines(path):
         return read_json_lines(path)
     answer_field = task.attributes["answer_field"]

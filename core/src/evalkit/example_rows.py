@@ -236,6 +236,7 @@ def fits_text_columns(model: type[BaseModel], frame: pl.DataFrame) -> bool:
         decorators.field_validators
         or decorators.model_validators
         or model.model_config.get("extra") == "forbid"
+        or model.__pydantic_post_init__ is not None
         or any(setting.startswith("str_") for setting in model.model_config)
     )
     return not has_more_rules and all(
@@ -266,8 +267,14 @@ def fingerprint(
     files: list[Mapping[str, str]] = []
     if loaded.path is not None:
         files.append({"name": loaded.path.name, "sha256": sha256_of(loaded.path)})
+    used = getattr(dataset.plugin, "located_files", None) or {
+        filename: locate(dataset.component.name, filename, source)
+        for filename, source in sources.items()
+    }
     for filename, source in sources.items():
-        found = sha256_of(locate(dataset.component.name, filename, source))
+        if filename not in used:
+            continue
+        found = sha256_of(used[filename])
         files.append({"name": filename, "sha256": found})
         if source.sha256 and found != source.sha256:
             notices.append(

@@ -276,8 +276,9 @@ class MetricAttributes(Protocol):
     """What a stored value is multiplied with to be shown (100 for proportions)."""
     answer_kinds: Sequence[AnswerKind]
     """Shapes of answers that the metric can take."""
-    interval: IntervalKind
-    """How its confidence interval is computed."""
+    interval: IntervalKind | None
+    """How its confidence interval is computed; None for `t` with `score_example` and
+    else `bootstrap`."""
     columns: Sequence[str]
     """Columns that it needs beside prediction and target: scored fields of the
     response, or fields of the input."""

@@ -3,8 +3,8 @@
 The standard error of a mean over clusters c of rows i is
 `sqrt(G/(G-1) * sum_c (sum_{i in c} (s_i - mean))^2) / n`, the cluster-robust one of
 Liang and Zeger (1986), with t(G-1). A proportion uses Wilson's interval (1927); with
-clusters its sample size is `n / max(1, (clustered SE / plain SE)^2)` and its quantile
-t(G-1), after Korn and Graubard (1998).
+clusters its sample size is n divided by the design effect, (clustered SE / plain SE)^2,
+and its quantile t(G-1), after Korn and Graubard (1998).
 """
 
 from __future__ import annotations
@@ -60,14 +60,29 @@ def proportion_interval(
     count, error = _clustered_error(scores, clusters, share)
     if count < 2:
         return without_interval("all examples are in one cluster")
-    if share in (0.0, 1.0):
-        # no spread to estimate the effect of clusters from: the cautious extreme
-        effective = float(count)
-    else:
-        effective = n / max(1.0, n * error**2 / (share * (1 - share)))
+    effective = n / _design_effect(scores, clusters, count, share, error)
     quantile = t_quantile(confidence, count - 1)
     low, high = wilson(share, effective, quantile)
     return Interval(low, high, max(error, plain), "wilson-clustered")
+
+
+def _design_effect(
+    scores: Floats, clusters: Integers, count: int, share: float, error: float
+) -> float:
+    """Give the factor by which clusters shrink the sample, at least 1.
+
+    The estimate says little where few clusters hold the rarer outcome: with none there
+    is no spread to see, with one it is close to 1 whatever the truth. So it is drawn
+    towards the mean size of a cluster, which is the effect of clusters whose rows are
+    all alike, with the weight of one cluster. (Chosen by simulation: without it the
+    interval of a share of .98 in 30 clusters of 10 covers .89, with it .98.)
+    """
+    rarer = scores == (0.0 if share > 0.5 else 1.0)
+    seen = len(np.unique(clusters[rarer]))
+    extreme = len(scores) / count
+    spread = share * (1 - share)
+    estimate = len(scores) * error**2 / spread if seen else extreme
+    return (seen * max(1.0, estimate) + max(extreme, estimate)) / (seen + 1)
 
 
 def wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -115,6 +130,8 @@ def mean_interval(
     count, error = _clustered_error(scores, groups, mean)
     if count < 2:
         return without_interval("all examples are in one cluster")
+    if not math.isfinite(error):
+        return without_interval("the values are too large for an interval")
     if error <= 1e-15 * max(1.0, abs(mean)):
         return without_interval("all values are equal")
     half = t_quantile(confidence, count - 1) * error
@@ -130,7 +147,9 @@ def _clustered_error(
     count = len(residuals)
     if count < 2:
         return count, 0.0
-    total = math.fsum(residuals**2)
+    with np.errstate(over="ignore"):
+        squares = residuals**2
+    total = math.fsum(squares) if np.isfinite(squares).all() else math.inf
     return count, math.sqrt(count / (count - 1) * total) / len(scores)
 
 

@@ -118,7 +118,7 @@ def _list_interval(
     tag: str | None,
     settings: ScoringSettings,
 ) -> Interval:
-    if metric.attributes["interval"] != "bootstrap":
+    if metric.attributes["interval"] == "none":
         return without_interval("the metric declares no interval")
     if len(pairs) > MOST_LIST_EXAMPLES:
         return without_interval(

@@ -54,7 +54,7 @@ class Metric(Plugin):
     higher_is_better: ClassVar[bool | None] = None
     scale: ClassVar[float] = 1.0
     answer_kinds: ClassVar[Sequence[AnswerKind]] = ("one", "any-of", "number")
-    interval: ClassVar[IntervalKind] = "bootstrap"
+    interval: ClassVar[IntervalKind | None] = None
     columns: ClassVar[Sequence[str]] = ()
     keys: ClassVar[Sequence[str]] = ()
     merges: ClassVar[Mapping[str, MergeKind]] = {}

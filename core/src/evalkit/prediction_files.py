@@ -197,6 +197,22 @@ def read_plain_lines(
             yield _broken(number, f"must be UTF-8 (byte {error.start + 1})", line)
 
 
+def model_name(path: Path) -> str:
+    """Give the name of the model that a file of predictions is called after.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its name without the suffix of its format: `llama-3.1` for `llama-3.1.jsonl`.
+    """
+    known = (*JSON_LINES_SUFFIXES, ".txt", ".out")
+    name = path.name
+    while Path(name).suffix.lower() in known:
+        name = Path(name).stem
+    return name or path.name
+
+
 def holds_json_lines(path: Path) -> bool:
     """Tell whether a file of predictions holds JSON lines rather than plain lines.
 

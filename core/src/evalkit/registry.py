@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib.metadata
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,9 @@ from evalkit.contract import (
     CONTRACTS,
     hook_problems,
     implemented_hooks,
+    metric_problems,
     read_attributes,
+    task_problems,
 )
 from evalkit.discovery import Catalog, Component, find_components
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
@@ -180,7 +183,10 @@ class Registry:
             )
             raise UnknownPluginError(
                 f"{kind}/{reference.name} is declared by several distributions: "
-                f"{owners}. Name one as {reference.name}@{matching[0].distribution}"
+                f"{owners}. Name one as "
+                + " or ".join(
+                    f"{found.name}@{found.distribution}" for found in matching
+                )
             )
         return Selection(matching[0], {**reference.parameters, **(parameters or {})})
 
@@ -211,7 +217,9 @@ class Registry:
             f"@{reference.distribution}" if reference.distribution else ""
         )
         installed = sorted({found.name for found in self.catalog.of_kind(kind)})
-        near = difflib.get_close_matches(reference.name, installed, n=3)
+        near = difflib.get_close_matches(reference.name, installed, n=3) or [
+            name for name in installed if reference.name in name.split("-")
+        ]
         owners = [
             found.distribution
             for found in self.catalog.of_kind(kind)
@@ -221,7 +229,7 @@ class Registry:
         if owners:
             hint = f"{reference.name} is declared by {', '.join(owners)}"
         elif known:
-            hint = f"it is part of {known}: pip install {known}"
+            hint = f"it is part of the distribution {known}, which is not installed"
         elif near:
             hint = f"did you mean {' or '.join(near)}?"
         elif installed:
@@ -274,6 +282,14 @@ def bind(
         raise
     except BaseException as error:
         raise _load_error(component, "checking it", error) from error
+    problems = []
+    if component.kind == "tasks":
+        problems = task_problems(bound.attributes)
+    elif component.kind == "metrics":
+        implemented = implemented_hooks(component.kind, plugin)
+        problems = metric_problems(bound.attributes, implemented)
+    if problems:
+        raise PluginContractError(_contract_message(component, plugin, problems))
     own_name = getattr(plugin, "name", None)
     if component.kind == "datasets" and own_name not in (None, component.name):
         problem = f"its name is {own_name!r}, the entry point's {component.name!r}"
@@ -365,6 +381,12 @@ def _read_parameters(
         )
         raise PluginContractError(
             f"{component.origin}: parameter {problems}"
+        ) from error
+    try:
+        json.dumps(parameters.model_dump(mode="json"), allow_nan=False)
+    except ValueError as error:
+        raise PluginContractError(
+            f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
 

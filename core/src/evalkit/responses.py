@@ -53,7 +53,15 @@ class ResponseReader:
         self._examples = self._verified_fields(examples)
         self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
         self._reports_errors = "error" not in self._output.model_fields
-        self.declared_keys = {*self._output.model_fields, *RESPONSE_ID_KEYS, "error"}
+        aliases = (
+            field.validation_alias for field in self._output.model_fields.values()
+        )
+        self.declared_keys = {
+            *self._output.model_fields,
+            *(alias for alias in aliases if isinstance(alias, str)),
+            *RESPONSE_ID_KEYS,
+            "error",
+        }
 
     def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
         """Give what `verify_response` reads of each example; empty for nothing."""
@@ -95,7 +103,7 @@ class ResponseReader:
         if self._adapt is None or not response:
             return response, None
         try:
-            adapted = self._adapt(response=response)
+            adapted = self._adapt(response=dict(response))
         except (Exception, SystemExit) as error:
             rule = (
                 f"adapt_response of {self._dataset.component.origin} must accept it "
@@ -127,32 +135,35 @@ class ResponseReader:
         if response.get("id") != uid:
             response = {**response, "id": uid}
             response.pop("uid", None)
-        violations = [*self._shape_violations(response)]
+        shaped, violations = self._shape(response)
         if all(violation.field != "(row)" for violation in violations):
             violations += self._verify_violations(response, uid, position, violations)
         if violations:
             return None, {}, tuple(violations)
         try:
-            prediction = self._to_prediction(response)
+            prediction = self._to_prediction(shaped)
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
             rule = f"the converter must accept it ({type(error).__name__}: {error})"
             return None, {}, (Violation("(response)", rule),)
-        fields = {name: response.get(name) for name in self.scored_fields}
+        fields = {name: shaped.get(name) for name in self.scored_fields}
         return prediction, fields, ()
 
-    def _shape_violations(self, response: Mapping[str, Any]) -> list[Violation]:
+    def _shape(
+        self, response: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], list[Violation]]:
+        """Validate a response; the fields of `Output` get their validated values."""
         try:
-            self._output.model_validate(response)
+            validated = self._output.model_validate(response)
         except ValidationError as error:
-            return from_pydantic(error)
+            return response, from_pydantic(error)
         except Exception as error:
             raise PluginError(
                 f"{self._task.component.origin}: Output failed for the response "
                 f"{response['id']!r} with {type(error).__name__}: {error}"
             ) from error
-        return []
+        return {**response, **validated.model_dump()}, []
 
     def _verify_violations(
         self,
@@ -167,7 +178,10 @@ class ResponseReader:
         example = self._examples[position] if self._examples else {"uid": uid}
         try:
             result = self._verify(
-                response=response, example=example, data=example, labels=self._labels
+                response=dict(response),
+                example=example,
+                data=example,
+                labels=self._labels,
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error, failed_statement(error))]

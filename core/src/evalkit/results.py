@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -207,7 +208,10 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what `run.json` holds."""
-        return {**self._record, "scores": [score._asdict() for score in self.scores]}
+        return {
+            **copy.deepcopy(self._record),
+            "scores": [score._asdict() for score in self.scores],
+        }
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<run id>`.

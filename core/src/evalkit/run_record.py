@@ -11,6 +11,7 @@ import polars as pl
 from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
 from evalkit.columns import encode, to_series
+from evalkit.contract import RESERVED_FIELDS
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
@@ -27,11 +28,13 @@ from evalkit.score_records import headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.sources import sha256_of
 from evalkit.violations import describe
+from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
 
 Predictions = str | Path | Sequence[Mapping[str, Any]]
 
 _SHOWN_PROBLEMS = 3
+_SHOWN_KEYS = 10
 
 
 class Options(NamedTuple):
@@ -73,7 +76,7 @@ def prediction_column(examples: Examples, predictions: list[Any]) -> pl.Series:
 def make_result(
     parts: Parts,
     options: Options,
-    predictions: Predictions,
+    given: Mapping[str, str | None],
     model: str,
     refused: Sequence[str],
     watchers: Observers,
@@ -83,7 +86,7 @@ def make_result(
     Args:
         parts: What its steps gave.
         options: How it was done.
-        predictions: The predictions, for their hash.
+        given: Name and hash of the predictions.
         model: Name of the model.
         refused: Why it was refused; empty if it was not.
         watchers: Told the scores.
@@ -93,6 +96,10 @@ def make_result(
     """
     scores = to_scores(parts.scored, parts.groups, options.split)
     failed = [scored.error for scored in parts.scored if scored.error]
+    if not refused and not _counted(parts.alignment.counts, options.policies):
+        failed.append("no example was scored")
+    if not options.include_examples:
+        failed = [str(withhold_text(text)) for text in failed]
     status = "refused" if refused else "partial" if failed else "complete"
     watchers.tell(
         "after_scoring",
@@ -100,7 +107,7 @@ def make_result(
         model=model,
         scores=[score._asdict() for score in scores],
     )
-    inputs = _inputs(parts, options, predictions, model)
+    inputs = _inputs(parts, options, given, model)
     record = {
         "format": FORMAT_VERSION,
         "run_id": run_id_of(inputs),
@@ -137,23 +144,38 @@ def make_result(
     problems = parts.alignment.problems
     examples = _examples_frame(parts, options)
     if not options.include_examples:
-        problems = [
-            problem._replace(
-                violations=tuple(v._replace(value=None) for v in problem.violations)
-            )
-            for problem in problems
-        ]
+        declared = {"id", *parts.task.attributes["Output"].model_fields}
+        problems = [withhold_problem(problem, declared) for problem in problems]
+        scores = withhold_reasons(scores)
     return Result(record, scores, problems, examples)
 
 
-def _inputs(
-    parts: Parts, options: Options, predictions: Predictions, model: str
-) -> dict[str, Any]:
+def _counted(counts: Mapping[str, int], policies: Policies) -> int:
+    """Count the examples that scores are computed from."""
+    wrong = {"missing": policies.on_missing, "invalid": policies.on_invalid}
+    return counts["scored"] + sum(
+        counts[status] for status, policy in wrong.items() if policy == "wrong"
+    )
+
+
+def identify(predictions: Predictions) -> Mapping[str, str | None]:
+    """Give name and SHA-256 of a file of predictions, or of rows.
+
+    Args:
+        predictions: The file, or the rows before anybody could change them.
+
+    Returns:
+        `name` (None for rows) and `sha256`.
+    """
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        given = {"name": path.name, "sha256": sha256_of(path)}
-    else:
-        given = {"name": None, "sha256": rows_hash(predictions)}  # type: ignore[dict-item]
+        return {"name": path.name, "sha256": sha256_of(path)}
+    return {"name": None, "sha256": rows_hash(predictions)}
+
+
+def _inputs(
+    parts: Parts, options: Options, given: Mapping[str, str | None], model: str
+) -> dict[str, Any]:
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.fingerprint,
@@ -175,11 +197,17 @@ def _inputs(
 
 def _notices(parts: Parts, options: Options) -> list[str]:
     counts = parts.alignment.counts
+    undeclared = sorted(parts.alignment.undeclared.items(), key=str)
+    if not options.include_examples:
+        undeclared = []
     notices = [
         f"{count_of(count, 'row')} with the key {key!r}, which the task "
         f"{parts.task.component.name} does not declare; the key was left out"
-        for key, count in sorted(parts.alignment.undeclared.items(), key=str)
+        for key, count in undeclared[:_SHOWN_KEYS]
     ]
+    if len(undeclared) > _SHOWN_KEYS:
+        more = count_of(len(undeclared) - _SHOWN_KEYS, "other undeclared key")
+        notices.append(f"{more} left out")
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
         notices.append(f"{rows} with the id of no example; left out")
@@ -225,13 +253,14 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         pl.Series("status", alignment.statuses, dtype=pl.String),
     ]
     frame = pl.DataFrame(columns)
+    taken = {*RESERVED_FIELDS, *alignment.fields}
     for scored in parts.scored:
         if scored.per_example is None:
             continue
         by_position = dict(scored.per_example.iter_rows())
         values = [by_position.get(number) for number in range(frame.height)]
         name = scored.name
-        if name in frame.columns:  # a metric may be called like a fixed column
+        if name in taken:  # a metric may be called like another column
             name = f"metrics/{name}"
         frame = frame.with_columns(pl.Series(name, values, dtype=pl.Float64))
     return frame

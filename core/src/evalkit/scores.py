@@ -104,6 +104,10 @@ class Members:
         return self.of(group)["unit"].n_unique() if self.clustered else None
 
 
+_LEAST_IN_TAIL = 5
+"""Replicates beyond each end of a percentile interval."""
+
+
 def bootstrap_interval(
     replicates: Floats, requested: int, confidence: float, clustered: bool
 ) -> Interval:
@@ -118,6 +122,10 @@ def bootstrap_interval(
     Returns:
         The interval; none where fewer than half of the replicates are defined.
     """
+    if requested * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
+        return without_interval(
+            f"{requested} bootstrap replicates are too few for this confidence"
+        )
     if len(replicates) < requested / 2:
         return without_interval("the score is undefined in most bootstrap replicates")
     return percentile_interval(replicates, confidence, clustered)

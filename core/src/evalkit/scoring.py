@@ -6,7 +6,7 @@ No file is read or written here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from evalkit.calls import (
 )
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
+from evalkit.hookspecs import IntervalKind
 from evalkit.intervals import (
     Floats,
     Interval,
@@ -48,6 +49,7 @@ from evalkit.wording import count_of
 SUM_REPLICATES = 1_000
 
 _NO_INTERVAL = "the metric declares no interval"
+_NO_MEAN = "the declared interval is that of a mean, which this score is not"
 
 Replicates = Mapping[str, Floats]
 """Values of bootstrap replicates that are defined, by score."""
@@ -197,11 +199,7 @@ def _score_statistics(
     column = example_column(metric)
     by_group = Members(statistics, groups, table)
     values = _values(metric, statistics, groups, table, by_group)
-    resampled = (
-        {}
-        if column
-        else dict(_bootstrap(metric, table, groups, settings, by_group, advance))
-    )
+    resampled = dict(_bootstrap(metric, table, groups, settings, by_group, advance))
     scores = []
     for row in values.iter_rows(named=True):
         group = row["group"]
@@ -210,10 +208,19 @@ def _score_statistics(
         spread = None
         if value is None:
             interval = without_interval("there is no value")
-        elif column:
-            interval, spread = _mean_interval(metric, by_group, group, column, settings)
+        elif column and row["score"] == "":
+            scores_of_group = by_group.of(group)[column].to_numpy()
+            spread = _spread(scores_of_group)
+            if interval_kind(metric) != "bootstrap" and math.isclose(
+                value, spread[0], rel_tol=1e-9, abs_tol=1e-12
+            ):
+                interval = _mean_interval(metric, by_group, group, column, settings)
+            else:
+                drawn = resampled.get(group, _NO_MEAN)
+                interval = _bootstrap_interval(drawn, "", by_group, settings)
         else:
-            drawn = resampled.get(group, _NO_INTERVAL)
+            otherwise = _NO_INTERVAL if interval_kind(metric) == "none" else _NO_MEAN
+            drawn = resampled.get(group, otherwise)
             interval = _bootstrap_interval(drawn, row["score"], by_group, settings)
         scores.append(
             GroupScore(
@@ -230,6 +237,14 @@ def _score_statistics(
         )
     per_example = statistics.select("position", score=column) if column else None
     return MetricScores(metric.name, metric, scores, per_example)
+
+
+def interval_kind(metric: Bound) -> IntervalKind:
+    """Give the kind of interval that a metric declares, or that its way implies."""
+    declared: IntervalKind | None = metric.attributes["interval"]
+    if declared is not None:
+        return declared
+    return "t" if metric.has("score_example") else "bootstrap"
 
 
 def example_column(metric: Bound) -> str | None:
@@ -249,16 +264,13 @@ def _values(
 ) -> pl.DataFrame:
     present = [number for number in range(len(groups.tags)) if by_group.n(number)]
     if metric.has("score_example"):
-        means = [math.fsum(by_group.of(g)["score"]) / by_group.n(g) for g in present]
+        means = [_mean(by_group.of(group)["score"]) for group in present]
         values = _as_values(present, means, [None] * len(present))
     else:
         sums = merge_by_group(metric, statistics, groups.members)
         values = finalize(metric, sums, table.context)
-    absent = [
-        number
-        for number in range(len(groups.tags))
-        if number not in set(values["group"])
-    ]
+    given = set(values["group"])
+    absent = [number for number in range(len(groups.tags)) if number not in given]
     reasons = [
         "the metric gave no value" if number in present else "no example was scored"
         for number in absent
@@ -288,29 +300,36 @@ def _as_values(
     )
 
 
+def _spread(scores: Floats) -> tuple[float, float, float, float]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(np.std(scores))
+    return _mean(scores), deviation, float(scores.min()), float(scores.max())
+
+
+def _mean(scores: Iterable[float]) -> float:
+    values = list(scores)
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:
+        return math.inf
+
+
 def _mean_interval(
     metric: Bound,
     by_group: Members,
     group: int,
     column: str,
     settings: ScoringSettings,
-) -> tuple[Interval, tuple[float, float, float, float]]:
-    kind = metric.attributes["interval"]
+) -> Interval:
+    kind = interval_kind(metric)
+    if kind == "none":
+        return without_interval(_NO_INTERVAL)
     part = by_group.of(group)
     scores = part[column].to_numpy()
-    spread = (
-        math.fsum(scores) / len(scores),
-        float(np.std(scores)),
-        float(scores.min()),
-        float(scores.max()),
-    )
-    if kind == "none":
-        return without_interval(_NO_INTERVAL), spread
     clusters = part["unit"].to_numpy() if by_group.clustered else None
-    is_proportion = bool(np.isin(scores, (0.0, 1.0)).all())
-    if kind == "wilson" and is_proportion:
-        return proportion_interval(scores, clusters, settings.confidence), spread
-    return mean_interval(scores, clusters, settings.confidence), spread
+    if kind == "wilson" and bool(np.isin(scores, (0.0, 1.0)).all()):
+        return proportion_interval(scores, clusters, settings.confidence)
+    return mean_interval(scores, clusters, settings.confidence)
 
 
 def _bootstrap_interval(
@@ -335,7 +354,7 @@ def _bootstrap(
     advance: Advance,
 ) -> Iterator[tuple[int, Replicates | str]]:
     """Give the replicates of each group, or why there are none."""
-    if metric.attributes["interval"] != "bootstrap":
+    if interval_kind(metric) != "bootstrap":
         return
     keys = list(metric.attributes["keys"])
     for group, part in by_group.parts.items():
@@ -351,7 +370,13 @@ def _bootstrap(
         if drawn is None:
             yield group, "the group is too large to resample"
             continue
-        values = finalize(metric, drawn.rename({"replicate": "group"}), table.context)
+        try:
+            values = finalize(
+                metric, drawn.rename({"replicate": "group"}), table.context
+            )
+        except MetricError as error:
+            yield group, f"the bootstrap failed: {error}"
+            continue
         defined = values.filter(pl.col("value").is_finite())
         yield (
             group,

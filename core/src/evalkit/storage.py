@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import uuid
@@ -60,6 +61,7 @@ class LocalStorage:
         final = self._root / str(result.dataset) / result.run_id
         with _storage_errors(final):
             if _is_run(final):
+                _check_same(final, result)
                 return final
             with _staging(final) as staging:
                 write_run(result, staging)
@@ -110,6 +112,26 @@ def write_run(result: Result, folder: Path) -> None:
         stream.write(_to_json(result.to_dict(), indent=2) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _check_same(final: Path, result: Result) -> None:
+    """Refuse to pass off a run with other scores as this one."""
+    with (final / RUN_FILE).open(encoding="utf-8") as stream:
+        stored = {
+            (row["metric"], row["tag"]): row["value"]
+            for row in json.load(stream)["scores"]
+        }
+    for score in result.scores:
+        before = stored.get((score.metric, score.tag))
+        if (before is None) != (score.value is None) or not math.isclose(
+            before or 0.0, score.value or 0.0, rel_tol=1e-9, abs_tol=1e-12
+        ):
+            raise StorageError(
+                f"{final} holds another value of {score.metric} ({before}, now "
+                f"{score.value}), although all that its id is made of is the same. A "
+                "metric depends on something else: a random number, a file, or the "
+                "state of an object that is no parameter"
+            )
 
 
 def _open_text(path: Path) -> TextIO:

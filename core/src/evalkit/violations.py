@@ -13,6 +13,10 @@ _SHOWN = 80
 _SHOWN_PROBLEMS = 5
 
 
+REQUIRED = "is required"
+"""The rule that a field which is not there breaks."""
+
+
 class Violation(NamedTuple):
     """One rule that one field of a row breaks."""
 
@@ -24,6 +28,8 @@ class Violation(NamedTuple):
     """What was found instead."""
 
     def __str__(self) -> str:
+        if self.value is None and self.rule == REQUIRED:
+            return f"{self.field}: {self.rule}"
         return f"{self.field}: {self.rule}, found {shorten(self.value)}"
 
 
@@ -85,7 +91,7 @@ def from_pydantic(error: ValidationError) -> list[Violation]:
 
 def _rule(kind: str, message: str) -> str:
     if kind == "missing":
-        return "is required"
+        return REQUIRED
     if kind == "extra_forbidden":
         return "is not declared and this task forbids undeclared keys"
     if kind == "sequence_str":

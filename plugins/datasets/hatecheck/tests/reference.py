@@ -56,7 +56,12 @@ def clustered_interval(data: pd.DataFrame) -> list[float]:
     residuals = (right - share).groupby(data["templ_id"]).sum()
     count = len(residuals)
     variance = count / (count - 1) * (residuals**2).sum() / n**2
-    effective = n / max(1.0, variance / (share * (1 - share) / n))
+    effect = variance / (share * (1 - share) / n)
+    # averaged with the mean size of a cluster, which weighs as much as one of the
+    # clusters that hold the rarer outcome
+    rarer = data.loc[right == (0.0 if share > 0.5 else 1.0), "templ_id"].nunique()
+    effect = (rarer * max(1.0, effect) + max(n / count, effect)) / (rarer + 1)
+    effective = n / effect
     z = stats.t.ppf(0.975, count - 1)
     # the two solutions p of (share - p)^2 = z^2 p (1 - p) / effective
     roots = np.roots(

@@ -30,6 +30,9 @@ class HateCheck(Dataset):
     task = "hs"
     labels = {"hateful": "hateful", "non-hateful": "not-hateful"}
     cluster = "templ_id"
+    # most functionalities have one gold class only, for which accuracy is meant
+    perf_metric = "accuracy"
+    eval_metrics = ("macro-f1",)
     version = "1"
     license = "CC-BY-4.0"
     source_url = "https://github.com/paul-rottger/hatecheck-data"

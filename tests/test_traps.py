@@ -399,3 +399,52 @@ def test_a_model_is_called_after_its_whole_file_name() -> None:
     names = ("llama-3.1-8b.jsonl", "a.jsonl.out", "plain.txt", "b", ".jsonl")
     found = [model_name(Path(name)) for name in names]
     assert found == ["llama-3.1-8b", "a", "plain", "b", ".jsonl"]
+
+
+def test_one_metric_may_be_named_without_a_list() -> None:
+    assert evalkit.evaluate(Data, RIGHT, metrics="accuracy").metrics == ["accuracy"]
+
+
+def test_undeclared_keys_are_not_listed_without_end() -> None:
+    said = [{**RIGHT[0], **{f"key{n:02}": n for n in range(12)}}, RIGHT[1]]
+    notices = evalkit.evaluate(Data, said).notices
+    assert len(notices) == 11
+    assert notices[0].startswith("1 row with the key 'key00'")
+    assert notices[-1] == "2 other undeclared keys left out"
+
+
+def test_a_score_of_an_example_must_be_finite() -> None:
+    def statistics(self: Any, batch: pl.DataFrame) -> pl.DataFrame:
+        return batch.select(square=pl.lit(float("nan")), n=1.0).with_row_index("row")
+
+    metric = type("Nan", (RootMeanSquare,), {"name": "nan", "statistics": statistics})
+    with pytest.raises(
+        evalkit.MetricError, match="'square' of an example is not finite"
+    ):
+        evalkit.score(metric, [1.0, 2.0], [0.0, 0.0])
+
+
+def test_parameters_must_be_finite() -> None:
+    from evalkit.discovery import Component
+    from evalkit.registry import bind
+
+    class Threshold(evalkit.Metric):
+        class Parameters(evalkit.Parameters):
+            value: float = 0.5
+
+        def score_example(self, prediction: str, target: str) -> float:
+            return 0.0
+
+    component = Component("metrics", "threshold", "m:T", "here", "1")
+    with pytest.raises(evalkit.PluginContractError, match="must be finite"):
+        bind(component, Threshold, {"value": "inf"})
+
+
+def test_a_bootstrap_is_not_for_the_mean_of_examples() -> None:
+    def score_example(self: Any, prediction: str, target: str) -> float:
+        return 0.0
+
+    members = {"interval": "bootstrap", "score_example": score_example}
+    metric = type("Unfit", (evalkit.Metric,), members)
+    with pytest.raises(evalkit.PluginContractError, match="is not for score_example"):
+        evalkit.score(metric, ["a"], ["a"])

@@ -10,12 +10,11 @@ from __future__ import annotations
 import difflib
 import importlib.metadata
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pluggy
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from evalkit.contract import (
     CONTRACTS,
@@ -30,7 +29,7 @@ from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginEr
 from evalkit.known import KNOWN_DISTRIBUTIONS
 from evalkit.metrics import FunctionMetric
 from evalkit.names import Reference, normalise_distribution, parse_reference, score_name
-from evalkit.violations import from_pydantic
+from evalkit.parameter_values import read_parameters
 
 
 class _ComponentManager(pluggy.PluginManager):
@@ -349,7 +348,7 @@ def _build(
     try:
         if not takes_parameters:
             return plugin_class(), None
-        parameters = _read_parameters(component, model, values)
+        parameters = read_parameters(component, model, values)
         return plugin_class(parameters), parameters
     except (PluginContractError, KeyboardInterrupt):
         raise
@@ -362,33 +361,6 @@ def _accepts_argument(plugin_class: type) -> bool:
         return bool(inspect.signature(plugin_class).parameters)
     except (TypeError, ValueError):
         return False
-
-
-def _read_parameters(
-    component: Component, model: Any, values: Mapping[str, Any]
-) -> BaseModel:
-    try:
-        parameters: BaseModel = model(**values)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{violation.field} "
-            + (
-                f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
-                if "forbids" in violation.rule
-                else f"{violation.rule}, got {violation.value!r}"
-            )
-            for violation in from_pydantic(error)
-        )
-        raise PluginContractError(
-            f"{component.origin}: parameter {problems}"
-        ) from error
-    try:
-        json.dumps(parameters.model_dump(mode="json"), allow_nan=False)
-    except ValueError as error:
-        raise PluginContractError(
-            f"{component.origin}: its parameters must be finite: {parameters!r}"
-        ) from error
-    return parameters
 
 
 def _load_error(

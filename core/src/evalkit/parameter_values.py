@@ -1,0 +1,53 @@
+"""Builds the typed parameters of a component."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from evalkit.discovery import Component
+from evalkit.errors import PluginContractError
+from evalkit.violations import from_pydantic
+
+
+def read_parameters(
+    component: Component, model: Any, values: Mapping[str, Any]
+) -> BaseModel:
+    """Build a component's parameters from what a user gave.
+
+    Args:
+        component: The component, for messages.
+        model: Its `Parameters`.
+        values: Texts, lists of texts, or JSON values, by name.
+
+    Returns:
+        The parameters.
+
+    Raises:
+        PluginContractError: One is unknown, of the wrong type, or not finite.
+    """
+    try:
+        parameters: BaseModel = model(**values)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{violation.field} "
+            + (
+                f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
+                if "forbids" in violation.rule
+                else f"{violation.rule}, got {violation.value!r}"
+            )
+            for violation in from_pydantic(error)
+        )
+        raise PluginContractError(
+            f"{component.origin}: parameter {problems}"
+        ) from error
+    try:
+        json.dumps(parameters.model_dump(mode="json"), allow_nan=False)
+    except ValueError as error:
+        raise PluginContractError(
+            f"{component.origin}: its parameters must be finite: {parameters!r}"
+        ) from error
+    return parameters

@@ -185,7 +185,7 @@ class Result:
         return (
             self.frame.filter(pl.col("tag").is_not_null())
             .with_columns(
-                __rank=pl.when(pl.col("higher_is_better") == False)  # noqa: E712
+                __rank=pl.when(~pl.col("higher_is_better"))
                 .then(-pl.col("value"))
                 .otherwise(pl.col("value"))
             )

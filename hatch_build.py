@@ -18,7 +18,10 @@ MEMBERS = {
     "evalkit-datasets-samples": "plugins/datasets/samples",
     "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",
     "evalkit-datasets-tweeteval": "plugins/datasets/tweeteval",
+    "evalkit-datasets-gsm8k": "plugins/datasets/gsm8k",
+    "evalkit-datasets-med": "plugins/datasets/med",
     "evalkit-metrics-classification": "plugins/metrics/classification",
+    "evalkit-metrics-qa": "plugins/metrics/qa",
 }
 
 

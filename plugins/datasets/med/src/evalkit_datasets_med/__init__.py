@@ -1,0 +1,1 @@
+"""MED (Yanaka et al. 2019): monotonicity reasoning."""

@@ -1,0 +1,1 @@
+"""SQuAD's metrics: squad-f1 and squad-em."""

@@ -22,10 +22,13 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "position", "expected"),
     [
-        ("evalkit ", 1, ["eval", "list", "show"]),
+        ("evalkit ", 1, ["eval", "list", "show", "validate"]),
         ("evalkit show metrics/ag", 2, ["metrics/agreement"]),
         ("evalkit eval ti", 2, ["tiny"]),
         ("evalkit eval tiny -m fai", 4, ["failing"]),
+        ("evalkit eval --data x.csv --task sentim", 5, ["sentiment"]),
+        ("evalkit validate ti", 2, ["tiny"]),
+        ("evalkit validate --task sentim", 3, ["sentiment"]),
         ("evalkit eval tiny --observer re", 4, ["recorder"]),
         ("evalkit eval tiny --format m", 4, ["md"]),
         ("evalkit list o", 2, ["observers"]),

@@ -64,9 +64,13 @@ def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
                 "version": "4.5.6",
                 "summary": "A distribution made by a test",
                 "id": "perturbations/shuffle",
+                "ambiguous": False,
+                "problem": None,
             }
         ],
+        "withheld": [],
         "problems": [],
+        "notices": [],
     }
 
 
@@ -88,6 +92,18 @@ def test_broken_metadata_is_a_warning_beside_a_whole_list(
     assert done.stderr.startswith("warning: rude: metrics/Bad Name: not a legal name")
     problems = json.loads(invoke("list", "metrics", "--json").stdout)["problems"]
     assert [problem["distribution"] for problem in problems] == ["rude"]
+
+
+def test_what_others_wrote_cannot_steer_the_terminal(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    names = {"sly": "M", "\x1b[2J": "M"}
+    fake = fake_distribution("", {"evalkit.observers": names}, name="sly")
+    [info] = fake.folder.glob("*.dist-info")
+    (info / "METADATA").write_text("Name: sly\x1b[31m\nVersion: 1\nSummary: \x07ring\n")
+    done = invoke("list", "observers")
+    assert done.stdout == "observers/sly  sly\ufffd[31m  1  \ufffdring\n"
+    assert done.stderr.startswith("warning: sly\ufffd[31m: observers/\ufffd[2J: not a")
 
 
 def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from evalkit.discovery import Catalog, Component
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -25,11 +29,9 @@ def complete_names(kind: str) -> Completer:
     ) -> list[CompletionItem]:
         from evalkit.discovery import find_components
 
-        return [
-            CompletionItem(found.name, help=found.distribution)
-            for found in find_components().of_kind(kind)
-            if found.name.startswith(incomplete)
-        ]
+        catalog = find_components()
+        names = [(found.name, found) for found in catalog.of_kind(kind)]
+        return _items(names, catalog, incomplete)
 
     return complete
 
@@ -40,8 +42,22 @@ def complete_ids(
     """Complete `KIND/NAME`."""
     from evalkit.discovery import find_components
 
+    catalog = find_components()
+    ids = [(found.id, found) for found in catalog.components]
+    return _items(ids, catalog, incomplete)
+
+
+def _items(
+    named: list[tuple[str, Component]], catalog: Catalog, incomplete: str
+) -> list[CompletionItem]:
+    """Complete to what can be used: a name of several is refused without its owner."""
+    ambiguous = catalog.ambiguous_ids()
+    values = [
+        (f"{text}@{found.distribution}" if found.id in ambiguous else text, found)
+        for text, found in named
+    ]
     return [
-        CompletionItem(found.id, help=found.distribution)
-        for found in find_components().components
-        if found.id.startswith(incomplete)
+        CompletionItem(value, help=found.distribution)
+        for value, found in values
+        if value.startswith(incomplete)
     ]

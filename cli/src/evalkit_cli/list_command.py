@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -48,23 +49,54 @@ def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -
     elif as_json:
         echo_json(_as_json(components, catalog))
     else:
-        _print_columns(components)
+        _print_columns(components, catalog)
         _print_problems(catalog)
 
 
 def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]:
     return {
-        "components": [found._asdict() | {"id": found.id} for found in components],
-        "problems": [problem._asdict() for problem in catalog.problems],
+        "components": _rows([(found, found.problem) for found in components], catalog),
+        **_remarks(catalog),
     }
 
 
-def _print_columns(components: list[Component]) -> None:
+def _rows(
+    outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
+) -> list[dict[str, object]]:
+    ambiguous = catalog.ambiguous_ids()
+    rows = []
+    for found, problem in outcomes:
+        row = found._asdict() | {
+            "id": found.id,
+            "ambiguous": found.id in ambiguous,
+            "problem": problem or None,
+        }
+        del row["requires"]
+        rows.append(row)
+    return rows
+
+
+def _remarks(catalog: Catalog) -> dict[str, object]:
+    return {
+        "withheld": _rows(
+            [(found, found.problem) for found in catalog.withheld], catalog
+        ),
+        "problems": [problem._asdict() for problem in catalog.problems],
+        "notices": [notice._asdict() for notice in catalog.notices],
+    }
+
+
+def _print_columns(components: list[Component], catalog: Catalog) -> None:
     if not components:
-        click.echo("none of this kind is installed", err=True)
+        hidden = " and allowed" if catalog.withheld else ""
+        click.echo(f"none of this kind is installed{hidden}", err=True)
         return
+    ambiguous = catalog.ambiguous_ids()
     rows = [
-        (found.id, found.distribution, found.version, found.summary)
+        (
+            *(found.id, _printable(found.distribution), _printable(found.version)),
+            _printable(_marks(found, ambiguous) + found.summary),
+        )
         for found in components
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -78,9 +110,25 @@ def _print_columns(components: list[Component]) -> None:
         click.echo(line)
 
 
+def _marks(found: Component, ambiguous: set[str]) -> str:
+    marks = ("(unusable) ", found.problem), ("(ambiguous) ", found.id in ambiguous)
+    return "".join(mark for mark, holds in marks if holds)
+
+
+def _printable(text: str) -> str:
+    """Keep what others wrote into their metadata from steering the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
+
+
 def _print_problems(catalog: Catalog) -> None:
     for problem in catalog.problems:
-        click.echo(f"warning: {problem.distribution}: {problem.message}", err=True)
+        click.echo(f"warning: {_printable(problem.text)}", err=True)
+    for notice in catalog.notices:
+        click.echo(f"note: {_printable(notice.text)}", err=True)
 
 
 def _check(
@@ -90,13 +138,8 @@ def _check(
 
     outcomes = check_components(components, timeout)
     if as_json:
-        rows = [
-            found._asdict() | {"id": found.id, "problem": problem}
-            for found, problem in outcomes
-        ]
-        problems = [problem._asdict() for problem in catalog.problems]
-        report = {"components": rows, "problems": problems}
-        echo_json(report)
+        rows = _rows(outcomes, catalog)
+        echo_json({"components": rows, **_remarks(catalog)})
     else:
         for found, problem in outcomes:
             click.echo(f"broken  {problem}" if problem else f"ok      {found.origin}")

@@ -5,11 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from evalkit.discovery import Component
 from evalkit.errors import PluginContractError, UnknownPluginError
-from evalkit.names import is_component_name, parse_reference
+from evalkit.names import (
+    Reference,
+    is_component_name,
+    parse_reference,
+    score_name,
+)
 from evalkit.registry import Bound, Registry, bind
 
 GIVEN = "given as an object"
@@ -30,7 +36,11 @@ class Resolver:
         self.registry = registry
 
     def bind(
-        self, kind: str, what: Any, parameters: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        what: Any,
+        parameters: Mapping[str, Any] | None = None,
+        named_by: Bound | None = None,
     ) -> Bound:
         """Bind a component.
 
@@ -38,6 +48,7 @@ class Resolver:
             kind: The kind that it must be of.
             what: A name, or a class, an instance, or for metrics a function.
             parameters: Its parameters.
+            named_by: The plugin that names it, if it is not the caller.
 
         Returns:
             The bound plugin.
@@ -48,7 +59,8 @@ class Resolver:
         if isinstance(what, Bound):
             return what
         if isinstance(what, str):
-            return self.registry.load(kind, what, parameters)
+            namer = None if named_by is None else named_by.component
+            return self.registry.load(kind, what, parameters, namer)
         component = Component(kind, name_of(what), _location(what), GIVEN, "0")
         return bind(component, what, parameters)
 
@@ -70,7 +82,7 @@ class Resolver:
         """
         name = dataset.attributes["task"]
         try:
-            task = self.bind("tasks", name)
+            task = self.bind("tasks", name, named_by=dataset)
         except UnknownPluginError as error:
             raise UnknownPluginError(
                 f"{dataset.component.origin} is of the task {name!r}: {error}"
@@ -106,16 +118,23 @@ class Resolver:
         Raises:
             PluginError: One is unknown or broken, or two have one name.
         """
-        headline = dataset.attributes["perf_metric"] or task.attributes["perf_metric"]
-        others = dataset.attributes["eval_metrics"]
-        if others is None:
-            others = task.attributes["eval_metrics"]
-        wanted = list(chosen) if chosen is not None else [headline, *others]
+        headline, headline_by = _named("perf_metric", dataset, task)
+        others, others_by = _named("eval_metrics", dataset, task)
+        wanted: list[tuple[Any, Bound | None]] = [
+            (headline, headline_by),
+            *((what, others_by) for what in others),
+        ]
+        if chosen is not None:
+            wanted = [(what, None) for what in chosen]
+        wanted += [(what, None) for what in extra]
         found: dict[str, Bound] = {}
-        for what in (*wanted, *extra):
-            bound = self.bind("metrics", what)
+        for what, named_by in wanted:
+            bound = self.bind("metrics", what, named_by=named_by)
             earlier = found.setdefault(bound.name, bound)
-            if earlier.component != bound.component:
+            if (earlier.component, earlier.parameters) != (
+                bound.component,
+                bound.parameters,
+            ):
                 raise PluginContractError(
                     f"two metrics are called {bound.name!r}, {_owner(earlier)} and "
                     f"{_owner(bound)}; their scores could not be told apart"
@@ -123,9 +142,23 @@ class Resolver:
         if not found:
             raise UnknownPluginError("no metric was named")
         ordered = list(found.values())
-        name = parse_reference(headline).name
-        ordered.sort(key=lambda bound: bound.component.name != name)
+        ordered.sort(key=partial(_distance_from, parse_reference(headline)))
         return ordered
+
+
+def _distance_from(headline: Reference, metric: Bound) -> int:
+    """Tell how far a metric is from the one that the headline names."""
+    if metric.component.name != headline.name:
+        return 2
+    return int(metric.name != score_name(headline.name, headline.parameters))
+
+
+def _named(attribute: str, dataset: Bound, task: Bound) -> tuple[Any, Bound]:
+    """Give an attribute of the data set or else of the task, and whose it is."""
+    own = dataset.attributes[attribute]
+    if own in (None, ""):
+        return task.attributes[attribute], task
+    return own, dataset
 
 
 def name_of(what: Any) -> str:

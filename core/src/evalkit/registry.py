@@ -7,7 +7,6 @@ checked becomes an error that names the plugin, its distribution and its version
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +23,12 @@ from evalkit.contract import (
     read_attributes,
     task_problems,
 )
-from evalkit.discovery import Catalog, Component, find_components
-from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
-from evalkit.known import KNOWN_DISTRIBUTIONS
+from evalkit.discovery import Catalog, Component, find_components, value_problem
+from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.metrics import FunctionMetric
-from evalkit.names import Reference, normalise_distribution, parse_reference, score_name
+from evalkit.names import parse_reference, score_name
 from evalkit.parameter_values import read_parameters
+from evalkit.resolution import find_meant
 
 
 class _ComponentManager(pluggy.PluginManager):
@@ -151,46 +150,39 @@ class Registry:
         return self._catalog
 
     def select(
-        self, kind: str, name: str, parameters: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        named_by: Component | None = None,
     ) -> Selection:
-        """Find the component that a user names, without importing it.
+        """Find the component that a user or a plugin names, without importing it.
 
         Args:
             kind: One of the plugin kinds, or `observers`.
             name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
             parameters: Further parameters, which win over those in the name.
+            named_by: The plugin that gives this name, if it is not the user's. A name
+                that several distributions declare is then taken from its own
+                distribution, one that it requires, or the one of evalkit's own that is
+                known to hold it.
 
         Returns:
             The component and its parameters.
 
         Raises:
-            UnknownPluginError: There is none, or there are several.
+            UnknownPluginError: There is none, there are several, or it is disabled.
         """
         reference = parse_reference(name)
-        matching = [
-            found
-            for found in self.catalog.of_kind(kind)
-            if found.name == reference.name
-            and reference.distribution
-            in (None, normalise_distribution(found.distribution))
-        ]
-        if not matching:
-            raise UnknownPluginError(self._unknown_message(kind, reference))
-        if len(matching) > 1:
-            owners = ", ".join(
-                f"{found.distribution} {found.version}" for found in matching
-            )
-            raise UnknownPluginError(
-                f"{kind}/{reference.name} is declared by several distributions: "
-                f"{owners}. Name one as "
-                + " or ".join(
-                    f"{found.name}@{found.distribution}" for found in matching
-                )
-            )
-        return Selection(matching[0], {**reference.parameters, **(parameters or {})})
+        component = find_meant(self.catalog, kind, reference, named_by)
+        return Selection(component, {**reference.parameters, **(parameters or {})})
 
     def load(
-        self, kind: str, name: str, parameters: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        named_by: Component | None = None,
     ) -> Bound:
         """Find, import, construct, check and bind a component.
 
@@ -198,44 +190,19 @@ class Registry:
             kind: One of the plugin kinds, or `observers`.
             name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
             parameters: Further parameters, which win over those in the name.
+            named_by: The plugin that gives this name, if it is not the user's.
 
         Returns:
             The bound plugin.
 
         Raises:
             UnknownPluginError: There is no such plugin, or there are several.
-            PluginLoadError: Importing or constructing it failed.
+            PluginLoadError: Importing or constructing it failed, or its metadata say
+                that it would.
             PluginContractError: It does not keep its kind's contract.
         """
-        selection = self.select(kind, name, parameters)
+        selection = self.select(kind, name, parameters, named_by)
         return load_component(selection.component, selection.parameters)
-
-    def _unknown_message(self, kind: str, reference: Reference) -> str:
-        word = CONTRACTS[kind].word
-        asked = reference.name + (
-            f"@{reference.distribution}" if reference.distribution else ""
-        )
-        installed = sorted({found.name for found in self.catalog.of_kind(kind)})
-        near = difflib.get_close_matches(reference.name, installed, n=3) or [
-            name for name in installed if reference.name in name.split("-")
-        ]
-        owners = [
-            found.distribution
-            for found in self.catalog.of_kind(kind)
-            if found.name == reference.name
-        ]
-        known = KNOWN_DISTRIBUTIONS.get(f"{kind}/{reference.name}")
-        if owners:
-            hint = f"{reference.name} is declared by {', '.join(owners)}"
-        elif known:
-            hint = f"it is part of the distribution {known}, which is not installed"
-        elif near:
-            hint = f"did you mean {' or '.join(near)}?"
-        elif installed:
-            hint = f"installed: {', '.join(installed)}"
-        else:
-            hint = f"no {word} is installed"
-        return f"there is no {word} {asked!r}; {hint}"
 
 
 def load_component(
@@ -251,7 +218,8 @@ def load_component(
         The bound plugin.
 
     Raises:
-        PluginLoadError: Importing or constructing it failed.
+        PluginLoadError: Importing or constructing it failed, or its metadata say
+            that it would.
         PluginContractError: It does not keep its kind's contract.
     """
     return bind(component, _import(component), parameters)
@@ -297,14 +265,12 @@ def bind(
 
 
 def _import(component: Component) -> object:
+    problem = component.problem or value_problem(component.value)
+    if problem:
+        raise PluginLoadError(f"{component.origin}: {problem}")
     entry_point = importlib.metadata.EntryPoint(
         component.name, component.value, f"evalkit.{component.kind}"
     )
-    if not entry_point.pattern.match(component.value):
-        raise PluginLoadError(
-            f"{component.origin}: its entry point {component.value!r} is not of the "
-            "form package.module:object"
-        )
     try:
         loaded: object = entry_point.load()
     except KeyboardInterrupt:

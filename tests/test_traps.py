@@ -85,10 +85,10 @@ def test_an_output_may_have_a_field_called_error() -> None:
     from evalkit.registry import Registry, bind
 
     class With(Registry):
-        def load(self, kind: str, name: str, parameters: Any = None) -> Any:
+        def load(self, kind: str, name: str, *others: Any) -> Any:
             if kind == "tasks":
                 return bind(Component("tasks", name, "m:T", "here", "1"), FindError)
-            return super().load(kind, name, parameters)
+            return super().load(kind, name, *others)
 
     class Errors(evalkit.Dataset):
         task = "find-error"
@@ -146,9 +146,9 @@ def task_of(registry_of: type[evalkit.TaskIO]) -> Any:
     from evalkit.registry import Registry, bind
 
     class Only(Registry):
-        def load(self, kind: str, name: str, parameters: Any = None) -> Any:
+        def load(self, kind: str, name: str, *others: Any) -> Any:
             if kind != "tasks":
-                return super().load(kind, name, parameters)
+                return super().load(kind, name, *others)
             return bind(Component("tasks", name, "m:T", "here", "1"), registry_of)
 
     return Only()
@@ -394,7 +394,7 @@ def test_refusals_say_what_is_really_wrong() -> None:
 
 
 def test_a_model_is_called_after_its_whole_file_name() -> None:
-    from evalkit.prediction_files import model_name
+    from evalkit.file_formats import model_name
 
     names = ("llama-3.1-8b.jsonl", "a.jsonl.out", "plain.txt", "b", ".jsonl")
     found = [model_name(Path(name)) for name in names]

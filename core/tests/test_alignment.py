@@ -1,23 +1,30 @@
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
-from evalkit.alignment import Alignment, OnDuplicate, Policies, Problem, align
+from evalkit import byte_streams, json_blocks, table_files
+from evalkit.alignment import Alignment, OnDuplicate, Policies, align
+from evalkit.blocks import Block
 from evalkit.discovery import Catalog, Component
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.examples import load_examples
 from evalkit.objects import Resolver
-from evalkit.prediction_files import Row, read_json_lines, read_objects
+from evalkit.prediction_files import read_given, read_prediction_file
+from evalkit.problems import Problem
 from evalkit.registry import Registry
 from evalkit.responses import ResponseReader
 from evalkit.violations import Violation
@@ -28,12 +35,16 @@ class Statement(BaseModel):
 
 
 class Label(BaseModel):
+    model_config = ConfigDict(strict=True)
+
     id: str
     label: str | None = None
-    prob: float | None = None
+    prob: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class LabelTask(evalkit.TaskIO):
+    """Judges responses one by one."""
+
     Input = Statement
     Output = Label
     answer_field = "label"
@@ -51,6 +62,16 @@ class LabelTask(evalkit.TaskIO):
         return [Violation("label", "must be a label", label)]
 
 
+class ColumnTask(LabelTask):
+    """The same, judged as columns."""
+
+    def verify_columns(
+        self, responses: pl.DataFrame, labels: Sequence[str]
+    ) -> pl.Series:
+        label = responses["label"]
+        return label.is_null() | label.is_in(list(labels))
+
+
 class Share(evalkit.Metric):
     name = "share"
     worst_value = 0.0
@@ -62,7 +83,13 @@ class Share(evalkit.Metric):
 
 
 REGISTRY = Registry(
-    Catalog((Component("tasks", "label", f"{__name__}:LabelTask", "d", "1"),), ())
+    Catalog(
+        (
+            Component("tasks", "label", f"{__name__}:LabelTask", "d", "1"),
+            Component("tasks", "columns", f"{__name__}:ColumnTask", "d", "1"),
+        ),
+        (),
+    )
 )
 
 
@@ -72,8 +99,9 @@ class Letters(evalkit.Dataset):
     name = "letters"
     task = "label"
 
-    def __init__(self, n: int, numeric: bool) -> None:
+    def __init__(self, n: int, numeric: bool, task: str = "label") -> None:
         super().__init__()
+        self.task = task
         self.ids = [str(k) if numeric else f"e{k}" for k in range(n)]
 
     def load(self, split: str) -> list[dict[str, str]]:
@@ -89,89 +117,153 @@ class Entry(NamedTuple):
     row: Any
     """The dict, or for a broken row the bytes of the line."""
     prediction: str | None = None
+    prob: float | None = None
+    broken: frozenset[str] = frozenset()
+    """The fields of its violations."""
 
 
-USABLE = {
-    "a": ("scored", {"label": "a"}, "a"),
-    "b": ("scored", {"label": "b", "prob": 0.5, "note": 1}, "b"),
-    "unparsed": ("scored", {"label": None}, None),
-    "shape": ("invalid", {"label": 3}, None),
-    "rule": ("invalid", {"label": "c"}, None),
-    "both": ("invalid", {"label": "c", "prob": "x"}, None),
-    "reported": ("invalid", {"label": "a", "error": "out of memory"}, None),
+USABLE: dict[str, tuple[str, dict[str, Any], frozenset[str]]] = {
+    "a": ("scored", {"label": "a"}, frozenset()),
+    "b": ("scored", {"label": "b", "prob": 0.5, "note": 1}, frozenset()),
+    "whole": ("scored", {"label": "a", "prob": 1}, frozenset()),
+    "null": ("scored", {"label": "b", "prob": None, "error": None}, frozenset()),
+    "nested": ("scored", {"label": "a", "note": {"deep": ["x"]}}, frozenset()),
+    "unparsed": ("scored", {"label": None}, frozenset()),
+    "shape": ("invalid", {"label": 3}, frozenset({"label"})),
+    "rule": ("invalid", {"label": "c"}, frozenset({"label"})),
+    "bound": ("invalid", {"label": "a", "prob": 1.5}, frozenset({"prob"})),
+    "both": ("invalid", {"label": "c", "prob": "x"}, frozenset({"label", "prob"})),
+    "reported": (
+        "invalid",
+        {"label": "a", "error": "out of memory", "note": 1},
+        frozenset({"error"}),
+    ),
 }
-BAD_IDS: list[dict[str, Any]] = [
-    {},
-    {"id": ""},
-    {"id": None, "uid": "e0"},
-    {"id": 0.0},
-    {"id": True},
-    {"id": ["e0"]},
-]
-BROKEN = [b'{"id": "e0"', b"\xff", b'{"id": "e0", "id": "e0"}', b"[]", b'{"id": NaN}']
+BAD_IDS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "empty": {"id": ""},
+    "null": {"id": None, "uid": "e0"},
+    "float": {"id": 0.0},
+    "bool": {"id": True},
+    "list": {"id": ["e0"]},
+}
+BROKEN_JSON = (
+    b'{"id": "e0"',
+    b"\xff",
+    b'{"id": "e0", "id": "e0"}',
+    b'{"id": "e0", "note": {"x": 1, "x": 2}}',
+    b'{"id": "e0", "\\u0069d": "e0"}',
+    b"[]",
+    b'{"id": NaN}',
+    b'{"id": "e0", "note": -Inf}',
+    b'{"id": "e0", "note": 1e400}',
+    b'{"id": "e0"}{"id": "e1"}',
+    b'{"id": "\\ud800"}',
+    b'{"id": "e0"}\0',
+)
+
+
+class Kinds(NamedTuple):
+    """What a format can hold."""
+
+    usable: Sequence[str]
+    bad_ids: Sequence[str]
+    broken: Sequence[bytes]
+    blank: bytes | None
+    as_numbers: bool
+    """Whether a single id can be a number."""
+
+
+JSON_KINDS = Kinds(tuple(USABLE), tuple(BAD_IDS), BROKEN_JSON, b"  \t", True)
+CELL_KINDS = Kinds(
+    tuple(USABLE), ("none", "empty"), (b"\xff", b"a|b", b'"x"y'), b"", True
+)
+TABLE_KINDS = Kinds(
+    ("a", "b", "whole", "null", "unparsed", "rule", "bound", "reported"),
+    ("none", "empty"),
+    (),
+    None,
+    False,
+)
 
 
 @st.composite
-def mixtures(draw: st.DrawFn) -> tuple[Letters, list[Entry]]:
+def mixtures(draw: st.DrawFn, kinds: Kinds = JSON_KINDS) -> tuple[Letters, list[Entry]]:
     n = draw(st.integers(1, 6))
     numeric = draw(st.booleans())
-    data = Letters(n, numeric)
+    data = Letters(n, numeric, draw(st.sampled_from(["label", "columns"])))
+    of_row = ["usable"] * 8 + ["unknown", "id"]
+    of_row += ["broken"] * bool(kinds.broken) + ["blank"] * (kinds.blank is not None)
 
     def entry() -> Entry:
-        kind = draw(
-            st.sampled_from(["usable"] * 6 + ["unknown", "id", "broken", "blank"])
-        )
+        kind = draw(st.sampled_from(of_row))
         if kind == "blank":
-            return Entry("blank", None, b"  \t")
+            return Entry("blank", None, kinds.blank)
         if kind == "broken":
-            return Entry("unreadable", None, draw(st.sampled_from(BROKEN)))
+            line = draw(st.sampled_from(kinds.broken))
+            return Entry("unreadable", None, line, broken=frozenset({"(line)"}))
         if kind == "id":
-            bad = draw(st.sampled_from(BAD_IDS))
-            return Entry("unreadable", None, {**bad, "label": "a"})
-        status, fields, prediction = USABLE[draw(st.sampled_from(sorted(USABLE)))]
+            bad = BAD_IDS[draw(st.sampled_from(kinds.bad_ids))]
+            row = {**bad, "label": "a"}
+            return Entry("unreadable", None, row, broken=frozenset({"id"}))
+        status, fields, broken = USABLE[draw(st.sampled_from(kinds.usable))]
         example = draw(st.integers(0, n - 1))
-        key = draw(st.sampled_from(["id", "uid"]))
+        key = draw(st.sampled_from(["id", "id", "id", "uid"]))
         if kind == "unknown":
-            other = draw(st.sampled_from([f"x{example}", n + example, "E0", " 0"]))
-            return Entry("unknown", None, {key: other, **fields})
-        as_number = numeric and draw(st.booleans())
-        uid = example if as_number else data.ids[example]
-        return Entry(status, example, {key: uid, **fields}, prediction)
+            other = [f"x{example}", "E0", " 0", "00", "2020-01-01"]
+            other += [n + example, -1, 2**70] if kinds.as_numbers else []
+            row = {key: draw(st.sampled_from(other)), **fields}
+            return Entry("unknown", None, row, broken=frozenset({"id"}))
+        as_number = numeric and kinds.as_numbers and draw(st.booleans())
+        row = {key: example if as_number else data.ids[example], **fields}
+        if status != "scored":
+            return Entry(status, example, row, broken=broken)
+        return Entry(status, example, row, fields["label"], fields.get("prob"))
 
-    return data, [entry() for _ in range(draw(st.integers(0, 14)))]
+    return data, [entry() for _ in range(draw(st.integers(0, 20)))]
 
 
-MISSING = Entry("missing", None, None)
+MISSING = Entry("missing", None, None, broken=frozenset({"id"}))
 NOT_SCORED = ("invalid", "missing", "duplicate", "unknown", "unreadable")
+Listed = Counter[tuple[str, int | None, str | None, frozenset[str]]]
 
 
 class Expected(NamedTuple):
     counts: dict[str, int]
     statuses: list[str]
     predictions: list[str | None]
-    problems: Counter[tuple[str, int | None, str | None]]
+    probs: list[float | None]
+    problems: Listed
+    undeclared: int
+    """Rows with something under the key `note`."""
 
 
 def expect(data: Letters, lines: Iterable[tuple[int, Entry]], policy: str) -> Expected:
     """Say what must come out, in the plainest way."""
     given_rows = [(line, entry) for line, entry in lines if entry.status != "blank"]
-    problems: Counter[tuple[str, int | None, str | None]] = Counter()
+    problems: Listed = Counter()
     unparsed = 0
-    for line, (status, _, row, _) in given_rows:
-        if status == "unreadable":
-            problems[status, line, None] += 1
-        if status == "unknown":
-            problems[status, line, str(row.get("id", row.get("uid")))] += 1
-    statuses, predictions = [], []
+    for line, entry in given_rows:
+        if entry.status == "unreadable":
+            problems["unreadable", line, None, entry.broken] += 1
+        if entry.status == "unknown":
+            uid = str(entry.row.get("id", entry.row.get("uid")))
+            problems["unknown", line, uid, entry.broken] += 1
+    statuses, predictions, probs = [], [], []
     for example, uid in enumerate(data.ids):
         rows = [(line, entry) for line, entry in given_rows if entry.example == example]
         used = rows[-1 if policy == "last" else 0] if rows else (None, MISSING)
-        problems.update(("duplicate", line, uid) for line, _ in rows if line != used[0])
+        problems.update(
+            ("duplicate", line, uid, frozenset({"id"}))
+            for line, _ in rows
+            if line != used[0]
+        )
         if used[1].status != "scored":
-            problems[used[1].status, used[0], uid] += 1
+            problems[used[1].status, used[0], uid, used[1].broken] += 1
         unparsed += used[1].status == "scored" and used[1].prediction is None
         statuses.append(used[1].status)
         predictions.append(used[1].prediction)
+        probs.append(used[1].prob)
     of_status = Counter(status for status, *_ in problems.elements())
     counts = {
         "examples": len(data.ids),
@@ -180,7 +272,11 @@ def expect(data: Letters, lines: Iterable[tuple[int, Entry]], policy: str) -> Ex
         "unparsed": unparsed,
         **{status: of_status[status] for status in NOT_SCORED},
     }
-    return Expected(counts, statuses, predictions, problems)
+    undeclared = sum(
+        isinstance(entry.row, dict) and entry.row.get("note") is not None
+        for _, entry in given_rows
+    )
+    return Expected(counts, statuses, predictions, probs, problems, undeclared)
 
 
 def assert_identities(counts: Mapping[str, int]) -> None:
@@ -193,92 +289,339 @@ def assert_identities(counts: Mapping[str, int]) -> None:
     )
 
 
-def align_rows(data: Letters, rows: Iterable[Row], policy: OnDuplicate) -> Alignment:
+ReadBlocks = Callable[[ResponseReader, pl.Series], Iterable[Block]]
+
+
+def align_blocks(data: Letters, read: ReadBlocks, policy: OnDuplicate) -> Alignment:
     resolver = Resolver(REGISTRY)
     dataset = resolver.dataset(data)
     task = resolver.task(dataset)
     examples = load_examples(dataset, task, "test")
     reader = ResponseReader(task, dataset, examples)
-    return align(examples.frame["id"].to_list(), rows, reader, policy)
+    assert (reader.plan is None) == (data.task == "label")
+    ids = examples.frame["id"]
+    return align(ids, read(reader, ids), reader, policy)
+
+
+def align_given(data: Letters, given_rows: Any, policy: OnDuplicate) -> Alignment:
+    return align_blocks(data, lambda reader, _: read_given(given_rows, reader), policy)
+
+
+def align_file(data: Letters, path: Path, policy: OnDuplicate) -> Alignment:
+    return align_blocks(
+        data, lambda reader, ids: read_prediction_file(path, reader, ids), policy
+    )
 
 
 def check(found: Alignment, expected: Expected) -> None:
     assert found.counts == expected.counts
     assert_identities(found.counts)
-    assert found.statuses == expected.statuses
-    assert found.predictions == expected.predictions
-    listed = Counter((problem[:3]) for problem in found.problems)
+    assert found.statuses.to_list() == expected.statuses
+    assert found.predictions.to_list() == expected.predictions
+    assert found.fields["prob"].to_list() == expected.probs
+    listed = Counter(
+        (*problem[:3], frozenset(v.field for v in problem.violations))
+        for problem in found.problems
+    )
     assert listed == expected.problems
     lines = [problem.line for problem in found.problems if problem.line is not None]
     assert lines == sorted(lines)
-    assert all(problem.violations for problem in found.problems)
+    assert found.undeclared == (
+        {"note": expected.undeclared} if expected.undeclared else {}
+    )
 
 
-def write(
-    path: Path, entries: Sequence[Entry], end: bytes, mark: bool, last_end: bool
-) -> None:
-    lines = [
-        entry.row if isinstance(entry.row, bytes) else json.dumps(entry.row).encode()
-        for entry in entries
-    ]
-    content = end.join(lines) + (end if last_end else b"")
-    path.write_bytes((b"\xef\xbb\xbf" if mark else b"") + content)
+def to_line(entry: Entry) -> bytes:
+    if isinstance(entry.row, bytes):
+        return entry.row
+    return json.dumps(entry.row).encode()
 
+
+def write_json(path: Path, entries: Sequence[Entry], end: bytes = b"\n") -> list[int]:
+    path.write_bytes(end.join(map(to_line, entries)))
+    return list(range(1, len(entries) + 1))
+
+
+def write_marked(path: Path, entries: Sequence[Entry]) -> list[int]:
+    numbers = write_json(path, entries, b"\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() + b"\r\n\n")
+    return numbers
+
+
+def write_sniffed(path: Path, entries: Sequence[Entry]) -> list[int]:
+    """Write what tells its format by its first characters only."""
+    write_json(path, entries)
+    path.write_bytes(b' \n{"id": "e99"}\n' + path.read_bytes())
+    return [number + 2 for number in range(1, len(entries) + 1)]
+
+
+def write_gzip(path: Path, entries: Sequence[Entry]) -> list[int]:
+    numbers = write_json(path, entries)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    return numbers
+
+
+def write_zstd(path: Path, entries: Sequence[Entry]) -> list[int]:
+    numbers = write_json(path, entries)
+    content = path.read_bytes()
+    with pa.CompressedOutputStream(str(path), "zstd") as stream:
+        stream.write(content)
+    return numbers
+
+
+COLUMNS = ("id", "uid", "label", "prob", "error", "note")
+
+
+def to_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, indent=1)
+    if text and not set(text) & set('",\t\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def write_cells(path: Path, entries: Sequence[Entry], delimiter: str) -> list[int]:
+    content = delimiter.join(COLUMNS).encode() + b"\n\n"
+    numbers = []
+    for entry in entries:
+        numbers.append(content.count(b"\n") + 1)
+        line = entry.row
+        if isinstance(line, dict):
+            cells = (to_cell(line.get(name)) for name in COLUMNS)
+            line = delimiter.join(cells).encode()
+        content += line + b"\n"
+    path.write_bytes(content)
+    return numbers
+
+
+def write_csv(path: Path, entries: Sequence[Entry]) -> list[int]:
+    return write_cells(path, entries, ",")
+
+
+def write_tsv(path: Path, entries: Sequence[Entry]) -> list[int]:
+    return write_cells(path, entries, "\t")
+
+
+def to_table(entries: Sequence[Entry]) -> pl.DataFrame:
+    schema = {
+        "note": pl.Int64,
+        "label": pl.String,
+        "uid": pl.String,
+        "prob": pl.Float64,
+        "id": pl.String,
+        "error": pl.String,
+    }
+    rows = [{name: entry.row.get(name) for name in schema} for entry in entries]
+    frame = pl.DataFrame(rows, schema=schema)
+    if frame.height and frame["uid"].is_null().all():
+        frame = frame.drop("uid")
+        if frame["id"].str.contains("^[1-9][0-9]{0,8}$|^0$").all():
+            frame = frame.cast({"id": pl.UInt32})
+    return frame
+
+
+def write_parquet(path: Path, entries: Sequence[Entry]) -> list[int]:
+    to_table(entries).write_parquet(path, row_group_size=3)
+    return list(range(1, len(entries) + 1))
+
+
+def write_arrow(path: Path, entries: Sequence[Entry]) -> list[int]:
+    to_table(entries).write_ipc(path)
+    return list(range(1, len(entries) + 1))
+
+
+def write_stream(path: Path, entries: Sequence[Entry]) -> list[int]:
+    table = to_table(entries).to_arrow()
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
+        stream.write_table(table, max_chunksize=2)
+    return list(range(1, len(entries) + 1))
+
+
+class FileFormat(NamedTuple):
+    name: str
+    kinds: Kinds
+    write: Callable[[Path, Sequence[Entry]], list[int]]
+    """Gives the line of each entry."""
+
+
+FILES = (
+    FileFormat("p.jsonl", JSON_KINDS, write_json),
+    FileFormat("marked.ndjson", JSON_KINDS, write_marked),
+    FileFormat("stdin", JSON_KINDS, write_sniffed),
+    FileFormat("p.jsonl.gz", JSON_KINDS, write_gzip),
+    FileFormat("p.json.zst", JSON_KINDS, write_zstd),
+    FileFormat("p.csv", CELL_KINDS, write_csv),
+    FileFormat("p.tsv", CELL_KINDS, write_tsv),
+    FileFormat("p.parquet", TABLE_KINDS, write_parquet),
+    FileFormat("p.arrow", TABLE_KINDS, write_arrow),
+    FileFormat("p.arrows", TABLE_KINDS, write_stream),
+    FileFormat("arrow-without-suffix", TABLE_KINDS, write_stream),
+)
 
 POLICIES: st.SearchStrategy[OnDuplicate] = st.sampled_from(["error", "first", "last"])
-ENDS = st.sampled_from([b"\n", b"\r\n"])
 
 
-@given(mixtures(), POLICIES, ENDS, st.booleans(), st.booleans())
-def test_every_json_line_and_every_example_has_the_status_it_must_have(
+class Sizes(NamedTuple):
+    block_bytes: int
+    few_lines: int
+    parts: int
+    sampled_lines: int
+    batch_rows: int
+
+    def apply(self, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(byte_streams, "BLOCK_BYTES", self.block_bytes)
+        patch.setattr(json_blocks, "_FEW_LINES", self.few_lines)
+        patch.setattr(json_blocks, "_PARTS", self.parts)
+        patch.setattr(json_blocks, "_SAMPLED_LINES", self.sampled_lines)
+        patch.setattr(table_files, "BATCH_ROWS", self.batch_rows)
+
+
+SIZES = st.builds(
+    Sizes,
+    st.sampled_from([8, 50, 200, 500, 8 << 20]),
+    st.sampled_from([1, 2, 256]),
+    st.integers(2, 4),
+    st.integers(1, 5),
+    st.integers(1, 5),
+)
+
+
+@pytest.mark.parametrize("format_", FILES, ids=lambda each: each.name)
+@settings(max_examples=30)
+@given(draw=st.data(), policy=POLICIES, sizes=SIZES)
+def test_every_row_of_a_file_and_every_example_has_the_status_it_must_have(
     tmp_path_factory: pytest.TempPathFactory,
-    mixture: tuple[Letters, list[Entry]],
+    format_: FileFormat,
+    draw: st.DataObject,
     policy: OnDuplicate,
-    end: bytes,
-    mark: bool,
-    last_end: bool,
+    sizes: Sizes,
 ) -> None:
-    data, entries = mixture
-    path = tmp_path_factory.getbasetemp() / "mixture.jsonl"
-    write(path, entries, end, mark, last_end)
-    found = align_rows(data, read_json_lines(path), policy)
-    check(found, expect(data, enumerate(entries, start=1), policy))
+    data, entries = draw.draw(mixtures(format_.kinds))
+    path = tmp_path_factory.getbasetemp() / format_.name
+    lines = format_.write(path, entries)
+    marker = [(2, Entry("unknown", None, {"id": "e99"}, broken=frozenset({"id"})))]
+    before = marker if format_.write is write_sniffed else []
+    with pytest.MonkeyPatch.context() as patch:
+        sizes.apply(patch)
+        found = align_file(data, path, policy)
+    numbered = [*before, *zip(lines, entries, strict=True)]
+    check(found, expect(data, numbered, policy))
 
 
+@settings(max_examples=50)
 @given(mixtures(), POLICIES)
 def test_python_dicts_have_the_statuses_that_json_lines_have(
     mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
 ) -> None:
     data, entries = mixture
-    given_rows = [entry for entry in entries if entry.status != "blank"]
-    found = align_rows(data, read_objects(entry.row for entry in given_rows), policy)
+    given_rows = [
+        Entry(*entry[:5], broken=frozenset({"(row)"}))
+        if isinstance(entry.row, bytes)
+        else entry
+        for entry in entries
+        if entry.status != "blank"
+    ]
+    found = align_given(data, [entry.row for entry in given_rows], policy)
     check(found, expect(data, enumerate(given_rows, start=1), policy))
 
 
-@settings(max_examples=60)
+@settings(max_examples=50)
+@given(mixtures(TABLE_KINDS), POLICIES)
+def test_a_polars_table_has_the_statuses_that_files_have(
+    mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
+) -> None:
+    data, entries = mixture
+    found = align_given(data, to_table(entries), policy)
+    check(found, expect(data, enumerate(entries, start=1), policy))
+
+
+PLAIN = {
+    b"a": ("scored", "a", None),
+    b"b": ("scored", "b", None),
+    b"c": ("invalid", None, "label"),
+    b"": ("invalid", None, "label"),
+    b"\xff": ("unreadable", None, "(line)"),
+    "a\u2028b\x85".encode(): ("invalid", None, "label"),
+}
+
+
+@settings(max_examples=50)
 @given(
-    mixtures(),
+    st.lists(st.sampled_from(sorted(PLAIN)), min_size=1, max_size=12),
+    st.sampled_from(["label", "columns"]),
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.integers(8, 30),
+)
+def test_each_plain_line_has_the_status_it_must_have(
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[bytes],
+    task: str,
+    end: bytes,
+    block_bytes: int,
+) -> None:
+    data = Letters(len(lines), numeric=False, task=task)
+    path = tmp_path_factory.getbasetemp() / "plain.txt"
+    path.write_bytes(b"".join(line + end for line in lines))
+    entries = []
+    for example, line in enumerate(lines):
+        status, prediction, field = PLAIN[line]
+        named = None if status == "unreadable" else example
+        broken = frozenset({field}) if field else frozenset()
+        entries.append(Entry(status, named, {}, prediction, broken=broken))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(byte_streams, "BLOCK_BYTES", block_bytes)
+        found = align_file(data, path, "error")
+    check(found, expect(data, enumerate(entries, start=1), "error"))
+
+
+def as_pandas(entries: Sequence[Entry]) -> pd.DataFrame:
+    frame: pd.DataFrame = to_table(entries).to_pandas()
+    return frame
+
+
+def as_arrow(entries: Sequence[Entry]) -> pa.Table:
+    return to_table(entries).to_arrow()
+
+
+def as_dicts(entries: Sequence[Entry]) -> Iterable[Any]:
+    return iter([entry.row for entry in entries])
+
+
+GIVEN: dict[str, Callable[[Sequence[Entry]], Any]] = {
+    "pandas": as_pandas,
+    "arrow": as_arrow,
+    "polars": to_table,
+    "dicts": as_dicts,
+}
+
+
+@settings(max_examples=80)
+@given(
+    st.data(),
     POLICIES,
     st.sampled_from(["error", "wrong", "skip"]),
     st.sampled_from(["error", "wrong", "skip"]),
-    st.booleans(),
+    st.sampled_from([*(each.name for each in FILES if each.name != "stdin"), *GIVEN]),
 )
 def test_an_evaluation_refuses_or_counts_what_its_policies_say(
     tmp_path_factory: pytest.TempPathFactory,
-    mixture: tuple[Letters, list[Entry]],
+    draw: st.DataObject,
     on_duplicate: OnDuplicate,
     on_missing: Any,
     on_invalid: Any,
-    as_file: bool,
+    name: str,
 ) -> None:
-    data, entries = mixture
-    predictions: Any = tmp_path_factory.getbasetemp() / "evaluated.jsonl"
-    if as_file:
-        write(predictions, entries, b"\n", False, True)
+    format_ = next((each for each in FILES if each.name == name), None)
+    kinds = format_.kinds if format_ else TABLE_KINDS
+    data, entries = draw.draw(mixtures(kinds))
+    predictions: Any = tmp_path_factory.getbasetemp() / name
+    if format_:
+        lines = format_.write(predictions, entries)
     else:
-        entries = [entry for entry in entries if entry.status != "blank"]
-        predictions = [entry.row for entry in entries]
-    expected = expect(data, enumerate(entries, start=1), on_duplicate)
+        predictions = GIVEN[name](entries)
+        lines = list(range(1, len(entries) + 1))
+    expected = expect(data, zip(lines, entries, strict=True), on_duplicate)
     reasons = {
         "--on-missing": expected.counts["missing"] and on_missing == "error",
         "--on-invalid": expected.counts["invalid"] and on_invalid == "error",
@@ -327,7 +670,7 @@ def test_an_evaluation_refuses_or_counts_what_its_policies_say(
 
 
 def _align(rows: list[Any], policy: OnDuplicate = "error") -> Alignment:
-    return align_rows(Letters(3, numeric=False), read_objects(rows), policy)
+    return align_given(Letters(3, numeric=False), rows, policy)
 
 
 def test_each_kind_of_problem_says_which_rule_is_broken() -> None:
@@ -342,7 +685,7 @@ def test_each_kind_of_problem_says_which_rule_is_broken() -> None:
         ]
     )
     an_id = "must be a text that is not empty or an integer"
-    assert found.problems == [
+    assert list(found.problems) == [
         Problem("invalid", 1, "e0", (Violation("label", "must be a label", "c"),)),
         Problem(
             "duplicate",
@@ -396,22 +739,23 @@ def test_scored_fields_are_kept_only_of_rows_that_are_scored() -> None:
         {"id": "e2", "label": "a", "prob": 0.25},
         {"id": "e1", "label": "c", "prob": 0.75},
     ]
-    assert _align(rows).fields == {"prob": [None, None, 0.25]}
+    (prob,) = _align(rows).fields.values()
+    assert (prob.name, prob.to_list()) == ("prob", [None, None, 0.25])
 
 
-def test_keys_that_nobody_declared_are_counted_by_rows() -> None:
+def test_keys_that_nobody_declared_are_counted_by_rows_that_fill_them() -> None:
     rows = [
         {"id": "e0", "label": "a", "signed": "x", "uid": "e0"},
         {"id": "e1", "label": "a", "signed": "x", "note": None},
         {"id": "zzz", "signed": "x", "error": "e"},
     ]
-    assert _align(rows).undeclared == {"signed": 3, "note": 1}
+    assert _align(rows).undeclared == {"signed": 3}
 
 
 def test_the_answer_to_an_integer_id_is_that_of_its_text() -> None:
     rows = [{"id": 0, "label": "b"}, {"uid": "1", "label": "a"}]
-    found = align_rows(Letters(2, numeric=True), read_objects(rows), "error")
-    assert found.predictions == ["b", "a"]
+    found = align_given(Letters(2, numeric=True), rows, "error")
+    assert found.predictions.to_list() == ["b", "a"]
 
 
 def test_a_refusal_names_every_reason_with_its_count_and_way_out() -> None:

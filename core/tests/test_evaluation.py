@@ -57,7 +57,7 @@ def test_what_is_asked_for_is_recorded() -> None:
         seed=3,
     )
     record = result.to_dict()
-    assert result.metrics == ["hits:weight=0.5", "hits"]
+    assert result.metrics == ["hits", "hits:weight=0.5"]  # the headline first
     assert result["hits:weight=0.5"].value == pytest.approx(1 / 3)
     assert (record["split"], record["seed"], record["confidence"]) == ("other", 3, 0.9)
     assert record["policies"] == {
@@ -71,7 +71,7 @@ def test_what_is_asked_for_is_recorded() -> None:
         "metrics/hits",
         "metrics/hits",
     ]
-    assert record["components"][2]["parameters"] == {"weight": 0.5}
+    assert record["components"][3]["parameters"] == {"weight": 0.5}
     assert {part["version"] for part in record["components"]} == {"0.3"}
 
 
@@ -131,7 +131,7 @@ def test_plain_lines_need_a_task_that_names_its_answer(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_file_of_predictions(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is a folder, not a file of predictions"):
+    with pytest.raises(DataError, match="is a folder, not a file"):
         evalkit.evaluate("mini", tmp_path)
 
 

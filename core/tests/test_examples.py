@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import evalkit
+from evalkit.column_plans import plan_of
 from evalkit.discovery import Component
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
-from evalkit.example_rows import fits_text_columns
 from evalkit.examples import Examples, load_examples
 from evalkit.registry import Bound, bind
 from evalkit.sources import Source
@@ -354,19 +354,15 @@ class TestInputs:
         rows = [{"uid": str(k), "text": text} for k, text in enumerate(texts)]
         valid = all(isinstance(text, str) for text in texts)
         if valid:
-            assert fits_text_columns(Statement, pl.DataFrame(rows))
             load([{**one, "label": "a"} for one in rows])
         else:
             refused(SchemaError, [{**one, "label": "a"} for one in rows])
 
-    @pytest.mark.parametrize(
-        "model", [Strict, Short, Constrained, Validated, Aliased, Hinted]
-    )
-    def test_columns_alone_do_not_show_that_other_models_fit(
+    @pytest.mark.parametrize("model", [Short, Validated, Aliased])
+    def test_a_model_with_rules_of_its_own_has_no_plan(
         self, model: type[BaseModel]
     ) -> None:
-        frame = pl.DataFrame({"uid": ["1"], "text": ["x"], "body": ["x"]})
-        assert not fits_text_columns(model, frame)
+        assert plan_of(model, apart=("uid",)) is None
 
 
 class TestAnswers:

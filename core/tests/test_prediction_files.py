@@ -1,309 +1,279 @@
 from __future__ import annotations
 
+import csv
+import gzip
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
 
+import evalkit
+from evalkit.discovery import Catalog, Component
 from evalkit.errors import DataError
-from evalkit.prediction_files import (
-    Row,
-    holds_json_lines,
-    parse_json_line,
-    read_json_lines,
-    read_objects,
-    read_plain_lines,
-    unwritable,
+from evalkit.registry import Registry
+
+LABELS = ("no", "yes", 'it, "may" be')
+N = 300
+
+
+class Question(BaseModel):
+    uid: str
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    id: str
+    label: str
+    prob: dict[str, Any] | None = None
+    sure: bool | None = None
+
+
+class ByColumns(evalkit.TaskIO):
+    Input = Question
+    Output = Answer
+    answer_field = "label"
+    perf_metric = "hits"
+    scored_fields = ("prob", "sure")
+    labels = LABELS
+    example = {"uid": "1"}
+
+
+class ByRows(ByColumns):
+    def verify_response(self, response: Mapping[str, Any]) -> None:
+        """Find nothing wrong; but there is no telling from columns."""
+
+
+class Bare(evalkit.TaskIO):
+    Input = Question
+    Output = Answer
+    perf_metric = "hits"
+    example = {"uid": "1"}
+
+    def label_field_converter(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        return {"id": example["uid"], "answer": example["label"], "tags": []}
+
+    def pred_field_converter(self, response: Mapping[str, Any]) -> dict[str, Any]:
+        return {"id": response["id"], "pred": response["label"]}
+
+
+def truth(number: int) -> str:
+    return LABELS[number % 3]
+
+
+def guess(number: int) -> str:
+    if number % 7 == 0:
+        return ""
+    return truth(number) if number % 5 else truth(number + 1)
+
+
+class Questions(evalkit.Dataset):
+    name = "questions"
+
+    def __init__(self, task: str) -> None:
+        super().__init__()
+        self.task = task
+
+    def load(self, split: str) -> list[dict[str, Any]]:
+        return [
+            {"uid": str(n), "label": truth(n), "tags": [f"third:{n % 3}"]}
+            for n in range(N)
+        ]
+
+
+class Hits(evalkit.Metric):
+    name = "hits"
+    bounds = (0.0, 1.0)
+    columns = ("prob", "sure")
+
+    def score_example(
+        self, prediction: Any, target: Any, fields: Mapping[str, Any]
+    ) -> float:
+        prob = fields["prob"] or {}
+        if isinstance(prob, str):
+            prob = json.loads(prob)
+        return float(prediction == target) * (1 if fields["sure"] else prob["no"])
+
+
+REGISTRY = Registry(
+    Catalog(
+        tuple(
+            Component("tasks", name, f"{__name__}:{made}", "d", "1")
+            for name, made in (
+                ("columns", "ByColumns"),
+                ("rows", "ByRows"),
+                ("bare", "Bare"),
+            )
+        ),
+        (),
+    )
 )
 
-SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
-"""Characters that `str.splitlines` takes for the end of a line."""
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": str(n),
+        "label": guess(n),
+        "prob": {
+            label: 0.25 + 0.5 * (place == n % 2) for place, label in enumerate(LABELS)
+        },
+        "sure": n % 4 > 0,
+    }
+    for n in reversed(range(N))
+]
 
 
-def _read(folder: Path, content: bytes) -> list[Row]:
-    path = folder / "p.jsonl"
-    path.write_bytes(content)
-    return list(read_json_lines(path))
+def json_lines(path: Path, end: str = "\n") -> None:
+    path.write_text(end.join(json.dumps(row) for row in ROWS), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b'{"a": 1}\n{"a": 2}\n',
-        b'{"a": 1}\n{"a": 2}',
-        b'{"a": 1}\r\n{"a": 2}\r\n',
-        b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n',
-        b' {"a": 1} \t\n  {"a": 2}\n',
-    ],
-)
-def test_line_ends_marks_and_blanks_around_make_no_difference(
-    tmp_path: Path, content: bytes
-) -> None:
-    assert _read(tmp_path, content) == [Row(1, {"a": 1}), Row(2, {"a": 2})]
+def numbered(path: Path) -> None:
+    rows = [{**row, "id": int(row["id"]), "note": row["sure"]} for row in ROWS]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
 
 
-def test_blank_lines_are_skipped_but_counted(tmp_path: Path) -> None:
-    rows = _read(tmp_path, b'\n \t\r\n{"a": 1}\n\n\n{"a": 2}\n\n')
-    assert [row.line for row in rows] == [3, 6]
+def mixed(path: Path) -> None:
+    """Give ids as numbers and texts, and an extra key of changing type."""
+    lines = []
+    for number, row in enumerate(ROWS):
+        uid = int(row["id"]) if number % 2 else row["id"]
+        note: Any = [number, str(number), None, {"x": [number]}][number % 4]
+        lines.append(json.dumps({"note": note, **row, "id": uid}))
+    path.write_text("\n".join(lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\xef\xbb\xbf", b"\r\n \n"])
-def test_a_file_without_rows_gives_none(tmp_path: Path, content: bytes) -> None:
-    assert _read(tmp_path, content) == []
+def packed(path: Path) -> None:
+    json_lines(path)
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(content))
+        return
+    with pa.CompressedOutputStream(str(path), "zstd") as stream:
+        stream.write(content)
 
 
-def test_characters_that_only_look_like_line_ends_stay_in_texts(
-    tmp_path: Path,
-) -> None:
-    # JSON allows the first three as they are
-    text = json.dumps({"a": SEPARATORS[:3]}, ensure_ascii=False)
-    (row,) = _read(tmp_path, text.encode())
-    assert row.values == {"a": SEPARATORS[:3]}
+def cells(path: Path) -> None:
+    delimiter = "\t" if ".tsv" in path.name else ","
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerow(ROWS[0])
+        for row in ROWS:
+            writer.writerow(
+                [
+                    value if isinstance(value, str) else json.dumps(value)
+                    for value in row.values()
+                ]
+            )
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)
+def table(path: Path | None = None) -> pl.DataFrame:
+    frame = pl.DataFrame(ROWS)
+    if path is None:
+        return frame
+    match path.suffix:
+        case ".parquet":
+            frame.cast({"id": pl.Int32}).write_parquet(path, row_group_size=50)
+        case ".arrow":
+            frame.cast({"label": pl.Categorical}).write_ipc(path)
+        case _:
+            frame.write_ipc_stream(path)
+    return frame
 
 
-@given(
-    st.lists(st.dictionaries(st.text(), JSON), max_size=5),
-    st.booleans(),
-    st.sampled_from([b"\n", b"\r\n", b"\n\n", b"\n  \n"]),
-)
-def test_what_json_writes_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[dict[str, Any]],
-    ascii_only: bool,
-    end: bytes,
-) -> None:
-    lines = [json.dumps(row, ensure_ascii=ascii_only).encode() for row in rows]
-    path = tmp_path_factory.getbasetemp() / "round-trip.jsonl"
-    path.write_bytes(end.join(lines))
-    step = end.count(b"\n")
-    assert list(read_json_lines(path)) == [
-        Row(1 + step * number, row) for number, row in enumerate(rows)
+FORMATS: dict[str, Callable[[Path], Any]] = {
+    "p.jsonl": json_lines,
+    "crlf.jsonl": lambda path: json_lines(path, "\r\n\n"),
+    "numbered.jsonl": numbered,
+    "mixed.jsonl": mixed,
+    "p": json_lines,
+    "p.jsonl.gz": packed,
+    "p.json.zst": packed,
+    "p.csv": cells,
+    "p.tsv": cells,
+    "p.parquet": table,
+    "p.arrow": table,
+    "p.arrows": table,
+    "q": table,
+}
+GIVEN: dict[str, Callable[[], Any]] = {
+    "dicts": lambda: ROWS,
+    "iterator": lambda: iter(ROWS),
+    "polars": table,
+    "pandas": lambda: table().to_pandas(),
+    "arrow": lambda: table().to_arrow(),
+}
+
+
+def evaluate(task: str, predictions: Any) -> evalkit.Result:
+    return evalkit.evaluate(
+        Questions(task), predictions, metrics=[Hits], registry=REGISTRY, model="m"
+    )
+
+
+def shown(result: evalkit.Result) -> tuple[Any, ...]:
+    return dict(result.counts), result.status, result.scores, len(result.problems)
+
+
+@pytest.fixture(scope="module")
+def reference() -> tuple[Any, ...]:
+    found = evaluate("rows", ROWS)
+    by_hand = [
+        (row["label"] == truth(int(row["id"])))
+        * (1 if row["sure"] else row["prob"]["no"])
+        for row in ROWS
     ]
+    assert found["hits"].value == pytest.approx(sum(by_hand) / N)
+    assert dict(found.counts)["scored"] == N
+    return shown(found)
 
 
-@pytest.mark.parametrize(
-    ("line", "rule"),
-    [
-        (b'{"a": "\xff"}', "must be UTF-8 (byte 8: invalid start byte)"),
-        (b"\xed\xa0\x80", "must be UTF-8 (byte 1: invalid continuation byte)"),
-        (b'{"a": ', "must be JSON (Expecting value: column 7)"),
-        (b'{"a": 1} x', "must be JSON (Extra data: column 10)"),
-        (b'{"a": "\x01"}', "must be JSON (Invalid control character at: column 8)"),
-        (b"[1]", "must be a JSON object"),
-        (b'"a"', "must be a JSON object"),
-        (b"null", "must be a JSON object"),
-        (b'{"a": 1, "a": 1}', "must be plain JSON (the key 'a' is given twice)"),
-        (b'{"b": {"a": 1, "a": 2}}', "the key 'a' is given twice"),
-        (b'{"a": NaN}', "must be plain JSON (NaN is not a JSON value)"),
-        (b'{"a": [-Infinity]}', "must be plain JSON (-Infinity is not a JSON value)"),
-        (b'{"a": 1e999}', "must be plain JSON ('1e999' is too large for a number)"),
-        (b'{"a": -1e999}', "'-1e999' is too large for a number"),
-        (b'{"a": "\\ud800"}', "surrogates not allowed"),
-        (b'{"\\uDfff": 1}', "surrogates not allowed"),
-    ],
-)
-def test_a_broken_line_says_what_must_hold_and_shows_the_line(
-    line: bytes, rule: str
+@pytest.mark.parametrize("task", ["columns", "rows"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_same_rows_in_any_file_have_the_same_scores(
+    tmp_path: Path, name: str, task: str, reference: tuple[Any, ...]
 ) -> None:
-    row = parse_json_line(7, line)
-    assert row.line == 7
-    assert row.values is None
-    assert row.problem is not None
-    assert row.problem.field == "(line)"
-    assert rule in row.problem.rule
-    assert row.problem.value == line.decode(errors="backslashreplace")
+    path = tmp_path / name
+    FORMATS[name](path)
+    assert shown(evaluate(task, path)) == reference
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (b"[" * 100_000, "recursion"),
-        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "recursion"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "integer string conversion"),
-    ],
-    ids=["lists", "objects", "digits"],
-)
-def test_a_line_that_is_too_much_for_python_is_refused_and_shown_in_part(
-    line: bytes, reason: str
+@pytest.mark.parametrize("task", ["columns", "rows"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_the_same_rows_in_python_have_the_same_scores(
+    name: str, task: str, reference: tuple[Any, ...]
 ) -> None:
-    problem = parse_json_line(1, line).problem
-    assert problem is not None
-    assert reason in problem.rule
-    assert problem.value == line[:200].decode()
+    assert shown(evaluate(task, GIVEN[name]())) == reference
 
 
-@pytest.mark.parametrize(
-    ("line", "value"),
-    [
-        (b'"\\ud83d\\ude00"', "\U0001f600"),
-        (b'"\\\\ud800"', "\\ud800"),
-        (b'"\\u0000"', "\0"),
-        (b"1e308", 1e308),
-        (b"123456789012345678901234567890", 123456789012345678901234567890),
-    ],
-)
-def test_unusual_but_sound_values_are_read(line: bytes, value: Any) -> None:
-    assert parse_json_line(1, b'{"a": ' + line + b"}") == Row(1, {"a": value})
-
-
-def test_a_huge_line_is_read_whole(tmp_path: Path) -> None:
-    text = "x" * 5_000_000
-    rows = _read(tmp_path, json.dumps({"a": text}).encode() + b"\n{}\n")
-    assert rows == [Row(1, {"a": text}), Row(2, {})]
-
-
-def test_one_broken_line_hides_no_other(tmp_path: Path) -> None:
-    rows = _read(tmp_path, b'{"a": 1}\n{"a"\n\xff\n{"a": 2}\n')
-    assert [row.values for row in rows] == [{"a": 1}, None, None, {"a": 2}]
-
-
-class TestPythonObjects:
-    def test_dicts_are_numbered_from_1(self) -> None:
-        given = ({"id": "a"}, {})
-        assert list(read_objects(iter(given))) == [Row(1, given[0]), Row(2, given[1])]
-
-    @pytest.mark.parametrize("value", ["text", None, 1, [("id", "a")], b"{}"])
-    def test_what_is_no_dict_is_refused(self, value: Any) -> None:
-        (row,) = read_objects([value])
-        assert row.values is None
-        assert row.problem == ("(row)", "must be a dict", value)
-
-    def test_keys_must_be_texts(self) -> None:
-        problem = unwritable({"id": "a", 3: "b"})
-        assert problem == ("(row)", "must have texts as keys", 3)
-
-    @pytest.mark.parametrize(
-        ("value", "reason"),
-        [
-            ("\ud800", "surrogates not allowed"),
-            ({"\udfff": 1}, "surrogates not allowed"),
-            (10**5000, "integer string conversion"),
-            ({1: "a", "b": 2}, "not supported between"),
-        ],
-        ids=["value", "key", "digits", "keys"],
+@pytest.mark.parametrize("task", ["columns", "rows"])
+def test_answers_as_plain_lines_have_the_counts_of_other_files(
+    tmp_path: Path, task: str
+) -> None:
+    in_order: Iterator[dict[str, Any]] = reversed(ROWS)
+    path = tmp_path / "p.txt"
+    path.write_text("".join(f"{row['label']}\n" for row in in_order), encoding="utf-8")
+    result = evalkit.evaluate(
+        Questions(task), path, metrics=[by_label], registry=REGISTRY
     )
-    def test_what_no_json_line_holds_is_refused(self, value: Any, reason: str) -> None:
-        row = {"id": "a", "label": value}
-        problem = unwritable(row)
-        assert problem is not None
-        assert problem.field == "(row)"
-        assert problem.rule.startswith("must be plain JSON (")
-        assert reason in problem.rule
-        assert problem.value is row
-
-    def test_a_value_that_holds_itself_or_is_too_deep_is_refused(self) -> None:
-        circle: list[Any] = []
-        circle.append(circle)
-        deep: list[Any] = []
-        for _ in range(100_000):
-            deep = [deep]
-        rules = [
-            problem.rule for problem in map(unwritable, [{"a": circle}]) if problem
-        ]
-        rules += [problem.rule for problem in map(unwritable, [{"a": deep}]) if problem]
-        assert "Circular reference" in rules[0]
-        assert "recursion" in rules[1]
-
-    @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), b"a"])
-    def test_whether_other_values_are_good_is_left_to_the_task(
-        self, value: Any
-    ) -> None:
-        assert unwritable({"a": value}) is None
+    right = sum(row["label"] == truth(int(row["id"])) for row in ROWS)
+    assert dict(result.counts)["scored"] == N
+    assert result["by-label"].value == right / N
 
 
-class TestPlainLines:
-    @staticmethod
-    def _read(folder: Path, content: bytes, ids: list[str]) -> list[Row]:
-        path = folder / "p.txt"
-        path.write_bytes(content)
-        rows = read_plain_lines(path, ids, lambda uid, line: {"id": uid, "label": line})
-        return list(rows)
-
-    @pytest.mark.parametrize("content", [b"x\n\ny", b"x\r\n\r\ny\r\n"])
-    def test_lines_are_matched_by_position_and_may_be_empty(
-        self, tmp_path: Path, content: bytes
-    ) -> None:
-        rows = self._read(tmp_path, content, ["b", "a", "c"])
-        assert [row.line for row in rows] == [1, 2, 3]
-        assert [row.values for row in rows] == [
-            {"id": "b", "label": "x"},
-            {"id": "a", "label": ""},
-            {"id": "c", "label": "y"},
-        ]
-
-    def test_only_newlines_end_a_line(self, tmp_path: Path) -> None:
-        rows = self._read(tmp_path, f"a{SEPARATORS}b\r\n".encode(), ["1"])
-        assert [row.values for row in rows] == [{"id": "1", "label": f"a{SEPARATORS}b"}]
-
-    @pytest.mark.parametrize(("content", "lines"), [(b"", 0), (b"a\nb\nc\n", 3)])
-    def test_another_number_of_lines_is_refused_with_both_numbers(
-        self, tmp_path: Path, content: bytes, lines: int
-    ) -> None:
-        with pytest.raises(DataError) as caught:
-            self._read(tmp_path, content, ["1", "2"])
-        message = str(caught.value)
-        assert str(tmp_path / "p.txt") in message
-        assert f"the file has {lines} lines and the data set has 2 examples" in message
-
-    def test_a_line_of_broken_bytes_is_unreadable_and_no_other(
-        self, tmp_path: Path
-    ) -> None:
-        first, second = self._read(tmp_path, b"ok\na\xff\n", ["1", "2"])
-        assert first.values == {"id": "1", "label": "ok"}
-        assert second.values is None
-        assert second.problem == ("(line)", "must be UTF-8 (byte 2)", "a\\xff")
+def by_label(predictions: Sequence[Any], targets: Sequence[Any]) -> float:
+    return sum(map(str.__eq__, predictions, targets)) / len(targets)
 
 
-class TestFormats:
-    @pytest.mark.parametrize("name", ["p.jsonl", "p.JSON", "p.ndjson"])
-    def test_a_suffix_of_json_lines_is_believed(
-        self, tmp_path: Path, name: str
-    ) -> None:
-        (tmp_path / name).write_bytes(b"positive\n")
-        assert holds_json_lines(tmp_path / name)
-
-    @pytest.mark.parametrize(
-        ("content", "expected"),
-        [
-            (b'\xef\xbb\xbf\n\n  {"id": 1}\n', True),
-            (b"positive\n{}\n", False),
-            (b"", False),
-            (b"\n\n", False),
-        ],
-    )
-    def test_other_files_are_told_by_their_first_character(
-        self, tmp_path: Path, content: bytes, expected: bool
-    ) -> None:
-        (tmp_path / "p.txt").write_bytes(content)
-        assert holds_json_lines(tmp_path / "p.txt") is expected
-
-    @pytest.mark.parametrize("suffix", [".csv", ".gz", ".PARQUET", ".zst", ".xlsx"])
-    def test_a_format_that_cannot_be_read_is_named(self, suffix: str) -> None:
-        with pytest.raises(DataError) as caught:
-            holds_json_lines(Path(f"p{suffix}"))
-        assert f"p{suffix}: files of the format {suffix} cannot" in str(caught.value)
-
-    def test_a_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
-        path = tmp_path / "absent.jsonl"
-        with pytest.raises(DataError) as caught:
-            list(read_json_lines(path))
-        assert str(caught.value) == f"{path}: there is no such file"
-
-    def test_a_folder_cannot_be_read(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="cannot be read") as caught:
-            list(read_json_lines(tmp_path))
-        assert str(tmp_path) in str(caught.value)
+def test_plain_lines_need_a_field_to_stand_for(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text("yes\n" * N, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        evaluate("bare", path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: plain lines need a task that names its ")
+    assert "tasks/bare (d 1)" in message
+    assert "Give JSON lines" in message

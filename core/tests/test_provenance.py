@@ -170,5 +170,12 @@ def test_the_environment_names_what_computes() -> None:
     assert found.pop("python") == platform.python_version()
     assert found == {
         name: importlib.metadata.version(name)
-        for name in ("evalkit-core", "numpy", "polars", "pydantic", "pluggy")
+        for name in (
+            "evalkit-core",
+            "numpy",
+            "polars",
+            "pyarrow",
+            "pydantic",
+            "pluggy",
+        )
     }

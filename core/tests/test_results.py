@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import evalkit
 from evalkit import Result, Score
 from evalkit.results import ConfidenceInterval, scores_frame
 
@@ -151,3 +152,8 @@ def test_an_interval_has_two_ends(
     low: float | None, high: float | None, expected: ConfidenceInterval | None
 ) -> None:
     assert one("m", None, 0.5, ci_low=low, ci_high=high).ci == expected
+
+
+def test_scores_of_two_lists_have_no_errors_and_no_selection() -> None:
+    result = evalkit.score("accuracy", ["a", "b"], ["a", "a"])
+    assert (result.errors, result.is_failed) == ((), False)

@@ -34,8 +34,9 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
     assert list(record) == [
         *("format", "run_id", "status", "model", "dataset", "task", "split"),
         *("headline", "baselines", "counts", "errors", "notices", "warnings"),
-        *("labels", "confidence", "seed", "policies", "includes_examples", "data"),
-        *("predictions", "components", "core", "environment", "timings", "scores"),
+        *("labels", "confidence", "seed", "policies", "selection"),
+        *("includes_examples", "data", "predictions", "components", "core"),
+        *("environment", "timings", "scores"),
     ]
     assert (record["format"], record["status"], record["task"]) == (
         1,
@@ -49,6 +50,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         "chance": pytest.approx(0.5),
     }
     assert record["labels"] == ["yes", "no"]
+    assert record["selection"] == {"limit": None, "filters": {}}
     assert record["predictions"] == {
         "name": "p.jsonl",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evalkit.results import Result, Score
     from evalkit.sources import Source
     from evalkit.tasks import TaskIO
+    from evalkit.validation import Validation, validate
     from evalkit.violations import Violation
 
 _HOMES = {
@@ -58,12 +59,14 @@ _HOMES = {
     "StorageError": "errors",
     "TaskIO": "tasks",
     "UnknownPluginError": "errors",
+    "Validation": "validation",
     "Violation": "violations",
     "evaluate": "evaluation",
     "find_components": "discovery",
     "hookimpl": "markers",
     "metric": "metrics",
     "score": "pairs",
+    "validate": "validation",
 }
 
 __all__ = [
@@ -88,12 +91,14 @@ __all__ = [
     "StorageError",
     "TaskIO",
     "UnknownPluginError",
+    "Validation",
     "Violation",
     "evaluate",
     "find_components",
     "hookimpl",
     "metric",
     "score",
+    "validate",
 ]
 
 

@@ -44,6 +44,51 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
     return pl.Series(str(name), values, dtype=dtype or pl.String)
 
 
+def join_parts(
+    name: str, parts: Sequence[pl.Series], values: Sequence[Any]
+) -> pl.Series:
+    """Join columns and further values into one column.
+
+    Mappings from the same keys to numbers become a column of structs, with the keys in
+    alphabetical order.
+
+    Args:
+        name: Name of the column.
+        parts: Columns of one type.
+        values: Values that come after them; None for null.
+
+    Returns:
+        The column; of the parts' type where the values have it too.
+    """
+    joined = pl.concat(parts).alias(name) if parts else None
+    if joined is not None and all(value is None for value in values):
+        return joined.extend_constant(None, len(values)) if values else joined
+    rest = _number_structs(name, values)
+    if rest is None:
+        rest = to_series(name, values)
+    if joined is None:
+        return rest
+    if joined.dtype == rest.dtype:
+        return joined.append(rest)
+    return to_series(name, [*joined.to_list(), *values])
+
+
+def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
+    mappings = [value for value in values if value is not None]
+    if not mappings or not all(isinstance(value, dict) for value in mappings):
+        return None
+    keys = mappings[0].keys()
+    if not keys or not all(value.keys() == keys for value in mappings):
+        return None
+    numbers = [number for value in mappings for number in value.values()]
+    if {type(number) for number in numbers} - {int, float} or not (
+        _are_within(_FLOAT64, numbers)
+    ):
+        return None
+    dtype = pl.Struct({str(key): pl.Float64 for key in sorted(keys)})
+    return pl.Series(name, list(values), dtype=dtype, strict=False)
+
+
 def list_column(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
     """Make a column of lists of texts, without a polars series for every list.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,34 +15,30 @@ from evalkit.alignment import (
     OnDuplicate,
     OnProblem,
     Policies,
-    align,
 )
 from evalkit.baselines import Baselines, compute_baselines
 from evalkit.calls import ScoringTable
-from evalkit.columns import to_series
-from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
-from evalkit.examples import Examples, load_examples
+from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.examples import Examples
+from evalkit.file_datasets import local_path
 from evalkit.grouping import group_by_tag
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.possible_range import with_possible_range
-from evalkit.prediction_files import (
-    Row,
-    holds_json_lines,
-    model_name,
-    read_json_lines,
-    read_objects,
-    read_plain_lines,
+from evalkit.preparation import (
+    Progress,
+    bind_dataset,
+    default_model,
+    prepare,
+    rows_of,
 )
 from evalkit.registry import Bound, Registry
-from evalkit.responses import ResponseReader
 from evalkit.results import Result
 from evalkit.run_record import (
     Options,
     Parts,
     Predictions,
-    identify,
     make_result,
     prediction_column,
     refusal_message,
@@ -50,9 +46,7 @@ from evalkit.run_record import (
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import score_metric
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and which share of the whole is behind, 0 to 1."""
+from evalkit.selection import Selection
 
 
 def evaluate(
@@ -62,7 +56,10 @@ def evaluate(
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
+    task: str | None = None,
     split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
@@ -77,14 +74,20 @@ def evaluate(
     """Score a model's predictions on a data set, for the whole set and every tag.
 
     Args:
-        dataset: Name of an installed data set, or a `Dataset` class or instance.
-        predictions: A file of JSON lines, or of plain lines in the data's order, or
-            the responses themselves: dicts, or a polars, pandas or Arrow table.
+        dataset: Name of an installed data set, a `Dataset` class or instance, or a
+            file of examples, whose name holds `.` or `/`.
+        predictions: A file (JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in
+            the data's order; gzip or Zstandard), or the responses themselves: dicts,
+            or a polars, pandas or Arrow table.
         model: Name of the model; by default the file's stem.
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
+        task: Name of the task of a file of examples; nothing for a data set.
         split: Split of the data set; its default split by default.
+        limit: Evaluate at most so many examples, the first ones.
+        filters: Evaluate only examples that have one of these values, by column,
+            facet, or `tag`.
         on_missing: What happens when examples have no prediction: `error` refuses,
             `wrong` counts them as wrong, `skip` leaves them out and lowers coverage.
         on_invalid: The same for invalid predictions.
@@ -99,7 +102,8 @@ def evaluate(
         progress: Told what is being done.
 
     Returns:
-        The result; its status is `partial` where a metric failed.
+        The result; its status is `partial` where a metric failed or only some
+        examples were evaluated.
 
     Raises:
         AlignmentError: The policies refuse the predictions; `error.result` holds
@@ -112,41 +116,41 @@ def evaluate(
         raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
     policies = Policies(on_missing, on_invalid, on_duplicate)
     policies.check()
-    predictions = _rows_of(predictions)
+    selection = Selection.of(limit, filters)
+    predictions = rows_of(predictions)
+    out = None if out is None else local_path(out)
     if isinstance(metrics, str):
         metrics = [metrics]
     started = time.time()
     resolver = Resolver(registry or Registry())
-    bound = resolver.dataset(dataset)
-    task = resolver.task(bound)
+    bound = bind_dataset(resolver, dataset, task)
+    bound_task = resolver.task(bound)
     options = Options(
         split or bound.attributes["default_split"],
         policies,
         ScoringSettings(confidence, seed),
         include_examples,
+        selection,
     )
-    chosen = resolver.metrics(bound, task, metrics, extra_metrics)
+    chosen = resolver.metrics(bound, bound_task, metrics, extra_metrics)
     watchers = Observers(resolver.registry, observers)
     name = bound.component.name
-    model = model or _default_model(predictions)
-    progress(f"loading {name}", 0.0)
-    watchers.tell("before_load", dataset=name, split=options.split)
-    examples = load_examples(bound, task, options.split)
-    watchers.tell(
-        "after_load",
-        dataset=name,
-        split=options.split,
-        n_examples=examples.frame.height,
+    model = model or default_model(predictions)
+    prepared = prepare(
+        bound,
+        bound_task,
+        predictions,
+        options.split,
+        selection,
+        on_duplicate,
+        model,
+        watchers,
+        progress,
     )
-    progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, bound, examples)
-    rows = _prediction_rows(predictions, examples, task)
-    given = identify(predictions)
-    ids = examples.frame["id"].to_list()
-    alignment = align(ids, rows, reader, on_duplicate)
+    examples, alignment, given = prepared
     refused = alignment.refusal(options.policies)
     groups = group_by_tag(examples.frame["tags"])
-    parts = Parts(bound, task, chosen, examples, alignment, groups, [], None)
+    parts = Parts(bound, bound_task, chosen, examples, alignment, groups, [], None)
     if not refused:
         names = [metric.name for metric in chosen]
         watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
@@ -167,8 +171,7 @@ def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
     """Compute all metrics and the baselines."""
     examples, alignment, groups = parts.examples, parts.alignment, parts.groups
     everything = _scoring_table(examples, alignment)
-    statuses = pl.Series("status", alignment.statuses, dtype=pl.String)
-    counted = statuses.is_in(list(_counted_statuses(options.policies)))
+    counted = alignment.statuses.is_in(list(_counted_statuses(options.policies)))
     table = everything._replace(frame=everything.frame.filter(counted))
     scored: list[MetricScores] = []
     for number, metric in enumerate(parts.metrics):
@@ -185,51 +188,6 @@ def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
 
 def _advance(progress: Progress, share: float, text: str) -> None:
     progress(text, share)
-
-
-def _rows_of(predictions: Any) -> Predictions:
-    """Give predictions that are no file as a list of rows."""
-    if isinstance(predictions, str | Path):
-        return predictions
-    if hasattr(predictions, "__arrow_c_stream__"):
-        return pl.DataFrame(predictions).to_dicts()
-    return list(predictions)  # an iterator could be read only once
-
-
-def _default_model(predictions: Predictions) -> str:
-    if isinstance(predictions, str | Path):
-        return model_name(Path(predictions))
-    return "model"
-
-
-def _prediction_rows(
-    predictions: Predictions, examples: Examples, task: Bound
-) -> Iterable[Row]:
-    if not isinstance(predictions, str | Path):
-        return read_objects(predictions)
-    path = Path(predictions)
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder, not a file of predictions")
-    if not path.exists():
-        raise DataError(f"{path}: there is no such file")
-    if not path.is_file():
-        raise DataError(
-            f"{path}: is a pipe or a device, which can be read only once; write the "
-            "predictions to a file first"
-        )
-    if holds_json_lines(path):
-        return read_json_lines(path)
-    answer_field = task.attributes["answer_field"]
-    if answer_field is None:
-        raise DataError(
-            f"{path}: plain lines need a task that names its `answer_field`; "
-            f"{task.component.origin} does not. Give JSON lines"
-        )
-    return read_plain_lines(
-        path,
-        examples.frame["id"].to_list(),
-        lambda uid, line: {"id": uid, answer_field: line},
-    )
 
 
 def _counted_statuses(policies: Policies) -> set[str]:
@@ -250,7 +208,7 @@ def _scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     ]
     taken = {"prediction", "target", "position"}
     for name, values in alignment.fields.items():
-        columns.append(to_series(name, values))
+        columns.append(values)
         taken.add(name)
     columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
     frame = pl.DataFrame(columns)
@@ -275,7 +233,7 @@ def _own_scores(
         return []
     frame = examples.frame.drop("cluster").with_columns(
         prediction_column(examples, alignment.predictions).alias("pred"),
-        *[to_series(name, values) for name, values in alignment.fields.items()],
+        *alignment.fields.values(),
     )
-    scored = pl.Series(alignment.statuses) == "scored"
+    scored = alignment.statuses == "scored"
     return own_scores(dataset, frame.filter(scored))

@@ -8,15 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from evalkit.column_plans import plan_of
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
+from evalkit.example_cells import read_cells
+from evalkit.file_formats import Format, detect_format
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
-from evalkit.prediction_files import read_json_lines
+from evalkit.json_lines import read_json_rows
+from evalkit.json_tables import read_json_table
 from evalkit.registry import Bound
+from evalkit.rows import Row
 from evalkit.sources import Source, locate, sha256_of
+from evalkit.table_files import read_frames
 from evalkit.violations import Violation, describe, few, from_pydantic, shorten
 
 Rows = list[Mapping[str, Any]]
@@ -31,7 +39,7 @@ class ExampleRows(NamedTuple):
     """The rows as dicts, where they came so."""
     path: Path | None = None
     """The file that they were read from, where they came from one."""
-    lines: Sequence[int] | None = None
+    lines: Sequence[int] | NDArray[np.int64] | None = None
     """The line of each row in that file."""
     nested: Mapping[str, Sequence[Any]] = {}
     """Values of those columns of the frame that hold other values as JSON text."""
@@ -47,20 +55,27 @@ class ExampleRows(NamedTuple):
         origin = dataset.component.origin
         return f"{origin}: {self.path}" if self.path else origin
 
+    def as_they_came(self) -> Iterator[Mapping[str, Any]]:
+        """Give the rows as dicts, without keys that a row of a JSON file lacks."""
+        if self.rows is not None:
+            yield from self.rows
+        elif self.path is not None and self.lines is not None:
+            yield from (row.values or {} for row in read_json_rows(self.path))
+        else:
+            yield from self.frame.iter_rows(named=True)
+
     def named(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows as dicts, with `uid` as text."""
-        if self.rows is None:
-            yield from self.frame.iter_rows(named=True)
-            return
-        for uid, row in zip(self.frame["uid"], self.rows, strict=True):
+        for uid, row in zip(self.frame["uid"], self.as_they_came(), strict=True):
             yield {**row, "uid": uid}
 
 
-def load_rows(dataset: Bound, split: str) -> ExampleRows:
+def load_rows(dataset: Bound, task: Bound, split: str) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
     Args:
         dataset: The data set.
+        task: Its task.
         split: Name of the split.
 
     Returns:
@@ -76,7 +91,7 @@ def load_rows(dataset: Bound, split: str) -> ExampleRows:
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     try:
-        loaded = _materialise(dataset, dataset.hooks.load(split=split))
+        loaded = _materialise(dataset, task, dataset.hooks.load(split=split))
     except EvalkitError:
         raise
     except (Exception, SystemExit) as error:
@@ -89,7 +104,7 @@ def load_rows(dataset: Bound, split: str) -> ExampleRows:
     return _with_ids(dataset, loaded)
 
 
-def _materialise(dataset: Bound, loaded: Any) -> ExampleRows:
+def _materialise(dataset: Bound, task: Bound, loaded: Any) -> ExampleRows:
     if isinstance(loaded, pl.LazyFrame):
         return ExampleRows(loaded.collect())
     if isinstance(loaded, pl.DataFrame):
@@ -97,7 +112,7 @@ def _materialise(dataset: Bound, loaded: Any) -> ExampleRows:
     if hasattr(loaded, "__arrow_c_stream__"):
         return ExampleRows(pl.DataFrame(loaded))
     if isinstance(loaded, str | Path):
-        return _read_file(dataset, Path(loaded))
+        return _read_file(dataset, task, Path(loaded))
     if not isinstance(loaded, Iterable):
         raise DataError(
             f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
@@ -113,11 +128,35 @@ def _materialise(dataset: Bound, loaded: Any) -> ExampleRows:
     return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows))
 
 
-def _read_file(dataset: Bound, path: Path) -> ExampleRows:
+def _read_file(dataset: Bound, task: Bound, path: Path) -> ExampleRows:
+    kind = detect_format(path)
+    if kind is Format.JSON_LINES:
+        table = read_json_table(path)
+        if table is not None and not _lacks_ids(table[0]):
+            return ExampleRows(table[0], None, path, table[1])
+        return _rows_of_file(dataset, path, read_json_rows(path))
+    if kind in (Format.CSV, Format.TSV):
+        return _rows_of_file(dataset, path, read_cells(task, path, kind))
+    if kind is Format.PLAIN:
+        raise DataError(
+            f"{path}: examples cannot be read from plain lines, which hold no ids; "
+            "give JSON lines, CSV, TSV, Parquet or Arrow"
+        )
+    frames = list(read_frames(path, kind))
+    return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
+
+
+def _lacks_ids(frame: pl.DataFrame) -> bool:
+    """Tell whether ids have to be looked for row by row."""
+    key = next((key for key in EXAMPLE_ID_KEYS if key in frame.columns), None)
+    return key is None or frame[key].null_count() > 0
+
+
+def _rows_of_file(dataset: Bound, path: Path, found: Iterable[Row]) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
     problems = []
-    for row in read_json_lines(path):
+    for row in found:
         if row.values is None:
             problems.append(f"line {row.line}: {row.problem}")
         else:
@@ -157,10 +196,9 @@ def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
             f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
             f"data has {', '.join(columns)}"
         )
-    if loaded.rows is None:
-        ids = [read_id({keys[0]: value}, (keys[0],)) for value in loaded.frame[keys[0]]]
-    else:
-        ids = [read_id(row, EXAMPLE_ID_KEYS) for row in loaded.rows]
+    if loaded.rows is None and (uid := _plain_ids(loaded.frame[keys[0]])) is not None:
+        return loaded._replace(frame=loaded.frame.with_columns(uid))
+    ids = [read_id(row, EXAMPLE_ID_KEYS) for row in loaded.as_they_came()]
     problems = [
         f"{loaded.where(position)}: {found}"
         for position, found in enumerate(ids)
@@ -169,8 +207,20 @@ def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
     problems = problems or list(_repeated(loaded, ids))
     if problems:
         raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
-    uid = pl.Series("uid", ids, dtype=pl.String)
-    return loaded._replace(frame=loaded.frame.with_columns(uid))
+    return loaded._replace(
+        frame=loaded.frame.with_columns(pl.Series("uid", ids, dtype=pl.String))
+    )
+
+
+def _plain_ids(column: pl.Series) -> pl.Series | None:
+    """Give the ids of a column that is sound as a whole; else None."""
+    if column.null_count() or not (
+        column.dtype.is_integer() or column.dtype == pl.String
+    ):
+        return None
+    ids = column.cast(pl.String).alias("uid")
+    is_sound = (ids.str.len_bytes() > 0).all() and ids.n_unique() == len(ids)
+    return ids if is_sound else None
 
 
 def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
@@ -197,10 +247,13 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         PluginError: The task's own validators failed.
     """
     model: type[BaseModel] = task.attributes["Input"]
-    if fits_text_columns(model, loaded.frame.drop(loaded.nested)):
+    accepted = _accepted(model, loaded.frame.drop(loaded.nested))
+    if accepted is not None and accepted.all():
         return
     problems = []
     for position, row in enumerate(loaded.named()):
+        if accepted is not None and accepted[position]:
+            continue
         try:
             model.model_validate(row)
         except ValidationError as error:
@@ -221,32 +274,20 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         )
 
 
-def fits_text_columns(model: type[BaseModel], frame: pl.DataFrame) -> bool:
-    """Tell whether columns alone show that every row has the shape of a model.
+def _accepted(model: type[BaseModel], frame: pl.DataFrame) -> pl.Series | None:
+    """Tell which rows surely have the shape of a model; None where all must be asked.
 
-    Args:
-        model: The model; only fields that are plain texts can be seen from columns.
-        frame: The rows.
-
-    Returns:
-        True if every field is a plain text and its column holds texts without nulls.
+    Columns that are not there are left to the model, which may have a default.
     """
-    decorators = model.__pydantic_decorators__
-    has_more_rules = (
-        decorators.field_validators
-        or decorators.model_validators
-        or model.model_config.get("extra") == "forbid"
-        or model.__pydantic_post_init__ is not None
-        or any(setting.startswith("str_") for setting in model.model_config)
-    )
-    return not has_more_rules and all(
-        field.annotation is str
-        and not field.metadata
-        and field.validation_alias is None
-        and frame.schema.get(name) == pl.String
-        and frame[name].null_count() == 0
-        for name, field in model.model_fields.items()
-    )
+    plan = plan_of(model, apart=EXAMPLE_ID_KEYS)
+    if plan is None or plan.forbids_undeclared:
+        return None
+    empty = [
+        pl.lit(None, dtype=column.dtype).alias(name)
+        for name, column in plan.columns.items()
+        if name not in frame.columns
+    ]
+    return plan.passes(frame.with_columns(empty))
 
 
 def fingerprint(

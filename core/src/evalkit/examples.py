@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -41,6 +42,24 @@ class Examples(NamedTuple):
     """Name and SHA-256 of each file that was read."""
     notices: tuple[str, ...]
 
+    def where(self, selected: pl.Series) -> Examples:
+        """Give some of the examples.
+
+        Args:
+            selected: Booleans, one for each example.
+
+        Returns:
+            Those that are true; fingerprint, files and labels are still the whole's.
+        """
+        return self._replace(
+            frame=self.frame.filter(selected),
+            inputs=self.inputs.filter(selected),
+            nested={
+                name: list(compress(values, selected))
+                for name, values in self.nested.items()
+            },
+        )
+
     @property
     def clustered(self) -> bool:
         """Whether rows are grouped into clusters."""
@@ -63,7 +82,7 @@ def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
         SchemaError: Rows break the task's `Input`, ids repeat, or answers are none
             of the labels.
     """
-    loaded = load_rows(dataset, split)
+    loaded = load_rows(dataset, task, split)
     check_inputs(dataset, task, loaded)
     labels, mapping = labels_of(dataset, task)
     converted = _convert(dataset, task, loaded)
@@ -86,8 +105,8 @@ def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
 class _Converted(NamedTuple):
     field: str
     """What the answer is called in the data, as far as it is known."""
-    answers: list[Any]
-    tags: list[Any]
+    answers: list[Any] | pl.Series
+    tags: list[Any] | pl.Series
 
 
 class _Reporter(NamedTuple):
@@ -143,18 +162,25 @@ def _convert(dataset: Bound, task: Bound, loaded: ExampleRows) -> _Converted:
     )
 
 
-def _values(loaded: ExampleRows, column: Any, found: pl.Series) -> list[Any]:
+def _values(
+    loaded: ExampleRows, column: Any, found: pl.Series
+) -> list[Any] | pl.Series:
     if loaded.rows is None or not isinstance(column, str) or column == "uid":
-        return found.to_list()
+        return found
     return [row.get(column) for row in loaded.rows]
 
 
 def _map_answers(
     reporter: _Reporter,
-    answers: Sequence[Any],
+    answers: list[Any] | pl.Series,
     labels: tuple[str, ...] | None,
     mapping: Mapping[str, str] | None,
-) -> list[Any]:
+) -> list[Any] | pl.Series:
+    if isinstance(answers, pl.Series):
+        column = _mapped_column(answers, labels, mapping)
+        if column is not None:
+            return column
+        answers = answers.to_list()
     problems: list[str] = []
     results = []
     for position, stored in enumerate(answers):
@@ -181,6 +207,23 @@ def _map_answers(
     return results
 
 
+def _mapped_column(
+    answers: pl.Series,
+    labels: tuple[str, ...] | None,
+    mapping: Mapping[str, str] | None,
+) -> pl.Series | None:
+    """Map a column of single answers; None where one of them is not as it must be."""
+    if mapping is not None and answers.dtype.is_integer():
+        answers = answers.cast(pl.String)
+    if answers.dtype != pl.String or answers.null_count():
+        return None
+    if mapping is not None:
+        answers = answers.replace(dict(mapping))
+    if labels is not None and not answers.is_in(list(labels)).all():
+        return None
+    return answers
+
+
 def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
     if isinstance(answer, list):
         return [mapping.get(str(item), item) for item in answer]
@@ -188,9 +231,13 @@ def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
 
 
 def _answer_column(
-    reporter: _Reporter, task: Bound, answers: list[Any]
+    reporter: _Reporter, task: Bound, answers: list[Any] | pl.Series
 ) -> tuple[AnswerKind, pl.Series]:
     kind: AnswerKind = task.attributes["answer_kind"]
+    if isinstance(answers, pl.Series):
+        if kind in ("one", "any-of"):
+            return "one", answers.alias("answer")
+        answers = answers.to_list()
     if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
         wrapped = [a if isinstance(a, list) else [a] for a in answers]
         if all(len(answer) == 1 for answer in wrapped):
@@ -222,7 +269,12 @@ def _answer_column(
     return kind, column
 
 
-def _tag_column(reporter: _Reporter, tags: Sequence[Any]) -> pl.Series:
+def _tag_column(reporter: _Reporter, tags: list[Any] | pl.Series) -> pl.Series:
+    if isinstance(tags, pl.Series):
+        column = _sound_tags(tags)
+        if column is not None:
+            return column
+        tags = tags.to_list()
     cleaned: list[list[str]] = []
     for position, given in enumerate(tags):
         found = [] if given is None else given
@@ -233,6 +285,20 @@ def _tag_column(reporter: _Reporter, tags: Sequence[Any]) -> pl.Series:
             raise reporter.error([reporter.problem(position, "tags", rule)])
         cleaned.append(list(dict.fromkeys(found)))
     return list_column("tags", cleaned)
+
+
+def _sound_tags(tags: pl.Series) -> pl.Series | None:
+    """Give a column of tags, each once; None where one is empty or no text."""
+    if tags.dtype == pl.Null:
+        tags = tags.cast(pl.List(pl.String))
+    if tags.dtype != pl.List(pl.String):
+        return None
+    if tags.list.contains(None).any() or tags.list.contains("").any():
+        return None
+    if (tags.list.n_unique() != tags.list.len()).any():
+        tags = tags.list.unique(maintain_order=True)
+    empty = pl.lit([], dtype=pl.List(pl.String))
+    return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]
 
 
 def _cluster_column(dataset: Bound, frame: pl.DataFrame) -> pl.Series:

@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def source_hash(module: str) -> str | None:
     return digest.hexdigest()
 
 
-def rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
+def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     """Hash rows that did not come from a file.
 
     Args:
@@ -104,12 +104,23 @@ def rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     return digest.hexdigest()
 
 
+_RECORDED = ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")
+"""Distributions whose versions a run records."""
+
+
 def environment() -> dict[str, str]:
     """Give the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
         **{
             name: importlib.metadata.version(name)
-            for name in ("evalkit-core", "numpy", "polars", "pydantic", "pluggy")
+            for name in (
+                "evalkit-core",
+                "numpy",
+                "polars",
+                "pyarrow",
+                "pydantic",
+                "pluggy",
+            )
         },
     }

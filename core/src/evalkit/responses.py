@@ -7,14 +7,16 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evalkit.conversion import pred_function
+from evalkit.column_plans import ColumnPlan, plan_of, text_fields
+from evalkit.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
 from evalkit.ids import RESPONSE_ID_KEYS
-from evalkit.prediction_files import unwritable
 from evalkit.registry import Bound
+from evalkit.rows import unwritable
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
 
 Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
@@ -32,6 +34,11 @@ class ResponseReader:
     Attributes:
         scored_fields: Fields of a response kept beside the prediction.
         declared_keys: Keys of a response that the task declares.
+        origin: The task, its distribution and version, as errors name them.
+        text_fields: Fields of a response that may hold a text.
+        answer_field: The field that a plain line holds; None for none.
+        plan: The responses as columns; None where the task, its output or the data
+            set can judge them only one by one.
     """
 
     def __init__(self, task: Bound, dataset: Bound, examples: Examples) -> None:
@@ -62,6 +69,93 @@ class ResponseReader:
             *RESPONSE_ID_KEYS,
             "error",
         }
+        self.origin = task.component.origin
+        self.text_fields = text_fields(self._output) | {*RESPONSE_ID_KEYS}
+        self.answer_field: str | None = task.attributes["answer_field"]
+        self._column, self.plan = self._plan_columns()
+
+    def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
+        """Find the column that is scored, and whether columns can be judged at all."""
+        declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
+        column = declared and declared["pred"]
+        if not column or self._adapt or (self._verify and not self._verifies_columns()):
+            return None, None
+        plan = plan_of(self._output, self._labels)
+        if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
+            return None, None
+        return column, plan
+
+    def _verifies_columns(self) -> bool:
+        """Tell whether `verify_columns` belongs to the task's own `verify_response`.
+
+        A subclass that only writes a stricter `verify_response` inherits a
+        `verify_columns` that knows nothing of it.
+        """
+        if not self._task.has("verify_columns"):
+            return False
+        by_row, by_columns = (
+            next(
+                (
+                    place
+                    for place, base in enumerate(type(self._task.plugin).__mro__)
+                    if hook in vars(base)
+                ),
+                -1,
+            )
+            for hook in ("verify_response", "verify_columns")
+        )
+        return by_columns <= by_row
+
+    def accept(self, frame: pl.DataFrame) -> pl.Series:
+        """Tell which responses are surely valid, from their columns.
+
+        Args:
+            frame: The planned columns of responses.
+
+        Returns:
+            Booleans; a response that is False may still be valid, see `read`.
+        """
+        assert self.plan is not None
+        accepted = self.plan.passes(frame)
+        if self._verify is None or not accepted.any():
+            return accepted
+        hook = self._task.hooks.verify_columns
+        offered = pl.DataFrame(
+            [self.plan.planned_only(frame[name]) for name in self.plan.columns]
+        )
+        try:
+            verified = hook(responses=offered, labels=self._labels)
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"{self._task.component.origin}: verify_columns failed with "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if (
+            not isinstance(verified, pl.Series)
+            or verified.dtype != pl.Boolean
+            or len(verified) != frame.height
+        ):
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_columns must return a polars "
+                f"Series of one boolean for each row, returned {shorten(verified)}"
+            )
+        return accepted & verified.fill_null(False)
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert valid responses into what is scored.
+
+        Args:
+            frame: The planned columns of responses that were accepted.
+
+        Returns:
+            `prediction` and the scored fields.
+        """
+        assert self.plan is not None
+        fields = [
+            self.plan.planned_only(frame[name]).alias(f"field {name}")
+            for name in self.scored_fields
+        ]
+        return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
         """Give what `verify_response` reads of each example; empty for nothing."""
@@ -132,7 +226,7 @@ class ResponseReader:
         if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)
-        if response.get("id") != uid:
+        if response.get("id") != uid or "uid" in response:
             response = {**response, "id": uid}
             response.pop("uid", None)
         shaped, violations = self._shape(response)

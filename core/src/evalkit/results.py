@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.errors import EvalkitError
+from evalkit.problems import Problem, Problems
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from evalkit.alignment import Problem
 
 FORMAT_VERSION = 1
 """Version of the run folder's format."""
@@ -91,12 +90,14 @@ class Result:
         self,
         record: Mapping[str, Any],
         scores: Sequence[Score],
-        problems: Sequence[Problem],
+        problems: Iterable[Problem],
         examples: pl.DataFrame | None,
     ) -> None:
         self._record = dict(record)
         self.scores = tuple(scores)
-        self.problems = tuple(problems)
+        self.problems = (
+            problems if isinstance(problems, Problems) else Problems(problems)
+        )
         self.examples = examples
         self.path: Path | None = None
         """The run folder, once it has been saved."""
@@ -114,7 +115,11 @@ class Result:
 
     @property
     def status(self) -> str:
-        """`complete`, `partial` (a metric failed) or `refused` (see the counts)."""
+        """`complete`, `partial` or `refused`.
+
+        A partial result is one of which a metric failed (see `errors`) or of which
+        only some examples were evaluated; for a refused one see the counts.
+        """
         return str(self._record["status"])
 
     @property
@@ -131,6 +136,16 @@ class Result:
     def counts(self) -> Mapping[str, int]:
         """How many examples and prediction rows there were, by status."""
         return dict(self._record["counts"])
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it was refused or a metric failed."""
+        return self.status == "refused" or bool(self.errors)
+
+    @property
+    def errors(self) -> Sequence[str]:
+        """Why metrics failed."""
+        return tuple(self._record.get("errors", ()))
 
     @property
     def notices(self) -> Sequence[str]:

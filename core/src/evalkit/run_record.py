@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,11 +12,14 @@ import polars as pl
 
 from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
-from evalkit.columns import encode, to_series
+from evalkit.byte_streams import refuse_other_than_file
+from evalkit.columns import encode
 from evalkit.contract import RESERVED_FIELDS
+from evalkit.errors import DataError
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
+from evalkit.problems import STATUSES
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -26,12 +31,13 @@ from evalkit.registry import Bound
 from evalkit.results import FORMAT_VERSION, Result
 from evalkit.score_records import headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
+from evalkit.selection import Selection
 from evalkit.sources import sha256_of
 from evalkit.violations import describe
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
 
-Predictions = str | Path | Sequence[Mapping[str, Any]]
+Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 
 _SHOWN_PROBLEMS = 3
 _SHOWN_KEYS = 10
@@ -44,6 +50,7 @@ class Options(NamedTuple):
     policies: Policies
     settings: ScoringSettings
     include_examples: bool
+    selection: Selection = Selection()
 
 
 class Parts(NamedTuple):
@@ -59,9 +66,9 @@ class Parts(NamedTuple):
     baselines: Baselines | None
 
 
-def prediction_column(examples: Examples, predictions: list[Any]) -> pl.Series:
-    """Make the column of predictions, of the answers' type where all are null."""
-    column = to_series("prediction", predictions)
+def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
+    """Bring predictions into a type that can be compared with the answers'."""
+    column = predictions.alias("prediction")
     answer = examples.frame["answer"].dtype
     item = answer.inner if isinstance(answer, pl.List) else answer
     if column.null_count() == len(column) and isinstance(item, pl.DataType):
@@ -69,8 +76,13 @@ def prediction_column(examples: Examples, predictions: list[Any]) -> pl.Series:
     is_single = examples.answer_kind in ("one", "any-of")
     if item == pl.String and is_single and column.dtype != pl.String:
         # numbers or lists are no text, but metrics can compare only columns of one type
-        return pl.Series("prediction", map(encode, predictions), dtype=pl.String)
+        texts = [encode(_listed(value)) for value in column]
+        return pl.Series("prediction", texts, dtype=pl.String)
     return column
+
+
+def _listed(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def make_result(
@@ -100,7 +112,8 @@ def make_result(
         failed.append("no example was scored")
     if not options.include_examples:
         failed = [str(withhold_text(text)) for text in failed]
-    status = "refused" if refused else "partial" if failed else "complete"
+    is_partial = bool(failed) or not options.selection.is_whole
+    status = "refused" if refused else "partial" if is_partial else "complete"
     watchers.tell(
         "after_scoring",
         dataset=parts.dataset.component.name,
@@ -126,6 +139,7 @@ def make_result(
         "confidence": options.settings.confidence,
         "seed": options.settings.seed,
         "policies": options.policies._asdict(),
+        "selection": options.selection.to_dict(),
         "includes_examples": options.include_examples,
         "data": {
             "sha256": parts.examples.fingerprint,
@@ -145,7 +159,7 @@ def make_result(
     examples = _examples_frame(parts, options)
     if not options.include_examples:
         declared = {"id", *parts.task.attributes["Output"].model_fields}
-        problems = [withhold_problem(problem, declared) for problem in problems]
+        problems = problems.changed(lambda found: withhold_problem(found, declared))
         scores = withhold_reasons(scores)
     return Result(record, scores, problems, examples)
 
@@ -166,10 +180,20 @@ def identify(predictions: Predictions) -> Mapping[str, str | None]:
 
     Returns:
         `name` (None for rows) and `sha256`.
+
+    Raises:
+        DataError: The file cannot be read.
     """
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        return {"name": path.name, "sha256": sha256_of(path)}
+        refuse_other_than_file(path)
+        try:
+            return {"name": path.name, "sha256": sha256_of(path)}
+        except OSError as error:
+            reason = error.strerror or error
+            raise DataError(f"{path}: cannot be read: {reason}") from error
+    if isinstance(predictions, pl.DataFrame):
+        return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
 
 
@@ -182,6 +206,7 @@ def _inputs(
         "predictions": given,
         "split": options.split,
         "policies": options.policies._asdict(),
+        "selection": options.selection.to_dict(),
         "confidence": options.settings.confidence,
         "seed": options.settings.seed,
         "include_examples": options.include_examples,
@@ -196,13 +221,33 @@ def _inputs(
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:
-    counts = parts.alignment.counts
-    undeclared = sorted(parts.alignment.undeclared.items(), key=str)
+    alignment = parts.alignment
+    notices = []
+    if not options.selection.is_whole:
+        examples = count_of(alignment.counts["examples"], "example")
+        notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     if not options.include_examples:
-        undeclared = []
+        alignment = alignment._replace(undeclared=Counter())
+    task = parts.task.component.name
+    return notices + alignment_notices(alignment, options.policies, task)
+
+
+def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> list[str]:
+    """Say what a user should know about predictions that is no error.
+
+    Args:
+        alignment: The outcome.
+        policies: What happens to examples without a valid response.
+        task: Name of the task.
+
+    Returns:
+        One sentence for each fact.
+    """
+    counts = alignment.counts
+    undeclared = sorted(alignment.undeclared.items(), key=str)
     notices = [
-        f"{count_of(count, 'row')} with the key {key!r}, which the task "
-        f"{parts.task.component.name} does not declare; the key was left out"
+        f"{count_of(count, 'row')} with the key {key!r}, which the task {task} does "
+        "not declare; the key was left out"
         for key, count in undeclared[:_SHOWN_KEYS]
     ]
     if len(undeclared) > _SHOWN_KEYS:
@@ -214,21 +259,24 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if counts["unreadable"]:
         rows = count_of(counts["unreadable"], "row")
         notices.append(f"{rows} that cannot be read; left out")
+    if counts.get("unselected"):
+        rows = count_of(counts["unselected"], "row")
+        notices.append(f"{rows} with the id of an example that is not evaluated")
     if counts["unparsed"]:
         responses = count_of(counts["unparsed"], "response")
         notices.append(
             f"{responses} without an answer that could be extracted; counted as wrong"
         )
     for status in ("missing", "invalid"):
-        policy = getattr(options.policies, f"on_{status}")
+        policy = getattr(policies, f"on_{status}")
         examples = count_of(counts[status], f"{status} example")
         if counts[status] and policy == "wrong":
             notices.append(f"{examples} counted as wrong")
         elif counts[status] and policy == "skip":
             notices.append(f"{examples} left out of the scores")
-    if counts["duplicate"] and options.policies.on_duplicate != "error":
+    if counts["duplicate"] and policies.on_duplicate != "error":
         rows = count_of(counts["duplicate"], "row")
-        which = options.policies.on_duplicate
+        which = policies.on_duplicate
         notices.append(f"{rows} with a repeated id; the {which} one counts")
     return notices
 
@@ -245,25 +293,33 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         columns += [
             examples.frame["answer"],
             prediction_column(examples, alignment.predictions).alias("pred"),
-            *[to_series(name, values) for name, values in alignment.fields.items()],
+            *alignment.fields.values(),
         ]
     columns += [
         examples.frame["tags"],
         examples.frame["cluster"],
-        pl.Series("status", alignment.statuses, dtype=pl.String),
+        alignment.statuses,
     ]
     frame = pl.DataFrame(columns)
     taken = {*RESERVED_FIELDS, *alignment.fields}
     for scored in parts.scored:
         if scored.per_example is None:
             continue
-        by_position = dict(scored.per_example.iter_rows())
-        values = [by_position.get(number) for number in range(frame.height)]
+        values = _by_position(scored.per_example, frame.height)
         name = scored.name
         if name in taken:  # a metric may be called like another column
             name = f"metrics/{name}"
-        frame = frame.with_columns(pl.Series(name, values, dtype=pl.Float64))
+        frame = frame.with_columns(values.alias(name))
     return frame
+
+
+def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
+    position, score = scores.columns
+    everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
+        {position: scores.schema[position]}
+    )
+    joined = everyone.join(scores, on=position, how="left", maintain_order="left")
+    return joined[score].cast(pl.Float64)
 
 
 def refusal_message(
@@ -280,23 +336,23 @@ def refusal_message(
         Several lines.
     """
     lines = [f"the predictions of {result.model} were refused: {'; '.join(refused)}"]
-    shown: dict[str, int] = {}
-    for problem in alignment.problems:
-        shown[problem.status] = shown.get(problem.status, 0) + 1
-        if shown[problem.status] > _SHOWN_PROBLEMS:
-            continue
+    shown = [
+        problem
+        for status in STATUSES
+        for problem in alignment.problems.first(status, _SHOWN_PROBLEMS)
+    ]
+    for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
         where = [f"line {problem.line}"] if problem.line else []
         where += [f"id {problem.id!r}"] if problem.id is not None else []
         why = f": {describe(problem.violations)}" if problem.line else ""
         lines.append(f"  {problem.status}: {', '.join(where)}{why}")
-    hidden = {
-        status: count - _SHOWN_PROBLEMS
-        for status, count in shown.items()
-        if count > _SHOWN_PROBLEMS
-    }
+    hidden = [
+        f"{alignment.counts[status] - _SHOWN_PROBLEMS} more {status}"
+        for status in STATUSES
+        if alignment.counts[status] > _SHOWN_PROBLEMS
+    ]
     if hidden:
-        more = ", ".join(f"{count} more {status}" for status, count in hidden.items())
-        lines.append(f"  and {more}")
+        lines.append(f"  and {', '.join(hidden)}")
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
     return "\n".join(lines)

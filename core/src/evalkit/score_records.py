@@ -16,8 +16,10 @@ from evalkit.scores import GroupScore, MetricScores
 
 
 def headline_name(scored: Sequence[MetricScores]) -> str | None:
-    """Give the name of the main score: the first metric's own."""
-    return scored[0].full_name("") if scored else None
+    """Give the name of the main score: the first metric's own; None without one."""
+    if not scored or not any(score.score == "" for score in scored[0].scores):
+        return None
+    return scored[0].full_name("")
 
 
 def to_scores(

@@ -21,6 +21,7 @@ from evalkit.errors import StorageError
 from evalkit.violations import json_value
 
 if TYPE_CHECKING:
+    from evalkit.problems import Problem
     from evalkit.results import Result
 
 RUN_FILE = "run.json"
@@ -101,17 +102,21 @@ def write_run(result: Result, folder: Path) -> None:
         result.examples.write_parquet(folder / EXAMPLES_FILE)
     result.frame.write_parquet(folder / SCORES_FILE)
     with _open_text(folder / PROBLEMS_FILE) as stream:
-        for problem in result.problems:
-            row = problem._asdict()
-            row["violations"] = [
-                {**found._asdict(), "value": json_value(found.value)}
-                for found in problem.violations
-            ]
-            stream.write(_to_json(row) + "\n")
+        stream.writelines(map(problem_line, result.problems))
     with _open_text(folder / RUN_FILE) as stream:
         stream.write(_to_json(result.to_dict(), indent=2) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def problem_line(problem: Problem) -> str:
+    """Give the line of `problems.jsonl` that a problem is written as."""
+    row = problem._asdict()
+    row["violations"] = [
+        {**found._asdict(), "value": json_value(found.value)}
+        for found in problem.violations
+    ]
+    return _to_json(row) + "\n"
 
 
 def _check_same(final: Path, result: Result) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 
-from evalkit.alignment import Problem
+from evalkit.problems import Problem
 from evalkit.results import Score
 from evalkit.violations import Violation
 

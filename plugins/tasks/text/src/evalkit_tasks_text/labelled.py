@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import polars as pl
+
 from evalkit import TaskIO, Violation
-from evalkit_tasks_text.probabilities import probability_violations
+from evalkit_tasks_text.probabilities import (
+    probabilities_pass,
+    probability_violations,
+)
 from evalkit_tasks_text.rows import OutputRow
 
 
@@ -39,3 +44,14 @@ class LabelTask(TaskIO):
             violations.append(Violation("label", rule, label))
         violations += probability_violations(response.get("prob"), labels)
         return violations
+
+    def verify_columns(
+        self, responses: pl.DataFrame, labels: Sequence[str] | None
+    ) -> pl.Series:
+        """Check the same as `verify_response`, for many responses at once."""
+        keeps_rules = pl.repeat(True, responses.height)
+        if "prob" in responses.columns:
+            keeps_rules &= probabilities_pass(responses.schema["prob"], labels)
+        if "label" in responses.columns and labels is not None:
+            keeps_rules &= pl.col("label").is_in(list(labels))
+        return responses.select(passes=keeps_rules).to_series()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import polars as pl
+
 from evalkit import Violation
 
 SUM_TOLERANCE = 1e-3
@@ -49,6 +51,30 @@ def probability_violations(
         return
     if not abs(total - 1) <= SUM_TOLERANCE:
         yield Violation("prob", f"must sum to 1 (within {SUM_TOLERANCE})", total)
+
+
+def probabilities_pass(dtype: pl.DataType, labels: Sequence[str] | None) -> pl.Expr:
+    """Give the expression that tells where `prob` breaks no rule for sure.
+
+    Args:
+        dtype: Type of the column `prob`.
+        labels: The labels; None where they are not known.
+
+    Returns:
+        A boolean expression; it is stricter than `probability_violations` by no more
+        than what rounding may do.
+    """
+    column = pl.col("prob")
+    if labels is None or not isinstance(dtype, pl.Struct):
+        return column.is_null()
+    if {field.name for field in dtype.fields} != {*labels}:
+        return column.is_null()
+    values = [column.struct.field(label) for label in dict.fromkeys(labels)]
+    within = pl.all_horizontal([value.is_between(0, 1) for value in values])
+    total = pl.sum_horizontal(values)
+    return column.is_null() | (
+        within & ((total - 1).abs() <= SUM_TOLERANCE - _BOUND_TOLERANCE)
+    )
 
 
 def _key_violations(

@@ -1,0 +1,185 @@
+r"""Reads files, compressed or not, as blocks of whole lines in bounded memory.
+
+Lines end at "\n" only: other line separators occur inside real texts. A byte-order
+mark and a missing final newline are no errors.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from evalkit.errors import DataError
+
+BLOCK_BYTES = 8 << 20
+"""Bytes that are read at once."""
+
+MOST_LINE_BYTES = 64 << 20
+"""The longest line that is read; a longer one is skipped and reported."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class LineBlock(NamedTuple):
+    """Consecutive whole lines of a file."""
+
+    first_line: int
+    """Number of the first line, from 1."""
+    data: bytes
+    """The lines; the last one of a file may lack its newline."""
+    is_too_long: bool = False
+    """Whether this is the beginning of a single line beyond `MOST_LINE_BYTES`."""
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressing gzip and Zstandard by their content.
+
+    Args:
+        path: The file.
+
+    Yields:
+        A stream of its bytes.
+
+    Raises:
+        DataError: It is no ordinary file, cannot be read, or its compressed data are
+            damaged; also where this shows while it is read.
+    """
+    refuse_other_than_file(path)
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(4)
+            raw.seek(0)
+            yield _decompressed(raw, magic)
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{path}: its compressed data are damaged: {error}") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+
+
+def _decompressed(raw: IO[bytes], magic: bytes) -> Any:
+    if magic.startswith(_GZIP_MAGIC):
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw)
+    if magic == _ZSTD_MAGIC:
+        import pyarrow
+
+        return pyarrow.CompressedInputStream(raw, "zstd")
+    return raw
+
+
+def refuse_other_than_file(path: Path) -> None:
+    """Refuse a path that is no ordinary file.
+
+    Args:
+        path: The path.
+
+    Raises:
+        DataError: It does not exist, is a folder, or is a pipe or a device.
+    """
+    try:
+        if path.is_file():
+            return
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder, not a file")
+        exists = path.exists()
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+    if not exists:
+        raise DataError(f"{path}: there is no such file")
+    raise DataError(
+        f"{path}: is a pipe or a device, which can be read only once; write it to a "
+        "file first, or give `-` and send it to the standard input"
+    )
+
+
+def line_blocks(path: Path) -> Iterator[LineBlock]:
+    """Read a file as blocks of whole lines.
+
+    Args:
+        path: The file; gzip and Zstandard are decompressed.
+
+    Yields:
+        The blocks, in order.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    with open_bytes(path) as stream:
+        line = 1
+        for data, is_too_long in _whole_lines(_chunks(stream)):
+            yield LineBlock(line, data, is_too_long)
+            line += 1 if is_too_long else data.count(b"\n")
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    first = _read(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
+    yield first
+    while chunk := _read(stream, BLOCK_BYTES):
+        yield chunk
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    """Read as many bytes as are there; decompressors give fewer at a time."""
+    parts = []
+    while size > 0 and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Cut chunks at their last newline; say which line is too long to be held."""
+    begun: list[bytes] = []
+    held = 0
+    beginning: bytes | None = None
+    for chunk in chunks:
+        if beginning is not None:
+            end = chunk.find(b"\n") + 1
+            if not end:
+                continue
+            yield beginning, True
+            beginning, chunk = None, chunk[end:]
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield b"".join((*begun, chunk[:cut])), False
+            begun, held = [], 0
+        if cut < len(chunk):
+            begun.append(chunk[cut:])
+            held += len(begun[-1])
+        if held > MOST_LINE_BYTES:
+            beginning, begun, held = begun[0][:1000], [], 0
+    if beginning is not None:
+        yield beginning, True
+    elif begun:
+        yield b"".join(begun), False
+
+
+def each_line(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    r"""Read a file line by line.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Number, bytes without "\n" or "\r\n", and whether the line was too long and
+        only its beginning is given.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    for block in line_blocks(path):
+        if block.is_too_long:
+            yield block.first_line, block.data, True
+            continue
+        lines = block.data.removesuffix(b"\n").split(b"\n")
+        for number, line in enumerate(lines, start=block.first_line):
+            yield number, line.removesuffix(b"\r"), False

@@ -1,0 +1,88 @@
+"""Scores a file of examples without a data set plugin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.datasets import Dataset
+from evalkit.discovery import Component
+from evalkit.errors import DataError
+from evalkit.file_formats import model_name
+from evalkit.registry import Bound, bind
+
+GIVEN = "given as a file"
+"""Stands for the distribution of a data set that is only a file."""
+
+# a path makes one slash of two
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+class FileDataset(Dataset):
+    """The examples of one file; labels and converters are the task's.
+
+    Args:
+        path: The file.
+        task: Name of the task.
+    """
+
+    splits: Sequence[str] = ("all",)  # type: ignore[misc]
+    default_split = "all"
+
+    def __init__(self, path: Path, task: str) -> None:
+        super().__init__()
+        self._path = path
+        self.task = task
+
+    def load(self, split: str) -> Path:
+        """Give the file."""
+        return self._path
+
+
+def is_file_name(dataset: Any) -> bool:
+    """Tell whether what names a data set is a file: it holds `.`, `/` or `://`."""
+    if isinstance(dataset, Path):
+        return True
+    if not isinstance(dataset, str):
+        return False
+    name = dataset.partition("@")[0].partition(":")[0]
+    return "." in name or "/" in name or _REMOTE.match(dataset) is not None
+
+
+def local_path(name: str | Path) -> Path:
+    """Give the path of what a user names as a file or folder.
+
+    Args:
+        name: The path.
+
+    Returns:
+        The same as a path.
+
+    Raises:
+        DataError: It is not on this machine, such as `s3://bucket/file`.
+    """
+    if _REMOTE.match(str(name)):
+        raise DataError(
+            f"{name}: remote places are not supported yet; only files of this machine "
+            "are read and written"
+        )
+    return Path(name)
+
+
+def bind_file(path: Path, task: str) -> Bound:
+    """Make a data set of a file.
+
+    Args:
+        path: The file, in any format that examples are read from.
+        task: Name of the task.
+
+    Returns:
+        The bound data set, named after the file.
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
+    component = Component(
+        "datasets", name.strip("-") or "file", f"{__name__}:FileDataset", GIVEN, "0"
+    )
+    return bind(component, FileDataset(path, task))

@@ -1,0 +1,180 @@
+"""Reads JSON lines as columns, and line by line only where that is refused.
+
+pyarrow's reader is strict with an explicit schema: it refuses a number where a text
+belongs, a key given twice, a lone surrogate. What it lets pass is checked here: bytes
+that are not UTF-8, NaN and infinities, two objects in a line, one object over several.
+A block that it refuses is read with a wider schema, then in smaller and smaller parts;
+only small parts that still fail are parsed in Python, line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evalkit.blocks import Block
+from evalkit.byte_streams import line_blocks
+from evalkit.column_plans import ColumnPlan
+from evalkit.ids import RESPONSE_ID_KEYS
+from evalkit.json_lines import (
+    JsonLines,
+    Shape,
+    json_type,
+    read_json_rows,
+    read_table,
+    split_lines,
+    to_series,
+    too_long,
+    unsafe_lines,
+)
+
+_SAMPLED_LINES = 20
+_FEW_LINES = 256
+"""Parts of so many lines are parsed in Python once pyarrow refused them."""
+_PARTS = 16
+
+_ID_TYPES = (pa.string(), pa.int64())
+_EXTRA_TYPES = {str: pa.string(), int: pa.float64(), float: pa.float64()}
+
+
+def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
+    """Read JSON lines as blocks of columns.
+
+    Args:
+        path: The file; gzip and Zstandard are decompressed.
+        plan: The columns; None for rows only.
+
+    Yields:
+        The blocks.
+
+    Raises:
+        DataError: The file cannot be opened or read.
+    """
+    if plan is None:
+        yield Block(rows=read_json_rows(path))
+        return
+    parser = _Parser(plan)
+    for block in line_blocks(path):
+        if block.is_too_long:
+            yield Block(rows=[too_long(block)])
+        else:
+            yield from parser.parse(split_lines(block))
+
+
+class _Parser:
+    """Parses blocks and remembers which shape fitted."""
+
+    def __init__(self, plan: ColumnPlan) -> None:
+        self._plan = plan
+        self._planned = pl.DataFrame(
+            schema={name: column.dtype for name, column in plan.columns.items()}
+        )
+        self._schema = [
+            pa.field(field.name, json_type(field.type))
+            for field in self._planned.to_arrow().schema
+        ]
+        self._shape: Shape | None = None
+
+    def parse(self, lines: JsonLines) -> Iterator[Block]:
+        if not len(lines):
+            return
+        apart = unsafe_lines(lines)
+        if apart.any():
+            yield Block(rows=lines[apart].rows())
+            lines = lines[~apart]
+        yield from self._parse(lines, may_sample=True)
+
+    def _parse(self, lines: JsonLines, may_sample: bool) -> Iterator[Block]:
+        count = len(lines)
+        if not count:
+            return
+        table = self._try(lines, may_sample)
+        if table is not None:
+            yield self._block(table, lines)
+        elif count <= _FEW_LINES:
+            yield Block(rows=lines.rows())
+        else:
+            size = -(-count // _PARTS)
+            for start in range(0, count, size):
+                yield from self._parse(lines[start : start + size], may_sample=False)
+
+    def _try(self, lines: JsonLines, may_sample: bool) -> pa.Table | None:
+        if self._shape is None:
+            self._shape = self._sample(lines)
+        tried = [self._shape]
+        if (table := read_table(lines, self._shape)) is not None:
+            return table
+        if not may_sample:
+            return None
+        sampled = self._sample(lines)
+        for shape in (sampled, sampled._replace(guesses_others=True)):
+            if shape in tried:
+                continue
+            tried.append(shape)
+            if (table := read_table(lines, shape)) is not None:
+                self._shape = shape
+                return table
+        return None
+
+    def _sample(self, lines: JsonLines) -> Shape:
+        """Look at the first lines for the type of the ids and for other keys."""
+        rows = [row.values or {} for row in lines[:_SAMPLED_LINES].rows()]
+        keys = [key for key in RESPONSE_ID_KEYS if any(key in row for row in rows)]
+        id_key = keys[0] if keys else RESPONSE_ID_KEYS[0]
+        types = {type(row.get(id_key)) for row in rows}
+        fields = [pa.field(id_key, pa.int64() if types == {int} else pa.string())]
+        others: dict[str, set[type]] = {}
+        for row in rows:
+            for key, value in row.items():
+                if key != id_key and key not in self._plan.columns:
+                    others.setdefault(key, set()).add(type(value))
+        guesses = False
+        for key, found in others.items():
+            kinds = {_EXTRA_TYPES.get(kind) for kind in found - {type(None)}}
+            if len(kinds) == 1 and None not in kinds:
+                fields.append(pa.field(key, *kinds))
+            else:
+                guesses = True
+        return Shape(pa.schema([*fields, *self._schema]), guesses)
+
+    def _block(self, table: pa.Table, lines: JsonLines) -> Block:
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        others = columns.keys() - self._plan.columns.keys() - {*RESPONSE_ID_KEYS}
+        id_key = next(key for key in RESPONSE_ID_KEYS if key in columns)
+        if columns[id_key].type not in _ID_TYPES:  # a guess, such as a time
+            return Block(rows=lines.rows())
+        frame = pl.DataFrame(
+            [
+                to_series(columns[id_key], "id").cast(pl.String),
+                *(to_series(columns[name], name) for name in self._planned.columns),
+            ]
+        )
+        doubtful = np.zeros(len(lines), dtype=bool)
+        if "error" in others:
+            doubtful |= ~columns["error"].is_null().to_numpy()
+        if self._plan.forbids_undeclared and others:
+            doubtful[:] = True
+        for name in self._planned.columns:
+            if frame.schema[name] != self._planned.schema[name]:
+                # whether what it has beyond the plan is null or not there is unknown
+                doubtful |= frame[name].is_not_null().to_numpy()
+        undeclared = {
+            key: filled
+            for key in others
+            if (filled := _count_filled(columns[key], ~doubtful))
+        }
+        rows = lines[doubtful].rows()
+        if doubtful.any():
+            lines, frame = lines[~doubtful], frame.filter(~doubtful)
+        return Block(frame, lines.numbers, lines.row, rows, undeclared)
+
+
+def _count_filled(column: pa.ChunkedArray, among: NDArray[np.bool_]) -> int:
+    if among.all() or not column.null_count:
+        return int(among.sum()) - int(column.null_count)
+    return int((column.is_valid().to_numpy() & among).sum())

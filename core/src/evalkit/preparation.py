@@ -1,0 +1,146 @@
+"""The steps before scoring: load the examples, read the predictions, match them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.alignment import Alignment, OnDuplicate, align
+from evalkit.errors import EvalkitError
+from evalkit.examples import Examples, load_examples
+from evalkit.file_datasets import bind_file, is_file_name, local_path
+from evalkit.file_formats import model_name
+from evalkit.objects import Resolver
+from evalkit.observation import Observers
+from evalkit.prediction_files import read_given, read_prediction_file
+from evalkit.registry import Bound
+from evalkit.responses import ResponseReader
+from evalkit.run_record import Predictions, identify
+from evalkit.selection import Selection
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of the whole is behind, 0 to 1."""
+
+
+class Prepared(NamedTuple):
+    """Examples and predictions, matched."""
+
+    examples: Examples
+    """The selected ones."""
+    alignment: Alignment
+    predictions: Mapping[str, str | None]
+    """Name and SHA-256 of what was read."""
+
+
+def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
+    """Bind what a caller names as the data set.
+
+    Args:
+        resolver: Binds plugins.
+        dataset: Name of an installed data set, a `Dataset` class or instance, or a
+            file of examples.
+        task: Name of the task; only for a file, which needs one.
+
+    Returns:
+        The bound data set.
+
+    Raises:
+        DataError: The file is not of this machine.
+        EvalkitError: A file comes without a task, or a data set with one.
+        PluginError: It is unknown or broken.
+    """
+    if is_file_name(dataset):
+        if task is None:
+            raise EvalkitError(
+                f"{dataset}: a file of examples needs its task (--task NAME)"
+            )
+        return bind_file(local_path(dataset), task)
+    bound = resolver.dataset(dataset)
+    if task is not None and task != bound.attributes["task"]:
+        raise EvalkitError(
+            f"{bound.component.origin} is of the task {bound.attributes['task']!r}; a "
+            "task is given only for a file of examples"
+        )
+    return bound
+
+
+def rows_of(predictions: Any) -> Predictions:
+    """Give predictions in a form that can be read more than once.
+
+    Args:
+        predictions: A path, a polars, pandas or Arrow table, or dicts.
+
+    Returns:
+        The path, a polars data frame, or a list.
+
+    Raises:
+        DataError: The path is not of this machine.
+    """
+    if isinstance(predictions, str | Path):
+        return local_path(predictions)
+    if hasattr(predictions, "__arrow_c_stream__"):
+        return pl.DataFrame(predictions)
+    return list(predictions)
+
+
+def default_model(predictions: Predictions) -> str:
+    """Name a model after its file of predictions."""
+    if isinstance(predictions, str | Path):
+        return model_name(Path(predictions))
+    return "model"
+
+
+def prepare(
+    dataset: Bound,
+    task: Bound,
+    predictions: Predictions,
+    split: str,
+    selection: Selection,
+    on_duplicate: OnDuplicate,
+    model: str,
+    watchers: Observers,
+    progress: Progress,
+) -> Prepared:
+    """Load, read and match.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        predictions: What a model said.
+        split: Split of the data set.
+        selection: Which examples are wanted.
+        on_duplicate: Which of several rows with one id counts.
+        model: Name of the model.
+        watchers: Told before and after loading.
+        progress: Told what is being done.
+
+    Returns:
+        The examples and the outcome of every one of them.
+
+    Raises:
+        DataError: Data or predictions cannot be read.
+        PluginError: A plugin is broken.
+    """
+    name = dataset.component.name
+    progress(f"loading {name}", 0.0)
+    watchers.tell("before_load", dataset=name, split=split)
+    examples = load_examples(dataset, task, split)
+    selected = selection.mask(examples)
+    n_examples = examples.frame.height if selected is None else int(selected.sum())
+    watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
+    progress(f"reading the predictions of {model}", 0.2)
+    reader = ResponseReader(task, dataset, examples)
+    ids = examples.frame["id"]
+    given = identify(predictions)
+    blocks = (
+        read_prediction_file(Path(predictions), reader, ids)
+        if isinstance(predictions, str | Path)
+        else read_given(predictions, reader)
+    )
+    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    if selected is not None:
+        examples = examples.where(selected)
+    return Prepared(examples, alignment, given)

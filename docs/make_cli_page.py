@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("list", "show", "eval")
+COMMANDS = ("list", "show", "validate", "eval")
 
 INTRODUCTION = """# Command line
 
@@ -25,6 +25,8 @@ Environment variables beside those of the options:
 | `EVALKIT_DATA_DIR` | folder with publishers' files, one sub-folder for each data set |
 | `EVALKIT_CACHE_DIR` | folder for fetched files (your user cache by default) |
 | `EVALKIT_OFFLINE` | `1`: never use the network |
+| `EVALKIT_DISABLE_PLUGINS` | plugins (`metrics/accuracy`) or distributions to hide |
+| `EVALKIT_ALLOW_PLUGINS` | the only plugins or distributions to show |
 
 `[tool.evalkit.tasks.NAME] eval_metrics = ["…"]` in the nearest `pyproject.toml` adds
 metrics to a task that you do not own.

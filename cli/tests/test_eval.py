@@ -235,10 +235,10 @@ def test_wrong_parameters_are_named(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "Missing argument 'DATASET'"),
+        ((), "name a data set (see `evalkit list datasets`), or a file with --data"),
         (("tiny",), "tiny ships no predictions; give some with --predictions FILE"),
-        (("data.csv", "-p", "three.jsonl"), "'data.csv' looks like a file"),
-        (("./tiny", "-p", "three.jsonl"), "'./tiny' looks like a file"),
+        (("data.csv", "-p", "three.jsonl"), "'data.csv' is a file; say which task it"),
+        (("./tiny", "-p", "three.jsonl"), "'./tiny' is a file; say which task it"),
         (
             ("tiny", "-p", "three.jsonl", "-p", "three.jsonl"),
             "two models are called 'three'",
@@ -305,10 +305,10 @@ def test_an_unknown_command_suggests_the_nearest(invoke: Invoke) -> None:
         ),
         (("tiny", "-p", "no.jsonl"), "no.jsonl: there is no such file"),
         (("tiny", "-p", "runs"), "runs: there is no such file"),
-        (("tiny", "-p", "."), ".: is a folder, not a file of predictions"),
+        (("tiny", "-p", "."), ".: is a folder, not a file"),
         (
-            ("tiny", "-p", "three.jsonl", "-m", "macro-f1:labels=some"),
-            "metrics/macro-f1 (evalkit-metrics-classification",
+            ("tiny", "-p", "three.jsonl", "-m", "macro-f1:lables=seen"),
+            "lables is unknown (it takes: labels)",
         ),
         (
             ("tiny", "-p", "three.jsonl", "-m", "agreement:a=1"),

@@ -65,7 +65,8 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
             return
         if schema.get("type") == "object" and "properties" in schema:
             assert schema["additionalProperties"] is False
-            assert set(schema["required"]) == set(schema["properties"])
+            required = set(schema["properties"]) - {"unselected"}
+            assert set(schema["required"]) == required
         for part in schema.values():
             check(part)
 
@@ -81,6 +82,10 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
         (("--observer", "faulty"), "complete"),
         (("-m", "accuracy", "-m", "failing"), "partial"),
         (("-m", "failing"), "partial"),
+        (("-n", "2"), "partial"),
+        (("-n", "9"), "partial"),
+        (("--filter", "topic=film", "--filter", "uid=1"), "partial"),
+        (("-n", "3", "-m", "failing"), "partial"),
     ],
 )
 def test_complete_and_partial_runs_are_valid(
@@ -95,6 +100,8 @@ def test_complete_and_partial_runs_are_valid(
     ("options", "status"),
     [
         ((), "refused"),
+        (("-n", "3"), "refused"),
+        (("-n", "2"), "partial"),
         (("--on-missing", "skip"), "complete"),
         (("--on-missing", "wrong"), "complete"),
         (("--on-missing", "wrong", "-m", "label-length"), "complete"),
@@ -191,6 +198,12 @@ def change(record: Any, path: str, value: Any) -> Any:
         ("status", "refused"),
         ("status", "partial"),
         ("errors", ["failed"]),
+        ("selection", {}),
+        ("selection/limit", 1),
+        ("selection/limit", 0),
+        ("selection/filters", {"a": "b"}),
+        ("selection/extra", 1),
+        ("counts/unselected", 0),
         ("headline", None),
         ("scores", []),
         ("confidence", 1),
@@ -206,6 +219,24 @@ def change(record: Any, path: str, value: Any) -> Any:
 )
 def test_what_no_run_holds_is_refused(valid: Any, path: str, value: Any) -> None:
     assert problems(change(valid, path, value)) != []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("status", "complete"),
+        ("counts/unselected", None),
+        ("selection/limit", None),
+        ("selection/filters/topic", "film"),
+        ("selection", {"limit": None, "filters": {}}),
+    ],
+)
+def test_what_no_run_of_a_selection_holds_is_refused(
+    record: Record, path: str, value: Any
+) -> None:
+    partial = record("-n", "2")
+    assert problems(partial) == []
+    assert problems(change(partial, path, value)) != []
 
 
 @pytest.mark.parametrize("key", SCHEMA["required"])

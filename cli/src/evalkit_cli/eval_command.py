@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-import threading
-from collections.abc import Callable, Iterator
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.completion import complete_names
+from evalkit_cli.options import (
+    chosen_dataset,
+    data_options,
+    policy_options,
+    read_filters,
+)
+from evalkit_cli.prediction_sources import (
+    Job,
+    jobs_of_files,
+    jobs_of_folder,
+    jobs_that_ship,
+)
+from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
@@ -20,23 +30,26 @@ if TYPE_CHECKING:
     from evalkit.results import Result
 
 FORMATS = ("table", "md", "csv", "latex")
-_PATIENCE = 1.0
-"""Seconds before the progress bar is shown."""
-
-_ON_PROBLEM = click.Choice(("error", "wrong", "skip"))
-_ON_DUPLICATE = click.Choice(("error", "first", "last"))
 
 
 @click.command("eval")
-@click.argument("dataset", shell_complete=complete_names("datasets"))
+@data_options
 @click.option(
     "-p",
     "--predictions",
     "files",
     multiple=True,
     metavar="[MODEL=]FILE",
-    help="JSON lines, or plain lines in the data's order; repeat it for several "
-    "models. Without it, predictions that ship with the data set are scored.",
+    help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
+    "- for the standard input; repeat it for several models. Without it, predictions "
+    "that ship with the data set are scored.",
+)
+@click.option(
+    "--predictions-dir",
+    type=click.Path(file_okay=False),
+    envvar="EVALKIT_PREDICTIONS_DIR",
+    help="Folder of one model's predictions, one file named after each data set: all "
+    "data sets (of --task, where it is given) that have one are evaluated.",
 )
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
@@ -56,31 +69,7 @@ _ON_DUPLICATE = click.Choice(("error", "first", "last"))
     envvar="EVALKIT_PARAMS",
     help="JSON file of parameters by name of the metric.",
 )
-@click.option("--split", envvar="EVALKIT_SPLIT", help="Split of the data set.")
-@click.option(
-    "--on-missing",
-    type=_ON_PROBLEM,
-    default="error",
-    show_default=True,
-    envvar="EVALKIT_ON_MISSING",
-    help="What to do about examples without a prediction.",
-)
-@click.option(
-    "--on-invalid",
-    type=_ON_PROBLEM,
-    default="error",
-    show_default=True,
-    envvar="EVALKIT_ON_INVALID",
-    help="What to do about predictions that break the task's rules.",
-)
-@click.option(
-    "--on-duplicate",
-    type=_ON_DUPLICATE,
-    default="error",
-    show_default=True,
-    envvar="EVALKIT_ON_DUPLICATE",
-    help="What to do about predictions that repeat an id.",
-)
+@policy_options
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -151,11 +140,15 @@ _ON_DUPLICATE = click.Choice(("error", "first", "last"))
     help="Print every metric for every tag.",
 )
 def eval_command(
-    dataset: str,
+    dataset: str | None,
+    data: str | None,
+    task: str | None,
     files: tuple[str, ...],
+    predictions_dir: str | None,
     model: str | None,
     metrics: tuple[str, ...],
     params: Path | None,
+    filters: tuple[str, ...],
     out: Path,
     as_json: bool,
     table_format: str,
@@ -170,103 +163,81 @@ def eval_command(
     Examples:
       evalkit eval sample-sentiment
       evalkit eval hatecheck --predictions my-model.jsonl
-      evalkit eval hatecheck -p a=run1.jsonl -p b=run2.jsonl -m macro-f1:labels=seen
+      evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
+      evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
+      evalkit eval --task nli --predictions-dir my-model/
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.errors import EvalkitError
     from evalkit.registry import Registry
 
-    dataset = dataset.removeprefix("datasets/")
-    if any(mark in dataset.partition("@")[0] for mark in ("/", ".")):
-        raise click.UsageError(
-            f"{dataset!r} looks like a file; scoring a file without a data set plugin "
-            "is not supported yet. Name a data set (see `evalkit list datasets`)."
-        )
     registry = Registry()
-    with plugin_output_to_stderr():
-        models = _models(registry, dataset, files, model, quiet)
+    with plugin_output_to_stderr(), tempfile.TemporaryDirectory() as folder:
+        if predictions_dir is not None:
+            if dataset or data or files:
+                raise click.UsageError(
+                    "--predictions-dir finds data sets and files by their names; give "
+                    "it without a data set, --data and --predictions."
+                )
+            jobs = jobs_of_folder(registry, predictions_dir, task, model, quiet)
+            task = None
+        else:
+            name = chosen_dataset(dataset, data, task)
+            jobs = _jobs(registry, name, files, model, quiet, Path(folder))
         chosen = _chosen_metrics(registry, metrics, params)
-        extra = _extra_metrics(registry, dataset) if chosen is None else []
-        with _watched(quiet) as progress:
-            results = []
-            failed = False
-            for name, path in models:
-                try:
-                    result = _evaluate(
-                        registry,
-                        dataset,
-                        path,
-                        model=name,
-                        metrics=chosen,
-                        extra_metrics=extra,
-                        out=out,
-                        include_examples=not no_examples,
-                        progress=progress,
-                        **options,
-                    )
-                except EvalkitError as error:
-                    if len(models) == 1:
-                        raise
-                    # the other models' scores are not lost with this one's
-                    click.echo(f"evalkit: error: {path}: {error}", err=True)
-                    failed = True
-                else:
-                    results.append(result)
+        with watched(quiet) as progress:
+            results, failed = _evaluate_all(
+                registry,
+                jobs,
+                metrics=chosen,
+                task=task,
+                filters=read_filters(filters),
+                out=out,
+                include_examples=not no_examples,
+                progress=progress,
+                **options,
+            )
     if results:
         _print(results, as_json, table_format, quiet=quiet, verbose=verbose)
-    if failed or any(result.status != "complete" for result in results):
+    if failed or any(result.is_failed for result in results):
         raise click.exceptions.Exit(1)
 
 
-def _models(
+def _jobs(
     registry: Registry,
     dataset: str,
     files: tuple[str, ...],
     model: str | None,
     quiet: bool,
-) -> list[tuple[str | None, str]]:
-    if not files and model is not None:
-        raise click.UsageError("--model needs the predictions: -p FILE.")
-    if not files:
-        bound = registry.load("datasets", dataset)
-        shipped = bound.attributes["example_predictions"]
-        if not shipped:
-            raise click.UsageError(
-                f"{dataset} ships no predictions; give some with --predictions FILE."
-            )
-        if not quiet:
-            names = ", ".join(shipped)
-            click.echo(
-                f"no --predictions given: scoring those that ship with {dataset} "
-                f"({names})",
-                err=True,
-            )
-        return [(name, str(path)) for name, path in shipped.items()]
-    models = [_split_model(given) for given in files]
+    folder: Path,
+) -> list[Job]:
+    if files:
+        return jobs_of_files(dataset, files, model, folder)
     if model is not None:
-        if len(models) > 1:
-            raise click.UsageError(
-                "--model names a single model; give several as -p MODEL=FILE."
-            )
-        models = [(model, models[0][1])]
-    from evalkit.prediction_files import model_name
-
-    stems = [name or model_name(Path(path)) for name, path in models]
-    twice = next((name for name in stems if stems.count(name) > 1), None)
-    if twice is not None:
-        raise click.UsageError(
-            f"two models are called {twice!r}; name them with -p MODEL=FILE."
-        )
-    return models
+        raise click.UsageError("--model needs the predictions: -p FILE.")
+    return jobs_that_ship(registry, dataset, quiet)
 
 
-def _split_model(given: str) -> tuple[str | None, str]:
-    name, equals, path = given.partition("=")
-    if equals and name and path and not Path(given).exists():
-        return name, path
-    return None, given
+def _evaluate_all(
+    registry: Registry, jobs: list[Job], **options: Any
+) -> tuple[list[Result], bool]:
+    """Evaluate job after job; say whether one of several could not be done."""
+    from evalkit.errors import EvalkitError
+
+    results = []
+    failed = False
+    for job in jobs:
+        try:
+            results.append(_evaluate(registry, job, **options))
+        except EvalkitError as error:
+            if len(jobs) == 1:
+                raise
+            # the others' scores are not lost with this one's
+            where = "" if job.path in str(error) else f"{job.path}: "
+            click.echo(f"evalkit: error: {where}{error}", err=True)
+            failed = True
+    return results, failed
 
 
 def _chosen_metrics(
@@ -308,20 +279,25 @@ def _read_params(path: Path) -> dict[str, Any]:
     return values
 
 
-def _extra_metrics(registry: Registry, dataset: str) -> list[str]:
-    from evalkit_cli.settings import extra_metrics
-
-    task = registry.load("datasets", dataset).attributes["task"]
-    return extra_metrics(Path.cwd(), task)
-
-
-def _evaluate(registry: Registry, dataset: str, path: str, **options: Any) -> Result:
+def _evaluate(
+    registry: Registry, job: Job, task: str | None, metrics: Any, **options: Any
+) -> Result:
     """Evaluate one model; say why where its predictions are refused."""
     from evalkit.errors import AlignmentError
     from evalkit.evaluation import evaluate
 
+    extra = _extra_metrics(registry, job.dataset, task) if metrics is None else []
     try:
-        return evaluate(dataset, path, registry=registry, **options)
+        return evaluate(
+            job.dataset,
+            job.path,
+            model=job.model,
+            task=task,
+            metrics=metrics,
+            extra_metrics=extra,
+            registry=registry,
+            **options,
+        )
     except AlignmentError as error:
         if error.result is None:
             raise
@@ -329,28 +305,12 @@ def _evaluate(registry: Registry, dataset: str, path: str, **options: Any) -> Re
         return error.result
 
 
-@contextlib.contextmanager
-def _watched(quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar once the work takes a while, on a terminal only."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _text, _share: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+    from evalkit_cli.settings import extra_metrics
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    work = bar.add_task("", total=1.0)
-    timer = threading.Timer(_PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda text, share: bar.update(work, description=text, completed=share)
-    finally:
-        timer.cancel()
-        timer.join()
-        if bar.live.is_started:
-            bar.stop()
+    if task is None:
+        task = str(registry.load("datasets", dataset).attributes["task"])
+    return extra_metrics(Path.cwd(), task)
 
 
 def _print(
@@ -361,8 +321,18 @@ def _print(
         shown = records[0] if len(records) == 1 else records
         echo_json(shown)
         return
-    from evalkit_cli.reports import print_report
+    from evalkit_cli.reports import print_overview, print_report
 
     shown_results = [result for result in results if result.status != "refused"]
-    if shown_results:
+    by_dataset: dict[str | None, list[Result]] = {}
+    for result in shown_results:
+        by_dataset.setdefault(result.dataset, []).append(result)
+    if table_format == "csv" and shown_results:
         print_report(shown_results, table_format, **how)
+    elif len(by_dataset) > 1 and not how["verbose"]:
+        print_overview(shown_results, table_format, quiet=how["quiet"])
+    else:
+        for place, group in enumerate(by_dataset.values()):
+            if place:
+                click.echo()
+            print_report(group, table_format, **how)

@@ -17,6 +17,7 @@ import click
 from evalkit_cli.eval_command import eval_command
 from evalkit_cli.list_command import list_command
 from evalkit_cli.show_command import show_command
+from evalkit_cli.validate_command import validate_command
 
 INTERRUPTED = 130
 
@@ -66,11 +67,15 @@ def cli() -> None:
 
 cli.add_command(list_command)
 cli.add_command(show_command)
+cli.add_command(validate_command)
 cli.add_command(eval_command)
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    # pydantic reads the metadata of every distribution for plugins of its own, and
+    # fails where one of them is malformed
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller closed it
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

@@ -36,7 +36,7 @@ def print_report(
     else:
         _print_tables(results, table_format, quiet=quiet, verbose=verbose)
     if table_format != "table" and not quiet:
-        for line in _closing(results):
+        for line in _closing(results, verbose):
             click.echo(line, err=True)
     elif quiet:
         for result in results:
@@ -44,16 +44,54 @@ def print_report(
                 click.echo(f"evalkit: error: {error}", err=True)
 
 
+def print_overview(
+    results: Sequence[Result], table_format: str, *, quiet: bool
+) -> None:
+    """Print the main score of results on several data sets.
+
+    Args:
+        results: Results that were not refused.
+        table_format: `table`, `md` or `latex`.
+        quiet: Leave out everything but the scores.
+    """
+    header = ["dataset", "model", "metric", "score", f"{_confidence(results)} CI", "n"]
+    rows = [[*header, *_COVERAGE]]
+    for result in results:
+        headline = result.headline
+        if headline is None:
+            continue
+        rows.append(
+            [
+                str(result.dataset),
+                str(result.model),
+                headline.metric,
+                show_value(headline),
+                show_interval(headline),
+                _n(headline),
+                *_show_coverage(headline),
+            ]
+        )
+    _DRAW[table_format](_without_empty_columns(rows))
+    talk = table_format == "table" and not quiet
+    for result in results if not quiet else ():
+        reasons = [
+            f"{score.metric}: {score.reason}"
+            for score in _whole(result)
+            if score.value is None and score.reason
+        ]
+        for line in [*reasons, *_account(result)]:
+            click.echo(f"{result.dataset}: {line}", err=not talk)
+
+
 def _print_tables(
     results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
 ) -> None:
     first = results[0].to_dict()
-    draw = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
     talk = table_format == "table" and not quiet
     if talk:
         click.echo(_title(results, first))
         click.echo()
-    draw[table_format](_summary(results))
+    _DRAW[table_format](_summary(results))
     headline = results[0].headline
     tags = _tag_table(results, headline, verbose, talk) if headline else []
     if headline and headline.value is not None and len(tags) > 1:
@@ -61,10 +99,10 @@ def _print_tables(
         if talk:
             unit = f", in {headline.unit}" if headline.unit and not verbose else ""
             click.echo(f"By tag, worst {headline.metric} first{unit}:\n")
-        draw[table_format](tags)
+        _DRAW[table_format](tags)
     if talk:
         click.echo()
-        for line in _closing(results):
+        for line in _closing(results, verbose):
             click.echo(line)
 
 
@@ -170,7 +208,8 @@ def _printable(text: str) -> str:
 
 def _n(score: Score) -> str:
     if score.n_clusters is not None:
-        return f"{score.n} ({score.n_clusters} clusters)"
+        clusters = "cluster" if score.n_clusters == 1 else "clusters"
+        return f"{score.n} ({score.n_clusters} {clusters})"
     return str(score.n)
 
 
@@ -217,9 +256,17 @@ def _show_coverage(score: Score) -> tuple[str, str]:
     return f"{score.coverage:.1%}", f"{low:z.2f} to {high:z.2f}"
 
 
-def _closing(results: Sequence[Result]) -> list[str]:
+def _closing(results: Sequence[Result], verbose: bool) -> list[str]:
     lines = []
-    shown_scores = [score for result in results for score in result.scores]
+    headline = results[0].headline
+    shown_scores = [
+        score
+        for result in results
+        for score in result.scores
+        if verbose
+        or score.tag is None
+        or (headline is not None and score.metric == headline.metric)
+    ]
     flags = {s.flag for s in shown_scores if s.flag and s.value is not None}
     if flags:
         lines.append(f"* {'; '.join(sorted(flags))}")
@@ -335,13 +382,18 @@ def _draw_latex(rows: Rows) -> None:
     click.echo("\\end{tabular}")
 
 
+_DRAW = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
+
+
 def _all_scores(results: Sequence[Result]) -> str:
     """Give every score as stored, in full precision."""
     from evalkit.results import Score
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["model", *Score._fields])
+    several = len({result.dataset for result in results}) > 1
+    writer.writerow([*(["dataset"] if several else []), "model", *Score._fields])
     for result in results:
-        writer.writerows([result.model, *score] for score in result.scores)
+        names = [result.dataset, result.model] if several else [result.model]
+        writer.writerows([*names, *score] for score in result.scores)
     return stream.getvalue()

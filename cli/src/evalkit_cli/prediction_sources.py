@@ -1,0 +1,194 @@
+"""Finds the predictions that a user means: files, a folder, or the standard input."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from evalkit.registry import Registry
+
+STANDARD_INPUT = "-"
+_STDIN_NAME = "stdin"
+
+
+class Job(NamedTuple):
+    """One model's predictions on one data set."""
+
+    dataset: str
+    model: str | None
+    """None for the file's stem."""
+    path: str
+
+
+def jobs_of_files(
+    dataset: str, files: tuple[str, ...], model: str | None, folder: Path
+) -> list[Job]:
+    """Make a job of each file that was named.
+
+    Args:
+        dataset: The data set.
+        files: `[MODEL=]FILE`, where `-` stands for the standard input.
+        model: The name given to a single model.
+        folder: Where the standard input is kept while it is read.
+
+    Returns:
+        The jobs.
+
+    Raises:
+        UsageError: Names do not tell the models apart.
+    """
+    from evalkit.file_formats import model_name
+
+    named = [_split_model(given) for given in files]
+    if model is not None:
+        if len(named) > 1:
+            raise click.UsageError(
+                "--model names a single model; give several as -p MODEL=FILE."
+            )
+        named = [(model, named[0][1])]
+    paths = [path for _, path in named]
+    if paths.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("the standard input (-) can be read only once.")
+    stems = [name or model_name(Path(path)) for name, path in named]
+    twice = next((name for name in stems if stems.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(
+            f"two models are called {twice!r}; name them with -p MODEL=FILE."
+        )
+    if STANDARD_INPUT in paths:
+        spooled = str(_spool_standard_input(folder))
+        named = [
+            (name, spooled if path == STANDARD_INPUT else path) for name, path in named
+        ]
+    return [Job(dataset, name, path) for name, path in named]
+
+
+def _split_model(given: str) -> tuple[str | None, str]:
+    name, equals, path = given.partition("=")
+    if equals and name and path and not Path(given).exists():
+        return name, path
+    return None, given
+
+
+def _spool_standard_input(folder: Path) -> Path:
+    """Keep the standard input in a file, as it is read more than once."""
+    from evalkit.errors import DataError
+
+    if sys.stdin is None or sys.stdin.isatty():
+        raise click.UsageError("-p - needs predictions on the standard input.")
+    path = folder / _STDIN_NAME
+    try:
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
+    except OSError as error:
+        raise DataError(
+            f"the standard input cannot be kept in {tempfile.gettempdir()}: "
+            f"{error.strerror or error}"
+        ) from error
+    return path
+
+
+def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
+    """Make a job of each file of predictions that ships with a data set.
+
+    Args:
+        registry: Where plugins are found.
+        dataset: The data set.
+        quiet: Do not say which they are.
+
+    Returns:
+        The jobs.
+
+    Raises:
+        UsageError: None ships with it.
+    """
+    from evalkit.file_datasets import is_file_name
+
+    shipped = {}
+    if not is_file_name(dataset):
+        bound = registry.load("datasets", dataset)
+        shipped = bound.attributes["example_predictions"]
+    if not shipped:
+        raise click.UsageError(
+            f"{dataset} ships no predictions; give some with --predictions FILE."
+        )
+    if not quiet:
+        names = ", ".join(shipped)
+        click.echo(
+            f"no --predictions given: scoring those that ship with {dataset} ({names})",
+            err=True,
+        )
+    return [Job(dataset, name, str(path)) for name, path in shipped.items()]
+
+
+def jobs_of_folder(
+    registry: Registry, given: str, task: str | None, model: str | None, quiet: bool
+) -> list[Job]:
+    """Make a job of each file in a folder that is named after a data set.
+
+    Args:
+        registry: Where plugins are found; only data sets with a file are imported.
+        given: The folder; a file is `<data set>.<suffix>`.
+        task: Leave out data sets of other tasks; None for none.
+        model: Name of the model; the folder's by default.
+        quiet: Do not say which files were left out.
+
+    Returns:
+        The jobs, sorted by data set.
+
+    Raises:
+        DataError: The folder cannot be read, two files are of one data set, or there
+            is none.
+    """
+    from evalkit.errors import DataError
+    from evalkit.file_datasets import local_path
+    from evalkit.file_formats import model_name
+
+    folder = local_path(given)
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError as error:
+        raise DataError(
+            f"{folder}: cannot be read: {error.strerror or error}"
+        ) from error
+    known = {found.name for found in registry.catalog.of_kind("datasets")}
+    if task is not None:
+        registry.select("tasks", task)
+    chosen: dict[str, Path] = {}
+    others = []
+    for path in files:
+        name = model_name(path)
+        if name not in known or not _is_of_task(registry, name, task):
+            others.append(path.name)
+        elif name in chosen:
+            raise DataError(
+                f"{folder}: {chosen[name].name} and {path.name} are both predictions "
+                f"for {name}"
+            )
+        else:
+            chosen[name] = path
+    wanted = f"data set of the task {task}" if task else "data set that is installed"
+    if not chosen:
+        raise DataError(f"{folder}: no file is named after a {wanted}")
+    if others and not quiet:
+        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+        click.echo(f"left out, as named after no {wanted}: {shown}", err=True)
+    model = model or folder.resolve().name
+    return [Job(name, model, str(path)) for name, path in sorted(chosen.items())]
+
+
+def _is_of_task(registry: Registry, dataset: str, task: str | None) -> bool:
+    from evalkit.errors import PluginError
+
+    if task is None:
+        return True
+    try:
+        return bool(registry.load("datasets", dataset).attributes["task"] == task)
+    except PluginError:
+        return True  # nobody knows; the error comes up again when it is evaluated

@@ -16,7 +16,7 @@ from evalkit.baselines import compute_baselines
 from evalkit.calls import ScoringTable
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
-from evalkit_metrics_classification.confusion import ConfusionMetric
+from evalkit_metrics_classification.macro import MacroMetric
 
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 DECLARED = ["a", "b", "ü", "never"]
@@ -192,9 +192,103 @@ def test_labels_may_be_numbers(name: str, predictions: Any, targets: Any) -> Non
     assert one(name, predictions, targets).value == pytest.approx(expected)
 
 
-def test_an_unknown_choice_of_labels_is_refused() -> None:
-    with pytest.raises(PluginContractError, match=r"parameter labels .*got 'all'"):
-        evalkit.score("macro-f1:labels=all", ["a"], ["a"])
+LISTS = [["a"], ["a", "ü"], ["never", "b"], ["never"], ["gold", "a"]]
+
+
+@pytest.mark.parametrize("labels", LISTS)
+@pytest.mark.parametrize("declared", [None, [*DECLARED, "gold"]])
+@pytest.mark.parametrize("name", SKLEARN)
+@settings(max_examples=10)
+@given(rows=rows_of_examples)
+def test_a_list_of_labels_equals_scikit_learn(
+    name: str, declared: list[str] | None, labels: list[str], rows: list[Row]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    full = f"{name}:labels={'/'.join(labels)}"
+    result = evalkit.score(full, predictions, targets, tags=tags, labels=declared)
+    for found in result.scores:
+        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        expected = SKLEARN[name](
+            [target for _, target in part],
+            ["(none)" if p is None else p for p, _ in part],
+            labels=labels,
+            average="macro",
+            zero_division=0,
+        )
+        assert found.metric == full
+        assert found.value == pytest.approx(expected, abs=1e-12)
+        gold = {target for _, target in part}
+        flags = [f"one class: {min(gold)}"] if len(gold) == 1 else []
+        absent = sorted(set(labels) - gold - {p for p, _ in part})
+        if absent:
+            names = ", ".join(absent)
+            flags.append(f"neither in answers nor in predictions: {names}")
+        assert found.flag == ("; ".join(flags) or None)
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+@pytest.mark.parametrize(("labels", "unknown"), [("all", "all"), ("a/al", "al")])
+def test_a_label_that_is_not_declared_is_an_error_that_names_the_labels(
+    name: str, labels: str, unknown: str
+) -> None:
+    wanted = (
+        rf"metrics/{name} \(evalkit-metrics-classification .*"
+        rf"labels: '{unknown}' is none of the declared labels, which are: a, b$"
+    )
+    with pytest.raises(MetricError, match=wanted):
+        evalkit.score(f"{name}:labels={labels}", ["a"], ["a"], labels=["a", "b"])
+
+
+def test_a_class_that_nobody_declared_and_nobody_has_is_flagged() -> None:
+    found = one("macro-f1:labels=dog", ["cat"], ["cat"])
+    assert found.value == 0.0
+    assert found.flag == "one class: cat; neither in answers nor in predictions: dog"
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        (3, "must be gold, seen, declared or a list of labels, got 3"),
+        ([1, 2], "must be gold, seen, declared or a list of labels"),
+        ({"a": 1}, "must be gold, seen, declared or a list of labels"),
+        ([], "must not be empty"),
+        ("", "must not be empty"),
+        (["a", ""], "nor hold an empty label"),
+        (["a", "b", "a"], "must not name a label twice"),
+        (["gold"], "must not be a list of the one label 'gold', which"),
+        (["declared"], "must not be a list of the one label 'declared', which"),
+    ],
+)
+@pytest.mark.parametrize("name", SKLEARN)
+def test_labels_that_mean_nothing_are_refused(
+    name: str, labels: Any, rule: str
+) -> None:
+    with pytest.raises(PluginContractError, match=f"parameter labels .*{rule}"):
+        Registry().load("metrics", name, {"labels": labels})
+
+
+@pytest.mark.parametrize(
+    ("labels", "full"),
+    [
+        ("gold", "macro-f1"),
+        ("seen", "macro-f1:labels=seen"),
+        ("a", "macro-f1:labels=a"),
+        (["a"], "macro-f1:labels=a"),
+        (("b", "a"), "macro-f1:labels=b/a"),
+        (["gold", "seen"], "macro-f1:labels=gold/seen"),
+    ],
+)
+def test_a_choice_of_labels_is_a_part_of_the_name(labels: Any, full: str) -> None:
+    bound = Registry().load("metrics", "macro-f1", {"labels": labels})
+    assert bound.name == full
+
+
+def test_a_class_outside_of_the_list_is_only_a_miss() -> None:
+    # of `a`: two examples, one hit, two predictions, one of them for an example of `c`
+    predictions, targets = ["a", "b", "a", "c"], ["a", "a", "c", "c"]
+    assert one("macro-f1:labels=a", predictions, targets).value == 0.5
+    # `b` has a prediction and no example
+    assert one("macro-f1:labels=a/b", predictions, targets).value == 0.25
 
 
 @pytest.mark.parametrize("name", SKLEARN)
@@ -205,7 +299,7 @@ def test_a_proportion_is_shown_as_a_percentage(name: str) -> None:
 
 
 def test_a_subclass_must_say_what_a_class_scores() -> None:
-    class Unfinished(ConfusionMetric):
+    class Unfinished(MacroMetric):
         pass
 
     with pytest.raises(MetricError, match="Unfinished does not define class_score"):

@@ -1,1 +1,1 @@
-"""Classification metrics: accuracy, exact-match, macro-f1 and macro-recall."""
+"""Classification metrics: accuracy, precision, recall, F1 and macro averages."""

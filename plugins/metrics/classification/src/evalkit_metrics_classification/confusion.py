@@ -1,32 +1,28 @@
-"""Counts of gold and predicted labels, which the macro metrics are made of."""
+"""Counts of gold and predicted labels, and what precision, recall and F1 make of them.
+
+All three are null here where their denominator is zero; the metrics say what that
+means for them.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 import polars as pl
 
-from evalkit import Metric, MetricContext, Parameters
+from evalkit import Metric
 
-LabelChoice = Literal["gold", "seen", "declared"]
-
-
-class LabelParameters(Parameters):
-    """Which classes a macro average is taken over."""
-
-    labels: LabelChoice = "gold"
-    """`gold`: those with gold examples in the group; `seen`: those with gold examples
-    or predictions in it; `declared`: all of the data set's."""
+COUNTS = ("hits", "gold_count", "predicted_count")
+"""What is counted of every class."""
 
 
 class ConfusionMetric(Metric):
-    """A mean over classes of something computed from confusion counts.
+    """Something computed from the counts of every pair of gold and predicted label.
 
-    A prediction that is missing, or of a class that the average leaves out, is only a
-    miss of its gold class.
+    A prediction that is missing, or of a class that is left out, is only a miss of its
+    gold class.
     """
 
-    Parameters = LabelParameters
     unit = "%"
     bounds = (0.0, 1.0)
     higher_is_better = True
@@ -35,13 +31,6 @@ class ConfusionMetric(Metric):
     interval = "bootstrap"
     keys = ("gold", "predicted")
     accepts_no_prediction = True
-
-    @property
-    def labels(self) -> LabelChoice:
-        """The parameter `labels`."""
-        parameters = self.parameters
-        assert isinstance(parameters, LabelParameters)
-        return parameters.labels
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Give one count for every example, in the cell of its two labels."""
@@ -55,73 +44,100 @@ class ConfusionMetric(Metric):
             gold="target", predicted="prediction", count=pl.lit(1.0)
         ).with_row_index("row")
 
-    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Take the mean over the classes of every group."""
-        if self.labels == "declared" and context.labels is None:
-            reason = "labels=declared, but the data set declares no labels"
-            return (
-                sums.select("group")
-                .unique()
-                .with_columns(
-                    value=pl.lit(None, dtype=pl.Float64), reason=pl.lit(reason)
-                )
-            )
-        classes = class_counts(sums, self.labels, context.labels)
-        gold_classes = (pl.col("gold_count") > 0).sum()
-        one_class = (
-            pl.lit("one class: ")
-            + pl.col("label").filter(pl.col("gold_count") > 0).first()
-        )
-        return (
-            classes.sort("group", "label")
-            .group_by("group", maintain_order=True)
-            .agg(
-                value=self.class_score().mean(),
-                flag=pl.when(gold_classes == 1).then(one_class.first()),
-            )
-        )
-
     def class_score(self) -> pl.Expr:
         """Give the score of one class.
 
         Returns:
-            An expression over `hits`, `gold_count` and `predicted_count`.
+            An expression over `COUNTS`; null where it is undefined.
         """
         raise TypeError(f"{type(self).__name__} does not define class_score")
 
 
-def class_counts(
-    sums: pl.DataFrame, choice: LabelChoice, declared: tuple[str, ...] | None
-) -> pl.DataFrame:
-    """Count hits, gold examples and predictions of every class of every group.
+def precision() -> pl.Expr:
+    """Give hits / predicted."""
+    return _ratio(pl.col("hits"), pl.col("predicted_count"))
+
+
+def recall() -> pl.Expr:
+    """Give hits / gold."""
+    return _ratio(pl.col("hits"), pl.col("gold_count"))
+
+
+def f1() -> pl.Expr:
+    """Give 2 hits / (gold + predicted)."""
+    both = pl.col("gold_count") + pl.col("predicted_count")
+    return _ratio(2 * pl.col("hits"), both)
+
+
+def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
+    return pl.when(below > 0).then(above / below)
+
+
+def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
+    """Count hits, gold examples and predictions of every class seen in a group.
 
     Args:
         sums: `group`, `gold`, `predicted` and `count`.
-        choice: Which classes are wanted.
-        declared: The data set's labels.
 
     Returns:
-        `group`, `label`, `hits`, `gold_count` and `predicted_count`.
+        `group`, `label` and `COUNTS`, sorted by the first two.
     """
-    keys = ["group", "label"]
-    hits = pl.col("count").filter(pl.col("gold") == pl.col("predicted")).sum()
-    gold = sums.group_by("group", label="gold").agg(
-        gold_count=pl.col("count").sum(), hits=hits
+    count, nothing = pl.col("count"), pl.lit(0.0)
+    is_hit = (pl.col("gold") == pl.col("predicted")).fill_null(False)
+    gold = sums.select(
+        "group",
+        label="gold",
+        hits=pl.when(is_hit).then(count).otherwise(nothing),
+        gold_count=count,
+        predicted_count=nothing,
     )
-    predicted = (
-        sums.drop_nulls("predicted")
-        .group_by("group", label="predicted")
-        .agg(predicted_count=pl.col("count").sum())
+    predicted = sums.drop_nulls("predicted").select(
+        "group",
+        label="predicted",
+        hits=nothing,
+        gold_count=nothing,
+        predicted_count=count,
     )
-    if choice == "declared":
-        labels = pl.DataFrame({"label": pl.Series(declared or (), dtype=pl.String)})
-        classes = sums.select("group").unique().join(labels, how="cross")
-    elif choice == "seen":
-        classes = pl.concat([gold.select(keys), predicted.select(keys)]).unique()
-    else:
-        classes = gold.filter(pl.col("gold_count") > 0).select(keys)
+    keys = ("group", "label")
+    seen = pl.concat([gold, predicted]).group_by(keys).agg(pl.col(COUNTS).sum())
+    return seen.sort(keys)
+
+
+def counts_of(counts: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    """Give the counts of the same classes for every group, 0 where one is not seen.
+
+    Args:
+        counts: What `class_counts` returned.
+        labels: The classes.
+
+    Returns:
+        `group`, `label` and `COUNTS`, sorted by the first two.
+    """
+    wanted = pl.DataFrame({"label": pl.Series(labels, dtype=pl.String)})
+    cells = counts.select("group").unique().join(wanted, how="cross")
     return (
-        classes.join(gold, on=keys, how="left")
-        .join(predicted, on=keys, how="left")
-        .with_columns(pl.col("hits", "gold_count", "predicted_count").fill_null(0.0))
+        cells.join(counts, on=["group", "label"], how="left")
+        .with_columns(pl.col(COUNTS).fill_null(0.0))
+        .sort("group", "label")
     )
+
+
+def check_labels(
+    parameter: str, given: Sequence[str], declared: Sequence[str] | None
+) -> None:
+    """Check that labels named by a user are the data set's, where it declares some.
+
+    Args:
+        parameter: Name of the parameter that named them.
+        given: The labels.
+        declared: The data set's.
+
+    Raises:
+        ValueError: One is none of them.
+    """
+    unknown = [label for label in given if declared and label not in declared]
+    if unknown:
+        raise ValueError(
+            f"{parameter}: {unknown[0]!r} is none of the declared labels, which are: "
+            f"{', '.join(declared or ())}"
+        )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalkit_metrics_classification.confusion import ConfusionMetric
+from evalkit_metrics_classification import confusion
+from evalkit_metrics_classification.macro import MacroMetric
 
 
-class MacroRecall(ConfusionMetric):
+class MacroRecall(MacroMetric):
     """Mean over classes of recall = hits / gold.
 
-    With `labels=gold` (the default) this is balanced accuracy. With `labels=seen` or
-    `declared` a class without gold examples counts 0. Range 0 to 1, higher is better;
-    a bootstrap interval.
+    With `labels=gold` (the default) this is balanced accuracy. With `labels=seen`,
+    `declared` or a list `labels=a/b`, a class without gold examples counts 0. Range 0
+    to 1, higher is better; a bootstrap interval.
     """
 
     def class_score(self) -> pl.Expr:
-        """Give the recall of a class; 0 where it has no examples."""
-        gold = pl.col("gold_count")
-        return pl.when(gold > 0).then(pl.col("hits") / gold).otherwise(0.0)
+        """Give the recall of a class; null where it has no examples."""
+        return confusion.recall()

@@ -1,0 +1,23 @@
+"""F1 of each class."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit_metrics_classification import confusion
+from evalkit_metrics_classification.per_class import ClassMetric
+
+
+class F1(ClassMetric):
+    """F1 of a class, 2 hits / (gold + predicted): `f1:label=irony`.
+
+    Without `label`, every class has a score of its own: `f1#irony`. Where a class has
+    neither examples nor predictions it is undefined, and null. Range 0 to 1, higher is
+    better; a bootstrap interval.
+    """
+
+    lacking = "no example and no prediction"
+
+    def class_score(self) -> pl.Expr:
+        """Give F1 of a class; null where it has neither examples nor predictions."""
+        return confusion.f1()

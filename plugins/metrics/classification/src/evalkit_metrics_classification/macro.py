@@ -1,0 +1,117 @@
+"""Means over classes, which the macro metrics are."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import polars as pl
+from pydantic import field_validator
+
+from evalkit import MetricContext, Parameters
+from evalkit_metrics_classification.confusion import (
+    ConfusionMetric,
+    check_labels,
+    class_counts,
+    counts_of,
+)
+
+LabelChoice = Literal["gold", "seen", "declared"]
+
+
+class MacroParameters(Parameters):
+    """Which classes a macro average is taken over."""
+
+    labels: LabelChoice | tuple[str, ...] = "gold"
+    """`gold`: those with gold examples in the group; `seen`: those with gold examples
+    or predictions in it; `declared`: all of the data set's; or a list of labels. A
+    text that is none of the three words is a list of one."""
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _read_labels(cls, given: Any) -> Any:
+        words = get_args(LabelChoice)
+        if given in words:
+            return given
+        listed = (given,) if isinstance(given, str) else given
+        if not isinstance(listed, list | tuple) or not all(
+            isinstance(label, str) for label in listed
+        ):
+            raise ValueError(f"must be {', '.join(words)} or a list of labels")
+        if not listed or "" in listed:
+            raise ValueError("must not be empty, nor hold an empty label")
+        if len(set(listed)) < len(listed):
+            raise ValueError("must not name a label twice")
+        if len(listed) == 1 and listed[0] in words:
+            raise ValueError(
+                f"must not be a list of the one label {listed[0]!r}, which could not "
+                f"be told from the word; the parameter `label` of f1, precision and "
+                "recall takes it"
+            )
+        return tuple(listed)
+
+
+class MacroMetric(ConfusionMetric):
+    """A mean over classes, in which an undefined score of a class counts 0."""
+
+    Parameters = MacroParameters
+
+    @property
+    def labels(self) -> LabelChoice | tuple[str, ...]:
+        """The parameter `labels`."""
+        parameters = self.parameters
+        assert isinstance(parameters, MacroParameters)
+        return parameters.labels
+
+    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Take the mean over the classes of every group."""
+        seen = class_counts(sums)
+        if self.labels == "declared" and context.labels is None:
+            reason = "labels=declared, but the data set declares no labels"
+            return (
+                seen.select("group")
+                .unique()
+                .with_columns(
+                    value=pl.lit(None, dtype=pl.Float64), reason=pl.lit(reason)
+                )
+            )
+        scores = (
+            self._classes(seen, context)
+            .with_columns(score=self.class_score().fill_null(0.0))
+            .group_by("group", maintain_order=True)
+            .agg(value=pl.col("score").mean(), absent=_absent())
+        )
+        flags = (
+            pl.col("one_class"),
+            pl.col("absent") if isinstance(self.labels, tuple) else pl.lit(None),
+        )
+        joined = pl.concat_str(flags, separator="; ", ignore_nulls=True)
+        one_class = _one_class(seen)
+        return scores.join(one_class, on="group", maintain_order="left").select(
+            "group", "value", flag=pl.when(joined != "").then(joined)
+        )
+
+    def _classes(self, seen: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        if self.labels == "seen":
+            return seen
+        if self.labels == "gold":
+            return seen.filter(pl.col("gold_count") > 0)
+        if self.labels == "declared":
+            return counts_of(seen, context.labels or ())
+        check_labels("labels", self.labels, context.labels)
+        return counts_of(seen, self.labels)
+
+
+def _one_class(seen: pl.DataFrame) -> pl.DataFrame:
+    """Give `one_class`, the flag of every group whose answers all are the same."""
+    gold = pl.col("label").filter(pl.col("gold_count") > 0)
+    flag = pl.lit("one class: ") + gold.first()
+    return seen.group_by("group").agg(one_class=pl.when(gold.len() == 1).then(flag))
+
+
+def _absent() -> pl.Expr:
+    """Give the flag of a group in which a class that was asked for does not occur."""
+    absent = pl.col("label").filter(
+        (pl.col("gold_count") == 0) & (pl.col("predicted_count") == 0)
+    )
+    flag = pl.lit("neither in answers nor in predictions: ") + absent.str.join(", ")
+    return pl.when(absent.len() > 0).then(flag)

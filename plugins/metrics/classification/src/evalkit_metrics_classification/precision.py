@@ -1,0 +1,23 @@
+"""Precision of each class."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit_metrics_classification import confusion
+from evalkit_metrics_classification.per_class import ClassMetric
+
+
+class Precision(ClassMetric):
+    """Precision of a class, hits / predicted: `precision:label=irony`.
+
+    Without `label`, every class has a score of its own: `precision#irony`. Where a
+    class is never predicted it is undefined, and null. Range 0 to 1, higher is better;
+    a bootstrap interval.
+    """
+
+    lacking = "no prediction"
+
+    def class_score(self) -> pl.Expr:
+        """Give the precision of a class; null where it is never predicted."""
+        return confusion.precision()

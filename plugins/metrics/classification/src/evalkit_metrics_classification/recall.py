@@ -1,0 +1,23 @@
+"""Recall of each class."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit_metrics_classification import confusion
+from evalkit_metrics_classification.per_class import ClassMetric
+
+
+class Recall(ClassMetric):
+    """Recall of a class, hits / gold: `recall:label=irony`.
+
+    Without `label`, every class has a score of its own: `recall#irony`. Where a class
+    has no examples it is undefined, and null. Range 0 to 1, higher is better; a
+    bootstrap interval.
+    """
+
+    lacking = "no example"
+
+    def class_score(self) -> pl.Expr:
+        """Give the recall of a class; null where it has no examples."""
+        return confusion.recall()

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+import evalkit
+from evalkit import MetricError, PluginContractError, Score, calls
+
+SKLEARN: dict[str, Callable[..., Any]] = {
+    "f1": f1_score,
+    "precision": precision_score,
+    "recall": recall_score,
+}
+DECLARED = ["a", "b", "ü", "never"]
+
+Row = tuple[Any, str, list[str]]
+rows_of_examples = st.lists(
+    st.tuples(
+        st.sampled_from([*DECLARED, "outside", None]),
+        st.sampled_from(["a", "b", "ü"]),
+        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def by_scikit_learn(
+    name: str, label: str, part: Sequence[tuple[Any, str]]
+) -> float | None:
+    (value,) = SKLEARN[name](
+        [target for _, target in part],
+        # scikit-learn takes no null; to it, this is one more class
+        ["(none)" if p is None else p for p, _ in part],
+        labels=[label],
+        average=None,
+        zero_division=np.nan,
+    )
+    return None if math.isnan(value) else float(value)
+
+
+def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
+    return evalkit.score(name, predictions, targets, **options)[name]
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+@settings(max_examples=25)
+@given(rows=rows_of_examples)
+def test_every_class_equals_scikit_learn_for_the_set_and_every_tag(
+    name: str, rows: list[Row]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score(name, predictions, targets, tags=tags, labels=DECLARED)
+    found = {(score.tag, score.metric): score for score in result.scores}
+    assert len(found) == len(result.scores)
+    expected = {}
+    for tag in {None, *(t for row in tags for t in row)}:
+        part = [(p, t) for p, t, of in rows if tag is None or tag in of]
+        others = {"outside"} & {p for p, _ in part}
+        for label in (*DECLARED, *others):
+            expected[tag, f"{name}#{label}"] = by_scikit_learn(name, label, part)
+            assert found[tag, f"{name}#{label}"].n == len(part)
+    values = {key: score.value for key, score in found.items()}
+    assert values == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("label", ["a", "never"])
+@pytest.mark.parametrize("name", SKLEARN)
+@settings(max_examples=20)
+@given(rows=rows_of_examples)
+def test_one_class_equals_scikit_learn_and_is_the_main_score(
+    name: str, label: str, rows: list[Row]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    full = f"{name}:label={label}"
+    result = evalkit.score(full, predictions, targets, tags=tags, labels=DECLARED)
+    assert {score.metric for score in result.scores} == {full}
+    assert result.headline == result[full]
+    for score in result.scores:
+        part = [(p, t) for p, t, of in rows if score.tag is None or score.tag in of]
+        expected = by_scikit_learn(name, label, part)
+        assert score.value == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(rows=rows_of_examples)
+def test_classes_that_nobody_declared_are_those_seen_in_the_group(
+    rows: list[Row],
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score("f1", predictions, targets, tags=tags)
+    for tag in {None, *(t for row in tags for t in row)}:
+        part = [(p, t) for p, t, of in rows if tag is None or tag in of]
+        seen = {label for pair in part for label in pair if label is not None}
+        scores = [score for score in result.scores if score.tag == tag]
+        assert [s.metric for s in scores] == [f"f1#{label}" for label in sorted(seen)]
+        assert all(score.value is not None for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "value", "reason"),
+    [
+        ("f1", "right", 2 / 3, None),
+        ("precision", "right", 1.0, None),
+        ("recall", "right", 0.5, None),
+        # gold examples and no prediction: F1 has no hit, precision is undefined
+        ("f1", "missed", 0.0, None),
+        ("precision", "missed", None, "no prediction of the class 'missed'"),
+        ("recall", "missed", 0.0, None),
+        # predictions and no gold example: F1 has no hit, recall is undefined
+        ("f1", "made-up", 0.0, None),
+        ("precision", "made-up", 0.0, None),
+        ("recall", "made-up", None, "no example of the class 'made-up'"),
+        (
+            *("f1", "absent", None),
+            "no example and no prediction of the class 'absent'",
+        ),
+        ("precision", "absent", None, "no prediction of the class 'absent'"),
+        ("recall", "absent", None, "no example of the class 'absent'"),
+    ],
+)
+@pytest.mark.parametrize("declared", [None, ["right", "missed", "made-up", "absent"]])
+def test_nothing_divided_by_nothing_is_null_with_the_reason(
+    name: str,
+    label: str,
+    value: float | None,
+    reason: str | None,
+    declared: list[str] | None,
+) -> None:
+    predictions = ["right", "made-up", None, "made-up"]
+    targets = ["right", "right", "missed", "missed"]
+    full = f"{name}:label={label}"
+    found = one(full, predictions, targets, labels=declared)
+    assert found.value == pytest.approx(value)
+    if value is None:
+        assert (found.reason, found.ci, found.n) == (reason, None, 4)
+    named = evalkit.score(name, predictions, targets, labels=declared)
+    if declared or label != "absent":
+        same = named[f"{name}#{label}"]
+        assert (same.value, same.n) == (found.value, found.n)
+        if value is None:
+            assert same.reason == reason
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_a_label_that_is_not_declared_is_an_error_that_names_the_labels(
+    name: str,
+) -> None:
+    wanted = (
+        rf"metrics/{name} \(evalkit-metrics-classification .*label: 'irnoy' is none"
+    )
+    with pytest.raises(MetricError, match=wanted) as caught:
+        evalkit.score(
+            f"{name}:label=irnoy", ["irony"], ["irony"], labels=["irony", "non-irony"]
+        )
+    assert str(caught.value).endswith(": irony, non-irony")
+
+
+@pytest.mark.parametrize("label", ["n/a", "ü", "a b", "a:b", "#"])
+def test_a_label_may_hold_any_mark_that_separates_no_parameters(label: str) -> None:
+    found = one(f"f1:label={label}", [label, "x"], [label, "y"], labels=None)
+    assert (found.metric, found.value) == (f"f1:label={label}", 1.0)
+
+
+def test_a_label_that_is_no_text_is_refused() -> None:
+    wanted = "parameter label must be a valid string, got 3"
+    with pytest.raises(PluginContractError, match=wanted):
+        evalkit.Registry().load("metrics", "f1", {"label": 3})
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_a_missing_prediction_is_a_miss_and_no_prediction_of_any_class(
+    name: str,
+) -> None:
+    found = one(f"{name}:label=a", ["a", None, None], ["a", "a", "b"])
+    assert found.value == {"f1": 2 / 3, "precision": 1.0, "recall": 0.5}[name]
+    assert found.n == 3
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_several_acceptable_answers_are_null_with_the_reason(name: str) -> None:
+    found = one(name, ["a", "b"], [["a", "b"], "b"])
+    assert (found.value, found.n) == (None, 0)
+    assert found.reason == "examples have several acceptable answers"
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_no_examples_have_no_score(name: str) -> None:
+    found = one(name, [], [])
+    assert (found.value, found.reason) == (None, "no example was scored")
+
+
+def test_labels_may_be_numbers() -> None:
+    assert one("f1:label=2", [1, 2, 2], [1, 2, 1]).value == pytest.approx(2 / 3)
+
+
+def test_a_proportion_is_shown_as_a_percentage() -> None:
+    found = one("f1:label=a", ["a"], ["a"])
+    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_the_order_of_rows_and_the_size_of_batches_change_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(3)
+    predictions = random.choice(DECLARED, 200).tolist()
+    targets = random.choice(DECLARED[:3], 200).tolist()
+    order = random.permutation(200)
+    before = evalkit.score(name, predictions, targets).scores
+    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
+    after = evalkit.score(
+        name, [predictions[i] for i in order], [targets[i] for i in order]
+    ).scores
+    assert after == before
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_the_interval_equals_direct_resampling(name: str) -> None:
+    random = np.random.default_rng(0)
+    targets = random.choice(["a", "b", "c"], 300, p=[0.3, 0.3, 0.4])
+    noise = random.choice(["a", "b", "c"], 300)
+    predictions = np.where(random.random(300) < 0.7, targets, noise)
+    found = one(name + ":label=a", predictions.tolist(), targets.tolist())
+    assert (found.ci_method, found.ci is None) == ("bootstrap", False)
+    drawn = random.integers(0, 300, (4_000, 300))
+    gold, predicted = targets[drawn] == "a", predictions[drawn] == "a"
+    hits = (gold & predicted).sum(axis=1)
+    below = {
+        "f1": (gold.sum(axis=1) + predicted.sum(axis=1)) / 2,
+        "precision": predicted.sum(axis=1),
+        "recall": gold.sum(axis=1),
+    }[name]
+    expected = hits / below
+    assert found.se == pytest.approx(expected.std(), rel=0.1)
+    # Monte-Carlo error of a rank of 0.025 in 1 000 replicates: 0.005
+    assert (expected <= found.ci_low).mean() == pytest.approx(0.025, abs=0.015)
+    assert (expected <= found.ci_high).mean() == pytest.approx(0.975, abs=0.015)
+
+
+def test_a_group_in_which_a_class_is_rare_has_no_interval_of_chance() -> None:
+    # the one example of `a` is drawn in 1 - 0.9 ** 10 = 65 % of the replicates, and
+    # where it is, recall is 1
+    found = one("recall:label=a", ["a"] * 10, ["a"] + ["b"] * 9)
+    assert (found.value, found.ci) == (1.0, None)
+    assert found.reason == "all bootstrap replicates are equal"

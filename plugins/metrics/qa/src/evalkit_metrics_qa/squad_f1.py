@@ -1,0 +1,29 @@
+"""SQuAD's F1."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from evalkit_metrics_qa.comparison import ComparisonMetric
+from evalkit_metrics_qa.tokens import Tokens
+
+
+class SquadF1(ComparisonMetric):
+    """Mean F1 of the tokens of prediction and answer, as SQuAD counts them.
+
+    Both are normalised: lower case, without ASCII punctuation and without a, an and
+    the. F1 is 2 shared / (predicted + right) tokens; of several acceptable answers the
+    best counts. Where either has no tokens it is 1 if neither has any, else 0. Range 0
+    to 1, higher is better; Student's interval.
+    """
+
+    interval = "t"
+
+    def compare(self, prediction: Tokens, answer: Tokens) -> float:
+        """Give F1 of the tokens, each counted as often as it occurs."""
+        if prediction == answer:
+            return 1.0
+        if set(prediction).isdisjoint(answer):
+            return 0.0  # also where one of them has no tokens
+        shared = (Counter(prediction) & Counter(answer)).total()
+        return 2 * shared / (len(prediction) + len(answer))

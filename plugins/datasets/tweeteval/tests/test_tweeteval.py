@@ -173,6 +173,12 @@ def test_line_of_another_form_is_named_in_the_mapping(folder: Path, line: str) -
     )
 
 
+def test_number_that_the_mapping_names_twice_is_refused(folder: Path) -> None:
+    mapping = b"0\tpositive\n0\tnegative\n1\tneutral\n2\tpositive\n"
+    (folder / "mapping.txt").write_bytes(mapping)
+    assert failure() == f"{folder / 'mapping.txt'}, line 2: names the label 0 again"
+
+
 @pytest.mark.parametrize("label", ["3", "", "good", "-1"])
 def test_label_that_the_mapping_does_not_name_is_refused(
     folder: Path, label: str

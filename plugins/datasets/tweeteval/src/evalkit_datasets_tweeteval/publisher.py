@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,41 +75,27 @@ def read_rows(texts: Path, labels: Path) -> list[dict[str, Any]]:
     ]
 
 
-def read_mapping(path: Path) -> dict[str, str]:
+def read_mapping(path: Path) -> dict[str, tuple[str, ...]]:
     """Read the names of the label numbers.
 
     Args:
-        path: File of number, tab, name.
+        path: File of number, tab, and one or more names that have tabs between them.
 
     Returns:
-        Name by number.
+        Names by number.
 
     Raises:
-        DataError: A line does not have this form.
+        DataError: A line does not have this form, or a number has two lines.
     """
-    names = {}
+    names: dict[str, tuple[str, ...]] = {}
     for line, text in enumerate(read_lines(path), start=1):
-        number, tab, name = text.partition("\t")
-        if not tab or not number.strip().isdigit() or not name.strip():
+        first, tab, rest = text.partition("\t")
+        number, columns = first.strip(), rest.strip()
+        if not tab or not number.isdigit() or not columns:
             raise DataError(
                 f"{path}, line {line}: must be a number, a tab and a name, is {text!r}"
             )
-        names[number.strip()] = name.strip()
+        if number in names:
+            raise DataError(f"{path}, line {line}: names the label {number} again")
+        names[number] = tuple(column.strip() for column in columns.split("\t"))
     return names
-
-
-def name_label(response: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Replace the label number of a response with its name.
-
-    Args:
-        response: Its `label` is a number, its text, or a name.
-        names: Name by number.
-
-    Returns:
-        A new response; one whose label is something else is left as it is.
-    """
-    label = response.get("label")
-    if isinstance(label, bool) or not isinstance(label, int | str):
-        return dict(response)
-    text = str(label).strip()
-    return {**response, "label": names.get(text, text if text else label)}

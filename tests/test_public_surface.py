@@ -34,7 +34,7 @@ ERRORS = {
     "MetricError": "EvalkitError",
     "StorageError": "EvalkitError",
 }
-FUNCTIONS = {"evaluate", "score", "metric", "find_components"}
+FUNCTIONS = {"evaluate", "find_components", "metric", "score", "validate"}
 CLASSES = {
     "BaseTaskIO",
     "Component",
@@ -47,6 +47,7 @@ CLASSES = {
     "Score",
     "Source",
     "TaskIO",
+    "Validation",
     "Violation",
 }
 MARKERS = {"hookimpl"}
@@ -89,9 +90,12 @@ def get_same(predictions, targets):
 
 predictions, errors = sys.argv[1], json.loads(sys.argv[2])
 evaluated = evalkit.evaluate("sample-sentiment", predictions, metrics=["accuracy"])
+validated = evalkit.validate("sample-sentiment", predictions)
 print(json.dumps({
     "score": evalkit.score(get_same, ["a", "b"], ["a", "a"])["same"].value,
     "evaluate": evaluated["accuracy"].n,
+    "validate": validated.counts["scored"],
+    "Validation": isinstance(validated, evalkit.Validation),
     "Result": isinstance(evaluated, evalkit.Result),
     "Score": isinstance(evaluated["accuracy"], evalkit.Score),
     "find_components": type(evalkit.find_components().components[0]).__name__,
@@ -163,6 +167,8 @@ def test_every_public_name_can_be_called_after_all_submodules() -> None:
     assert run_python(CALLS, str(file), json.dumps(list(ERRORS))) == {
         "score": 0.5,
         "evaluate": len(file.read_text(encoding="utf-8").splitlines()),
+        "validate": len(file.read_text(encoding="utf-8").splitlines()),
+        "Validation": True,
         "Result": True,
         "Score": True,
         "find_components": "Component",

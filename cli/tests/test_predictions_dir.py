@@ -224,7 +224,7 @@ def test_the_model_is_called_after_the_folder(
     monkeypatch.chdir(folder)
     given = name.format(folder=folder)
     done = invoke("eval", "--json", EVALKIT_PREDICTIONS_DIR=given)
-    assert json.loads(done.stdout)["model"] == "my-model"
+    assert json.loads(done.stdout)[0]["model"] == "my-model"
 
 
 def test_several_data_sets_are_shown_in_one_table(invoke: Invoke, folder: Path) -> None:

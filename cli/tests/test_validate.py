@@ -345,3 +345,27 @@ def test_what_a_plugin_prints_is_kept_from_the_output(
     done = invoke("validate", "loud", "--json")
     assert json.loads(done.stdout)["counts"] == {"examples": 1}
     assert "loading!" in done.stderr
+
+
+def test_one_unreadable_file_of_several_loses_no_other(
+    invoke: Invoke, right: str, bad: str, tmp_path: Path
+) -> None:
+    written = tmp_path / "problems.jsonl"
+    gone = str(tmp_path / "gone.jsonl")
+    options = ("-p", gone, "-p", bad, "-p", right, "--problems", str(written))
+    done = invoke("validate", "tiny", *options, "--json")
+    assert done.exit_code == 1
+    assert done.stderr == f"evalkit: error: {gone}: there is no such file\n"
+    assert [report["model"] for report in json.loads(done.stdout)] == ["bad", "right"]
+    rows = [json.loads(line) for line in written.read_text().splitlines()]
+    assert [row["model"] for row in rows] == ["bad"] * len(STATUSES)
+    assert [(row["status"], row["line"], row["id"]) for row in rows] == STATUSES
+
+
+@pytest.mark.parametrize("command", ["validate", "eval"])
+def test_errors_call_the_standard_input_by_its_name(
+    invoke: Invoke, command: str
+) -> None:
+    done = invoke(command, "tiny", "-p", "-", input="positive\n")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("evalkit: error: standard input: plain lines are ")

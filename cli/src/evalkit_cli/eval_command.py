@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,8 @@ from evalkit_cli.prediction_sources import (
     jobs_of_files,
     jobs_of_folder,
     jobs_that_ship,
+    name_standard_input,
+    spool_folder,
 )
 from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
@@ -114,7 +115,7 @@ FORMATS = ("table", "md", "csv", "latex")
     "as_json",
     is_flag=True,
     envvar="EVALKIT_JSON",
-    help="Print run.json; a list of them for several models.",
+    help="Print run.json; a list of them for several models or data sets.",
 )
 @click.option(
     "--format",
@@ -173,7 +174,7 @@ def eval_command(
     from evalkit.registry import Registry
 
     registry = Registry()
-    with plugin_output_to_stderr(), tempfile.TemporaryDirectory() as folder:
+    with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
             if dataset or data or files:
                 raise click.UsageError(
@@ -184,12 +185,13 @@ def eval_command(
             task = None
         else:
             name = chosen_dataset(dataset, data, task)
-            jobs = _jobs(registry, name, files, model, quiet, Path(folder))
+            jobs = _jobs(registry, name, files, model, quiet, folder)
         chosen = _chosen_metrics(registry, metrics, params)
         with watched(quiet) as progress:
             results, failed = _evaluate_all(
                 registry,
                 jobs,
+                folder,
                 metrics=chosen,
                 task=task,
                 filters=read_filters(filters),
@@ -199,7 +201,12 @@ def eval_command(
                 **options,
             )
     if results:
-        _print(results, as_json, table_format, quiet=quiet, verbose=verbose)
+        if as_json:
+            records = [result.to_dict() for result in results]
+            is_one = len(jobs) == 1 and predictions_dir is None
+            echo_json(records[0] if is_one else records)
+        else:
+            _print(results, table_format, quiet=quiet, verbose=verbose)
     if failed or any(result.is_failed for result in results):
         raise click.exceptions.Exit(1)
 
@@ -220,7 +227,7 @@ def _jobs(
 
 
 def _evaluate_all(
-    registry: Registry, jobs: list[Job], **options: Any
+    registry: Registry, jobs: list[Job], folder: Path, **options: Any
 ) -> tuple[list[Result], bool]:
     """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
@@ -235,7 +242,8 @@ def _evaluate_all(
                 raise
             # the others' scores are not lost with this one's
             where = "" if job.path in str(error) else f"{job.path}: "
-            click.echo(f"evalkit: error: {where}{error}", err=True)
+            message = name_standard_input(f"{where}{error}", folder)
+            click.echo(f"evalkit: error: {message}", err=True)
             failed = True
     return results, failed
 
@@ -313,14 +321,7 @@ def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[s
     return extra_metrics(Path.cwd(), task)
 
 
-def _print(
-    results: list[Result], as_json: bool, table_format: str, **how: bool
-) -> None:
-    if as_json:
-        records = [result.to_dict() for result in results]
-        shown = records[0] if len(records) == 1 else records
-        echo_json(shown)
-        return
+def _print(results: list[Result], table_format: str, **how: bool) -> None:
     from evalkit_cli.reports import print_overview, print_report
 
     shown_results = [result for result in results if result.status != "refused"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,6 +94,26 @@ def _spool_standard_input(folder: Path) -> Path:
             f"{error.strerror or error}"
         ) from error
     return path
+
+
+@contextmanager
+def spool_folder() -> Iterator[Path]:
+    """Give a folder to keep the standard input in, and call it so in errors."""
+    from evalkit.errors import EvalkitError
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            yield folder
+        except EvalkitError as error:
+            message = name_standard_input(str(error), folder)
+            error.args = (message, *error.args[1:])
+            raise
+
+
+def name_standard_input(message: str, folder: Path) -> str:
+    """Say `standard input` where a message names the file that it is kept in."""
+    return message.replace(str(folder / _STDIN_NAME), "standard input")
 
 
 def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,12 @@ from evalkit_cli.options import (
     policy_options,
     read_filters,
 )
-from evalkit_cli.prediction_sources import Job, jobs_of_files
+from evalkit_cli.prediction_sources import (
+    Job,
+    jobs_of_files,
+    name_standard_input,
+    spool_folder,
+)
 from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
@@ -40,7 +44,8 @@ _SHOWN = 5
 @click.option(
     "--problems",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every problem to this file, one JSON object a line.",
+    help="Write every problem to this file, one JSON object a line; with its model "
+    "where there are several.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
@@ -70,41 +75,51 @@ def validate_command(
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
     usage.
     """  # noqa: D301 - click reads the backspace
+    from evalkit.errors import EvalkitError
     from evalkit.registry import Registry
     from evalkit.validation import validate
 
     name = chosen_dataset(dataset, data, task)
-    with plugin_output_to_stderr(), tempfile.TemporaryDirectory() as folder:
+    found = []
+    failed = False
+    with plugin_output_to_stderr(), spool_folder() as folder:
         jobs: list[Job | None] = [None]
         if files:
-            jobs = [*jobs_of_files(name, files, None, Path(folder))]
+            jobs = [*jobs_of_files(name, files, None, folder)]
         with watched(quiet) as progress:
-            found = [
-                validate(
-                    name,
-                    job and job.path,
-                    task=task,
-                    model=job and job.model,
-                    filters=read_filters(filters),
-                    registry=Registry(),
-                    progress=progress,
-                    **options,
-                )
-                for job in jobs
-            ]
+            for job in jobs:
+                try:
+                    checked = validate(
+                        name,
+                        job and job.path,
+                        task=task,
+                        model=job and job.model,
+                        filters=read_filters(filters),
+                        registry=Registry(),
+                        progress=progress,
+                        **options,
+                    )
+                except EvalkitError as error:
+                    if len(jobs) == 1:
+                        raise
+                    message = name_standard_input(str(error), folder)
+                    click.echo(f"evalkit: error: {message}", err=True)
+                    failed = True
+                else:
+                    found.append(checked)
     if problems is not None:
-        _write(found, problems)
+        _write(found, problems, with_model=len(jobs) > 1)
     if as_json:
         reports = [_as_json(each) for each in found]
-        echo_json(reports[0] if len(reports) == 1 else reports)
+        echo_json(reports[0] if len(jobs) == 1 else reports)
     else:
         for each in found:
             _print(each, quiet, problems)
-    if any(each.refusals for each in found):
+    if failed or any(each.refusals for each in found):
         raise click.exceptions.Exit(1)
 
 
-def _write(found: list[Validation], path: Path) -> None:
+def _write(found: list[Validation], path: Path, with_model: bool) -> None:
     from evalkit.errors import StorageError
     from evalkit.storage import problem_line
 
@@ -112,7 +127,11 @@ def _write(found: list[Validation], path: Path) -> None:
         with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             for each in found:
                 for problem in each.problems:
-                    stream.write(problem_line(problem))
+                    line = problem_line(problem)
+                    if with_model:
+                        row = {"model": each.model, **json.loads(line)}
+                        line = json.dumps(row, ensure_ascii=False) + "\n"
+                    stream.write(line)
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be written: {error.strerror or error}"

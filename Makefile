@@ -21,7 +21,7 @@ demo: $(VENV)/.installed
 	EVALKIT_OFFLINE=1 $(BIN)/evalkit eval sample-sentiment
 
 test: lint types contracts
-	$(PYTEST) -m "not slow" --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(PYTEST) -m "not slow" --numprocesses auto --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-slow: $(VENV)/.installed
 	$(PYTEST) -m slow $(PYTEST_OPTIONS)

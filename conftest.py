@@ -20,13 +20,10 @@ hypothesis.settings.load_profile("evalkit")
 DATA_VARIABLE = "EVALKIT_TEST_DATA"
 ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"
 
-_skipped_known_results: set[str] = set()
 
-
-def _external_folder(variable: str, request: pytest.FixtureRequest) -> Path:
+def _external_folder(variable: str) -> Path:
     folder = os.environ.get(variable)
     if not folder:
-        _skipped_known_results.add(request.node.nodeid)
         pytest.skip(f"{variable} is not set")
     path = Path(folder)
     assert path.is_dir(), f"{variable} is set to {folder}, which is no folder"
@@ -34,15 +31,15 @@ def _external_folder(variable: str, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def external_data(request: pytest.FixtureRequest) -> Path:
+def external_data() -> Path:
     """Give the folder of real data sets; skips the test where there is none."""
-    return _external_folder(DATA_VARIABLE, request)
+    return _external_folder(DATA_VARIABLE)
 
 
 @pytest.fixture
-def oracles(request: pytest.FixtureRequest) -> Path:
+def oracles() -> Path:
     """Give the folder of other systems' results; skips the test where there is none."""
-    return _external_folder(ORACLES_VARIABLE, request)
+    return _external_folder(ORACLES_VARIABLE)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -50,7 +47,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or hasattr(config, "workerinput"):
         return
-    count = len(_skipped_known_results)
+    # from the reports, as workers of their own may have run the tests
+    reasons = [f"{name} is not set" for name in (DATA_VARIABLE, ORACLES_VARIABLE)]
+    skipped = {
+        report.nodeid
+        for report in reporter.stats.get("skipped", ())
+        if any(reason in str(report.longrepr) for reason in reasons)
+    }
+    count = len(skipped)
     reason = f" ({DATA_VARIABLE} or {ORACLES_VARIABLE} is not set)" if count else ""
     reporter.write_line(f"known-result tests that did not run: {count}{reason}")
 

@@ -345,11 +345,24 @@ def test_probabilities_are_those_of_the_tasks_three_labels(write: Write) -> None
         {"id": uid, "label": label, "prob": prob} for uid, label in GOLD.items()
     ]
     assert evalkit.evaluate("med", responses).counts["scored"] == 4
-    responses[0]["prob"] = {"entailed": 0.5, "neutral": 0.5}
+    responses[0]["prob"] = {"entailed": 0.5, "contradictory": 0.5}
     result = evalkit.evaluate("med", responses, on_invalid="skip")
-    assert result.problems[0].violations == (
-        ("prob.contradictory", "is required", None),
-    )
+    assert result.problems[0].violations == (("prob.neutral", "is required", None),)
+
+
+@pytest.mark.parametrize("entailed", ["entailed", "entailment"])
+def test_a_model_of_two_classes_gives_the_third_no_probability(
+    write: Write, entailed: str
+) -> None:
+    write(as_tsv())
+    prob = {entailed: 0.75, "neutral": 0.25}
+    responses = [{"id": uid, "label": entailed, "prob": prob} for uid in GOLD]
+    result = evalkit.evaluate("med", responses)
+    assert result.examples is not None
+    assert result.examples["prob"].to_list() == [
+        {"contradictory": 0.0, "entailed": 0.75, "neutral": 0.25}
+    ] * len(GOLD)
+    assert prob == {entailed: 0.75, "neutral": 0.25}
 
 
 def test_mnlis_names_of_labels_are_taken_for_the_tasks(write: Write) -> None:

@@ -26,6 +26,7 @@ from sklearn.metrics import classification_report, f1_score, recall_score
 
 import evalkit
 from evalkit_datasets_tweeteval.__main__ import main
+from evalkit_datasets_tweeteval.choosing import Choice, choose_runs
 from evalkit_datasets_tweeteval.overall import OverallScore, overall_score
 
 README = Path(__file__).parents[1] / "README.md"
@@ -148,7 +149,7 @@ def publisher(tmp_path: Path) -> Iterator[Publisher]:
 
 def evaluate(name: str, labels: Sequence[Any], **options: Any) -> evalkit.Result:
     rows = [{"id": str(n), "label": label} for n, label in enumerate(labels, start=1)]
-    return evalkit.evaluate(f"tweeteval-{name}", rows, model="m", **options)
+    return evalkit.evaluate(f"tweeteval-{name}", rows, **{"model": "m", **options})
 
 
 def predictions_of(result: evalkit.Result) -> list[str | None]:
@@ -688,6 +689,14 @@ def test_folder_that_is_no_run_is_named(folders: dict[str, Path]) -> None:
     assert failure([nowhere]) == f"{nowhere} is no run: it has no file run.json"
 
 
+def test_record_without_what_is_needed_is_named(folders: dict[str, Path]) -> None:
+    file = folders["emoji"] / "run.json"
+    file.write_text('{"dataset": "tweeteval-emoji", "status": "complete", "model": ""}')
+    assert failure(folders) == (
+        f"{file} cannot be read: it has no split, policies, data, predictions"
+    )
+
+
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
 def test_broken_record_is_named(folders: dict[str, Path], content: bytes) -> None:
     file = folders["emoji"] / "run.json"
@@ -699,6 +708,251 @@ def test_broken_table_is_named(folders: dict[str, Path]) -> None:
     file = folders["emoji"] / "examples.parquet"
     file.write_bytes(file.read_bytes()[:-20])
     assert failure(folders).startswith(f"{file} cannot be read: ")
+
+
+# Choosing among runs
+
+
+def chosen_error(results: Any, model: str | None = None) -> list[str]:
+    given = results.values() if isinstance(results, Mapping) else results
+    with pytest.raises(evalkit.DataError) as caught:
+        choose_runs(given, model=model)
+    return str(caught.value).split("\n")
+
+
+def started(folder: Path, moment: str) -> Path:
+    rewrite(folder, timings={"started": moment, "seconds": 1.0})
+    return folder
+
+
+class Again:
+    """Scores sets once more, with real run folders beside those of `folders`."""
+
+    def __init__(self, scored: Scored, publisher: Publisher, runs: Path) -> None:
+        self.drawn = scored.drawn
+        self.publisher = publisher
+        self.runs = runs
+
+    def run(self, name: str, predicted: Any = None, **options: Any) -> Path:
+        """Score a set; run folders differ as `seed` is another one."""
+        self.publisher.write(name, self.drawn.gold[name])
+        answers = self.drawn.predicted[name] if predicted is None else predicted
+        given = {"metrics": ["accuracy"], "seed": 1, **options}
+        return evaluate(name, answers, **given).save(self.runs)
+
+    def refused(self, name: str, **options: Any) -> Path:
+        """Score a set of which the last prediction is missing."""
+        with pytest.raises(evalkit.AlignmentError) as caught:
+            self.run(name, self.drawn.predicted[name][:-1], **options)
+        assert caught.value.result is not None
+        return caught.value.result.save(self.runs)
+
+    def file(self, name: str, file: Path, predicted: Sequence[str]) -> Path:
+        self.publisher.write(name, self.drawn.gold[name])
+        file.write_text("".join(f"{number}\n" for number in predicted))
+        options: dict[str, Any] = {"metrics": ["accuracy"], "model": "m"}
+        return evalkit.evaluate(f"tweeteval-{name}", file, **options).save(self.runs)
+
+
+@pytest.fixture
+def again(
+    scored: Scored, publisher: Publisher, folders: dict[str, Path], tmp_path: Path
+) -> Again:
+    """Score sets once more."""
+    return Again(scored, publisher, tmp_path / "runs")
+
+
+def test_runs_of_which_nothing_is_to_be_left_out_are_all_chosen(
+    folders: dict[str, Path], results: dict[str, evalkit.Result]
+) -> None:
+    expected = Choice(tuple(folders.values()), ())
+    assert choose_runs([*folders.values()][::-1]) == expected
+    assert choose_runs(folders.values(), model="m") == expected
+    assert choose_runs([*results.values()][::-1]).runs == tuple(results.values())
+
+
+def test_of_several_models_one_must_be_chosen(
+    folders: dict[str, Path], again: Again
+) -> None:
+    others = [again.run(name, model="b c") for name in ("irony", "hate")]
+    others.append(again.run("hate", model="b c", seed=2))
+    given = [*others, *folders.values()]
+    assert chosen_error(given) == [
+        "the runs are of 2 models: b c (2 of 11 sets), m (11 of 11 sets); choose one "
+        "with --model NAME; where they are one model, score all sets under one name"
+    ]
+    assert choose_runs(given, model="m") == Choice(tuple(folders.values()), ())
+    lines = chosen_error(given, "b c")
+    assert lines[0] == (
+        "these runs do not give the number of b c, which is made of all 11 sets:"
+    )
+    assert [line.split(":")[0].strip() for line in lines[1:]] == [
+        f"tweeteval-{name}" for name in SETS if name not in ("irony", "hate")
+    ]
+    assert lines[1] == (
+        "  tweeteval-emoji: there is no run; make it with "
+        "`evalkit eval tweeteval-emoji -p FILE --model 'b c'`"
+    )
+
+
+def test_unknown_model_lists_those_there_are(folders: dict[str, Path]) -> None:
+    assert chosen_error(folders, "M") == [
+        "there is no run of the model M; there are runs of: m (11 of 11 sets)"
+    ]
+
+
+def test_refused_and_partial_runs_are_left_out_with_a_notice(
+    folders: dict[str, Path], again: Again
+) -> None:
+    refused = again.refused("hate")
+    limited = again.run("irony", limit=3)
+    filtered = again.run("sentiment", filters={"answer": ["positive", "neutral"]})
+    failed = again.run("emotion", metrics=["accuracy", get_broken])
+    given = [refused, limited, *folders.values(), filtered, failed]
+    found = choose_runs(given)
+    assert found.runs == tuple(folders.values())
+    assert found.notices[:3] == (
+        f"left out {refused}, a run of tweeteval-hate, which was refused (1 missing)",
+        f"left out {limited}, a run of tweeteval-irony, which is partial: only some "
+        "tweets were evaluated (the first 3)",
+        f"left out {filtered}, a run of tweeteval-sentiment, which is partial: only "
+        "some tweets were evaluated (answer=positive|neutral)",
+    )
+    (last,) = found.notices[3:]
+    assert last.startswith(f"left out {failed}, a run of tweeteval-emotion, which is p")
+    assert "no number today" in last
+
+
+def test_model_of_which_no_run_is_complete_need_not_be_told_apart(
+    folders: dict[str, Path], again: Again
+) -> None:
+    extra = [again.refused("hate", model="x"), again.run("hate", model="y", limit=2)]
+    found = choose_runs([*extra, *folders.values()])
+    assert (found.runs, len(found.notices)) == (tuple(folders.values()), 2)
+    assert choose_runs([*extra, *folders.values()], model="m").notices == ()
+
+
+def test_notices_are_part_of_the_error_that_models_differ(
+    folders: dict[str, Path], again: Again
+) -> None:
+    extra = [again.run("hate", model="x"), again.run("irony", limit=2)]
+    first, second = chosen_error([*folders.values(), *extra])
+    assert first.startswith("the runs are of 2 models: m (11 of 11 sets), x (1 of 11")
+    assert second.startswith(f"  notice: left out {extra[1]}, a run of tweeteval-irony")
+
+
+def test_set_with_only_a_refused_run_is_missing(
+    folders: dict[str, Path], again: Again
+) -> None:
+    folders["hate"] = again.refused("hate")
+    assert chosen_error(folders) == [
+        "these runs do not give the number of m, which is made of all 11 sets:",
+        "  tweeteval-hate: there is no run; make it with "
+        "`evalkit eval tweeteval-hate -p FILE --model m`",
+        f"  notice: left out {folders['hate']}, a run of tweeteval-hate, which was "
+        "refused (1 missing)",
+    ]
+
+
+def test_set_with_only_a_partial_run_says_why_it_is_partial(
+    folders: dict[str, Path], again: Again
+) -> None:
+    folders["hate"] = again.run("hate", limit=5)
+    assert chosen_error(folders)[1:] == [
+        f"  tweeteval-hate: there is only a partial run ({folders['hate']}: only some "
+        "tweets were evaluated (the first 5)); make it with "
+        "`evalkit eval tweeteval-hate -p FILE --model m`"
+    ]
+
+
+def test_partial_runs_alone_are_still_told_apart_by_model(again: Again) -> None:
+    runs = [again.run("hate", limit=5, model=model) for model in "ab"]
+    assert chosen_error(runs)[0].startswith(
+        "the runs are of 2 models: a (1 of 11 sets), b (1 of 11 sets); "
+    )
+
+
+def test_nothing_to_choose_from_names_all_sets() -> None:
+    first, *others = chosen_error([])
+    assert first == "these runs do not give the number, which is made of all 11 sets:"
+    assert others == [
+        f"  tweeteval-{name}: there is no run; make it with "
+        f"`evalkit eval tweeteval-{name} -p FILE`"
+        for name in SETS
+    ]
+
+
+def test_runs_of_the_same_inputs_count_as_one_and_the_newest_is_taken(
+    folders: dict[str, Path], again: Again
+) -> None:
+    started(folders["hate"], "2025-03-01T10:00:00+00:00")
+    newest = started(again.run("hate"), "2025-03-02T09:00:00+00:00")
+    oldest = started(again.run("hate", seed=2), "2025-02-03T11:00:00+00:00")
+    assert len({newest, oldest, folders["hate"]}) == 3
+    given = [newest, *folders.values(), oldest]
+    expected = Choice(tuple({**folders, "hate": newest}.values()), ())
+    assert choose_runs(given) == expected
+    assert choose_runs(given[::-1]) == expected
+
+
+def test_folder_that_is_given_twice_counts_once(folders: dict[str, Path]) -> None:
+    found = choose_runs([*folders.values(), *folders.values()])
+    assert found.runs == tuple(folders.values())
+
+
+def test_run_that_holds_the_examples_is_taken_before_a_newer_one(
+    folders: dict[str, Path], again: Again
+) -> None:
+    silent = started(again.run("hate", include_examples=False), "2999-01-01")
+    assert choose_runs([silent, *folders.values()]).runs == tuple(folders.values())
+
+
+def test_runs_of_different_predictions_are_listed(
+    folders: dict[str, Path], again: Again, tmp_path: Path
+) -> None:
+    predicted = again.drawn.predicted["hate"]
+    file = tmp_path / "second.txt"
+    late = started(again.file("hate", file, predicted), "2025-03-02T09:00:00+00:00")
+    early = started(folders["hate"], "2025-03-01T10:00:00+00:00")
+    assert chosen_error([late, *folders.values()])[1:] == [
+        "  tweeteval-hate: 2 runs differ in their predictions; give one of them:",
+        f"    {early}: model m, complete, started 2025-03-01T10:00:00+00:00, "
+        "predictions given as rows",
+        f"    {late}: model m, complete, started 2025-03-02T09:00:00+00:00, "
+        "predictions second.txt",
+    ]
+
+
+def test_runs_under_different_policies_are_listed_with_them(
+    folders: dict[str, Path], again: Again
+) -> None:
+    other = again.run("hate", on_missing="wrong")
+    lines = chosen_error([other, *folders.values()])
+    assert lines[1] == (
+        "  tweeteval-hate: 2 runs differ in their policies; give one of them:"
+    )
+    (line,) = (line for line in lines if str(other) in line)
+    assert line.endswith(", predictions given as rows, on-missing wrong")
+
+
+def test_runs_of_different_data_are_listed(
+    folders: dict[str, Path], publisher: Publisher, tmp_path: Path
+) -> None:
+    publisher.write("hate", ["0", "1"])
+    folder = evaluate("hate", ["0", "1"]).save(tmp_path / "runs")
+    lines = chosen_error([folder, *folders.values()])
+    assert lines[1].startswith(
+        "  tweeteval-hate: 2 runs differ in their data and predictions; give one"
+    )
+
+
+def test_run_of_another_benchmark_is_not_chosen_from(tmp_path: Path) -> None:
+    rows = [{"id": "sentiment-1", "label": "positive"}]
+    other = evalkit.evaluate("sample-sentiment", rows, on_missing="skip", model="m")
+    folder = other.save(tmp_path)
+    assert chosen_error([folder]) == [
+        f"{folder} is of sample-sentiment, no set of TweetEval"
+    ]
 
 
 # The command
@@ -725,8 +979,28 @@ def test_command_says_why_it_refuses(
     assert main([str(folders["emoji"])]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(
-        "evalkit: error: there is no run of tweeteval-emotion, "
+    first, second, *_ = captured.err.split("\n")
+    assert first == (
+        "evalkit: error: these runs do not give the number of m, which is made of all "
+        "11 sets:"
+    )
+    assert second.startswith("  tweeteval-emotion: there is no run; make it with ")
+
+
+def test_command_says_on_stderr_what_it_leaves_out(
+    folders: dict[str, Path], again: Again, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*map(str, folders.values()), "--json"]) == 0
+    expected = capsys.readouterr().out
+    refused, _ = again.refused("hate"), again.run("irony", model="other")
+    runs = [str(folder) for folder in again.runs.glob("*/*")]
+    assert len(runs) == 13
+    assert main([*runs, "--model", "m", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == expected
+    assert captured.err == (
+        f"notice: left out {refused}, a run of tweeteval-hate, which was refused "
+        "(1 missing)\n"
     )
 
 
@@ -747,14 +1021,39 @@ def test_command_without_runs_is_wrong_usage(tmp_path: Path) -> None:
     assert "the following arguments are required: RUN" in done.stderr
 
 
-def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
-    runs = sorted(scored.runs.glob("tweeteval-*/*"))
-    done = run_module(*map(str, runs), cwd=scored.runs)
-    assert (done.returncode, done.stderr) == (0, "")
-    (shown,) = re.findall(
-        r"^\$ python -m evalkit_datasets_tweeteval runs/tweeteval-\*/\*\n(.*?)^```$",
+def shown_in_readme() -> list[tuple[list[str], str]]:
+    """Give arguments and output of each command, in the README's order."""
+    blocks = re.findall(
+        r"^```console\n(.*?)^```$",
         README.read_text(encoding="utf-8"),
         re.MULTILINE | re.DOTALL,
     )
+    start = "$ python -m evalkit_datasets_tweeteval "
+    commands = [
+        part for block in blocks for part in re.split(r"^(?=\$ )", block, flags=re.M)
+    ]
+    found = [part.removeprefix(start) for part in commands if part.startswith(start)]
+    split = [part.partition("\n") for part in found]
+    return [(arguments.split(" "), output) for arguments, _, output in split]
+
+
+def assert_prints(runs: Path, arguments: Sequence[str], shown: str) -> None:
+    assert arguments[-1] == "runs/tweeteval-*/*"
+    folders = sorted(str(run.relative_to(runs.parent)) for run in runs.glob("*/*"))
+    done = run_module(*arguments[:-1], *folders, cwd=runs.parent)
+    printed = (done.stderr + done.stdout).rstrip()
     pattern = ".*".join(re.escape(part) for part in shown.rstrip().split("..."))
-    assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), done.stdout
+    assert re.fullmatch(pattern, printed, re.DOTALL), printed
+
+
+def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
+    assert_prints(scored.runs, *shown_in_readme()[0])
+
+
+def test_readme_shows_what_the_command_prints_among_other_runs(again: Again) -> None:
+    again.refused("hate")
+    again.run("irony", model="other")
+    _, *shown = shown_in_readme()
+    assert len(shown) == 2
+    for arguments, output in shown:
+        assert_prints(again.runs, arguments, output)

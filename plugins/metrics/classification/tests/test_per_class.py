@@ -169,6 +169,32 @@ def test_a_label_may_hold_any_mark_that_separates_no_parameters(label: str) -> N
     assert (found.metric, found.value) == (f"f1:label={label}", 1.0)
 
 
+@pytest.mark.parametrize("name", SKLEARN)
+@pytest.mark.parametrize("declared", [None, ["", "x"]])
+def test_the_empty_label_is_a_class_and_never_the_main_score(
+    name: str, declared: list[str] | None
+) -> None:
+    predictions, targets = ["", "x", "x"], ["", "", "x"]
+    result = evalkit.score(name, predictions, targets, labels=declared)
+    assert result.headline is None
+    expected = {
+        f"{name}#{shown}": by_scikit_learn(
+            name, label, list(zip(predictions, targets, strict=True))
+        )
+        for label, shown in (("", '""'), ("x", "x"))
+    }
+    assert {score.metric: score.value for score in result.scores} == expected
+
+
+def test_labels_of_quotation_marks_keep_apart_from_the_empty_one() -> None:
+    labels = ["", '"', '""', '"a"', 'a"']
+    result = evalkit.score("f1", labels, labels)
+    assert sorted(score.metric for score in result.scores) == sorted(
+        ['f1#""', 'f1#"""', 'f1#""""', 'f1#"a"', 'f1#a"']
+    )
+    assert {score.value for score in result.scores} == {1.0}
+
+
 def test_a_label_that_is_no_text_is_refused() -> None:
     wanted = "parameter label must be a valid string, got 3"
     with pytest.raises(PluginContractError, match=wanted):

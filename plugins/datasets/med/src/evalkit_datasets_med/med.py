@@ -59,7 +59,10 @@ class Med(Dataset):
         return read_pairs(self.file(FILE), tuple(self.labels))
 
     def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take MNLI's names of the labels, which its models write, for the task's."""
+        """Take MNLI's names of the labels, which its models write, for the task's.
+
+        A model of two classes gives no probability of the third label, which is 0.
+        """
         adapted = dict(response)
         label, prob = response.get("label"), response.get("prob")
         if isinstance(label, str):
@@ -67,7 +70,8 @@ class Med(Dataset):
         if isinstance(prob, Mapping) and not {*prob} & {*self.labels.values()} - {
             *self.labels
         }:
-            adapted["prob"] = {
-                self.labels.get(name, name): value for name, value in prob.items()
-            }
+            prob = {self.labels.get(name, name): value for name, value in prob.items()}
+            adapted["prob"] = prob
+        if isinstance(prob, Mapping) and {*prob} == {"entailed", "neutral"}:
+            adapted["prob"] = {**prob, "contradictory": 0.0}
         return adapted

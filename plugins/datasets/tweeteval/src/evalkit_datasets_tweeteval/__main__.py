@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from evalkit import EvalkitError
+from evalkit_datasets_tweeteval.choosing import choose_runs
 from evalkit_datasets_tweeteval.overall import OverallScore, TaskScore, overall_score
 
 
@@ -29,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folder; one of each of the eleven data sets is needed",
+        help="run folder; each of the eleven data sets needs a complete one",
+    )
+    parser.add_argument(
+        "--model", metavar="NAME", help="use the runs of this model only"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
@@ -37,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # a model may be named in letters that the terminal does not know
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        found = overall_score(options.runs)
+        choice = choose_runs(options.runs, model=options.model)
+        for notice in choice.notices:
+            print(f"notice: {notice}", file=sys.stderr)
+        found = overall_score(choice.runs)
     except EvalkitError as error:
         print(f"evalkit: error: {error}", file=sys.stderr)
         return 1

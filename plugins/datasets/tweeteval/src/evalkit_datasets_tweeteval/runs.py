@@ -17,7 +17,10 @@ SPLIT = "test"
 """The split that the benchmark is scored on."""
 
 _COLUMNS = ("status", "answer", "pred")
-_NAMES = tuple(str(dataset.name) for dataset in DATASETS)
+_KEYS = ("status", "model", "dataset", "split", "policies", "data", "predictions")
+
+NAMES = tuple(str(dataset.name) for dataset in DATASETS)
+"""The eleven sets."""
 
 
 class Run(NamedTuple):
@@ -33,7 +36,7 @@ class Run(NamedTuple):
     @property
     def dataset(self) -> str:
         """Name of the data set."""
-        return str(self.record.get("dataset"))
+        return str(self.record["dataset"])
 
     @property
     def counted(self) -> pl.DataFrame:
@@ -85,58 +88,104 @@ def collect_runs(results: Iterable[Result | str | Path]) -> dict[str, Run]:
     """
     found = defaultdict(list)
     for result in results:
-        run = _of_result(result) if isinstance(result, Result) else _of_folder(result)
-        if run.dataset not in _NAMES:
-            raise DataError(f"{run.where} is of {run.dataset}, no set of TweetEval")
+        run = _read(result)
         found[run.dataset].append(run)
     for name, runs in found.items():
         if len(runs) > 1:
             places = " and ".join(run.where for run in runs)
             raise DataError(f"{name} is there {len(runs)} times ({places}); give one")
-    missing = [name for name in _NAMES if name not in found]
+    missing = [name for name in NAMES if name not in found]
     if missing:
         raise DataError(
             f"there is no run of {', '.join(missing)}; the benchmark's number is made "
-            f"of all {len(_NAMES)} sets"
+            f"of all {len(NAMES)} sets"
         )
-    runs_by_name = {name: found[name][0] for name in _NAMES}
+    runs_by_name = {name: found[name][0] for name in NAMES}
     for run in runs_by_name.values():
         _check(run)
     _check_models(runs_by_name.values())
     return runs_by_name
 
 
-def _of_result(result: Result) -> Run:
-    where = str(result.path) if result.path else f"the result of {result.dataset}"
-    return Run(where, result.to_dict(), result.examples)
+def read_record(result: Result | str | Path) -> tuple[str, Mapping[str, Any]]:
+    """Read what a run is, but not its examples.
+
+    Args:
+        result: A result or a run folder.
+
+    Returns:
+        What it is called in messages, and what `run.json` holds.
+
+    Raises:
+        DataError: It is of no set of TweetEval.
+        StorageError: The folder cannot be read.
+    """
+    if isinstance(result, Result):
+        where = str(result.path) if result.path else f"the result of {result.dataset}"
+        record = result.to_dict()
+    else:
+        where, record = str(Path(result)), _record_in(Path(result))
+    name = record.get("dataset")
+    if name not in NAMES:
+        raise DataError(f"{where} is of {name}, no set of TweetEval")
+    return where, record
 
 
-def _of_folder(folder: str | Path) -> Run:
-    path = Path(folder)
+def _record_in(path: Path) -> dict[str, Any]:
+    file = path / "run.json"
     try:
-        record = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        record = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise StorageError(f"{path} is no run: it has no file run.json") from error
     except (OSError, ValueError) as error:
-        raise StorageError(f"{path / 'run.json'} cannot be read: {error}") from error
+        raise StorageError(f"{file} cannot be read: {error}") from error
     if not isinstance(record, dict):
-        raise StorageError(f"{path / 'run.json'} cannot be read: it is no JSON object")
-    file = path / "examples.parquet"
+        raise StorageError(f"{file} cannot be read: it is no JSON object")
+    absent = [key for key in _KEYS if key not in record]
+    if absent:
+        raise StorageError(f"{file} cannot be read: it has no {', '.join(absent)}")
+    return record
+
+
+def _read(result: Result | str | Path) -> Run:
+    where, record = read_record(result)
+    if isinstance(result, Result):
+        return Run(where, record, result.examples)
+    file = Path(result) / "examples.parquet"
     try:
         examples = pl.read_parquet(file) if file.exists() else None
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StorageError(f"{file} cannot be read: {error}") from error
-    return Run(str(path), record, examples)
+    return Run(where, record, examples)
+
+
+def why_partial(record: Mapping[str, Any]) -> str:
+    """Say why a run is no result on the whole set.
+
+    Args:
+        record: What `run.json` of a partial run holds.
+
+    Returns:
+        The errors of its metrics, and which examples were evaluated.
+    """
+    selection = record.get("selection") or {}
+    chosen = [f"{key}={'|'.join(v)}" for key, v in selection.get("filters", {}).items()]
+    if selection.get("limit") is not None:
+        chosen.append(f"the first {selection['limit']}")
+    parts = [*(record.get("errors") or ())]
+    if chosen:
+        parts.append(f"only some tweets were evaluated ({', '.join(chosen)})")
+    return "; ".join(parts)
 
 
 def _check(run: Run) -> None:
     record = run.record
     status, split = record["status"], record["split"]
     if status != "complete":
-        errors = "; ".join(record.get("errors") or ())
+        why = why_partial(record)
         raise DataError(
             f"{run.where}: the run of {run.dataset} is {status}, which is no result on "
-            f"the whole set{errors and f': {errors}'}"
+            f"the whole set{why and f': {why}'}"
         )
     if split != SPLIT:
         raise DataError(

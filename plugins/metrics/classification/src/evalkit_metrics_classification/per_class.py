@@ -35,6 +35,9 @@ class ClassMetric(ConfusionMetric):
     """A score of one class, or of every class."""
 
     Parameters = ClassParameters
+    # a wrong prediction may be one of the class, and then lowers precision and F1 more
+    # than none does
+    has_possible_range = False
     lacking: ClassVar[str]
     """What a class lacks for which the score is undefined."""
 
@@ -56,8 +59,18 @@ class ClassMetric(ConfusionMetric):
             declared = context.labels or ()
             others = seen.filter(~pl.col("label").is_in(declared))
             counts = pl.concat([counts_of(seen, declared), others])
-            score = pl.col("label")
+            score = _score_name(pl.col("label"))
         reason = pl.format(f"{self.lacking} of the class '{{}}'", "label")
         return counts.with_columns(value=self.class_score()).select(
             "group", "value", score=score, reason=reason
         )
+
+
+def _score_name(label: pl.Expr) -> pl.Expr:
+    """Name the score of a class; that of the empty label is `""`, not the main one.
+
+    Quotation marks are put around labels of only such marks too, so that no two classes
+    get one name.
+    """
+    is_bare = label.str.contains('^"*$')
+    return pl.when(is_bare).then(pl.format('"{}"', label)).otherwise(label)

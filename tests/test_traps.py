@@ -130,7 +130,7 @@ def test_one_unreadable_file_does_not_lose_the_other_models_scores(
         "eval", "sample-sentiment", "-p", "good.jsonl", "-p", "absent.jsonl", "--json"
     )
     assert done.returncode == 1
-    assert json.loads(done.stdout)["model"] == "good"
+    assert [run["model"] for run in json.loads(done.stdout)] == ["good"]
     assert "absent.jsonl: there is no such file" in done.stderr
 
 

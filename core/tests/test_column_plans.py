@@ -169,6 +169,11 @@ class Plain(BaseModel):
     label: str
 
 
+class Probable(BaseModel):
+    id: str
+    prob: dict[str, float] | None = None
+
+
 class Reference(BaseModel):
     pass
 
@@ -286,6 +291,22 @@ def test_a_model_whose_rules_columns_do_not_show_has_no_plan(
     model: type[BaseModel],
 ) -> None:
     assert plan_of(model, LABELS) is None
+
+
+@pytest.mark.parametrize("label", ["*", "**", "a*", "^x$", "^"])
+def test_labels_that_polars_takes_for_patterns_have_no_plan(label: str) -> None:
+    assert plan_of(Probable, ["a", label]) is None
+    assert plan_of(Probable, ["a", f"b{label.replace('*', '')}"]) is not None
+
+
+@pytest.mark.parametrize("key", ["*", "^x$", "^.*$"])
+def test_a_key_like_a_pattern_never_passes(key: str) -> None:
+    plan = plan_of(Probable, ["a", "b"])
+    assert plan is not None
+    values = [{"a": 0.5, "b": 0.5, key: 0.0}, None]
+    dtype = pl.Struct(dict.fromkeys(("a", "b", key), pl.Float64))
+    frame = pl.DataFrame({"prob": pl.Series(values, dtype=dtype)})
+    assert plan.passes(frame).to_list() == [False, True]
 
 
 def test_probabilities_without_labels_have_no_plan() -> None:

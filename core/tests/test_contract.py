@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 import evalkit
 from evalkit import hookimpl
@@ -395,6 +395,16 @@ class TestAttributes:
         for name in TASK:
             assert f"the attribute {name!r} is missing" in found
         assert "did you mean 'verify_response'?" in found
+
+    def test_an_output_without_id_is_refused(self) -> None:
+        class Named(BaseModel):
+            model_config = ConfigDict(extra="allow")
+
+            uid: str
+            label: str
+
+        found = problem("tasks", make("tasks", Output=Named))
+        assert found == "its Output has no field 'id', which names the example"
 
     def test_values_are_given_as_the_protocol_types_them(self) -> None:
         bound = load(

@@ -169,14 +169,16 @@ def test_a_line_beyond_the_limit_is_refused_with_its_number(
 def test_a_cell_beyond_the_limit_is_a_broken_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    before = csv.field_size_limit(1000)
     monkeypatch.setattr(delimited_files, "MOST_LINE_BYTES", 1000)
-    before = csv.field_size_limit()
     content = b'id,label\n0,"' + b"x\n" * 600 + b"\n2,c\n"
-    found = _read(tmp_path / "p.csv", content)
+    try:
+        found = _read(tmp_path / "p.csv", content)
+    finally:
+        csv.field_size_limit(before)
     assert found[0].line == 2
     assert found[0].problem is not None
     assert found[0].problem.rule.startswith("must have cells shorter than")
-    assert csv.field_size_limit() == before
 
 
 CELLS = st.text(
@@ -235,3 +237,15 @@ def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert (row.line, row.values) == (1_000_002, {"id": "1", "label": "a"})
     assert most < 40 << 20
+
+
+def test_the_limit_that_all_readers_share_is_never_lowered(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"id,label\n1,{'x' * 200_000}\n2,y\n")
+    first = read_delimited_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    next(first)
+    second = read_delimited_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    assert [len(str((row.values or {})["label"])) for row in second] == [200_000, 1]
+    # a reader that ends must not take the long cells from one that goes on
+    assert [(row.values or {})["label"] for row in first] == ["y"]
+    assert csv.field_size_limit() >= 64 << 20

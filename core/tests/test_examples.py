@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import evalkit
+from evalkit import example_rows
 from evalkit.column_plans import plan_of
 from evalkit.discovery import Component
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
@@ -155,6 +157,16 @@ class TestLoading:
         message = refused(DataError, loaded)
         assert message.startswith(f"{ORIGIN}: load('test') failed with {cause}")
 
+    def test_a_panic_of_polars_is_a_failure_of_load(self) -> None:
+        def panic(_: pl.DataFrame) -> pl.DataFrame:
+            raise pl.exceptions.PanicException("not yet implemented")
+
+        lazy = pl.LazyFrame([row("1")]).map_batches(panic)
+        assert refused(DataError, lazy).startswith(
+            f"{ORIGIN}: load('test') failed with "
+        )
+        assert "not yet implemented" in refused(DataError, lazy)
+
     def test_an_error_that_load_raises_on_purpose_stays(self) -> None:
         assert refused(DataError, DataError("put it there")) == "put it there"
 
@@ -209,6 +221,15 @@ class TestIds:
         assert load(rows).frame["id"].to_list() == ["1", "2"]
         texts = rows.with_columns(pl.col("uid").cast(pl.String).cast(pl.Categorical))
         assert load(texts).frame["id"].to_list() == ["1", "2"]
+
+    def test_ids_may_be_decimals_without_places(self) -> None:
+        frame = pl.DataFrame([row("7"), row("8")])
+        whole = frame.with_columns(pl.col("uid").cast(pl.Decimal(10, 0)))
+        assert load(whole).frame["id"].to_list() == ["7", "8"]
+        twice = pl.concat([whole, whole[:1]])
+        assert "uid '7' was given before" in refused(SchemaError, twice)
+        with_places = frame.with_columns(pl.col("uid").cast(pl.Decimal(10, 1)))
+        assert "must be a text that is not empty" in refused(SchemaError, with_places)
 
     def test_id_is_an_alias_of_uid(self) -> None:
         rows = [{"id": k, "text": "x", "label": "a"} for k in (1, 2)]
@@ -410,8 +431,10 @@ class TestAnswers:
 
     def test_a_label_that_no_row_has_is_told_the_columns(self) -> None:
         message = refused(DataError, [{"uid": "1", "text": "x"}])
-        assert message.startswith("tasks/label (label-dist 2.0): label_field_converter")
-        assert "does not fit the data, which has the columns uid, text:" in message
+        assert message == (
+            "tasks/label (label-dist 2.0) takes the right answer from the column "
+            "'label', and the data has the columns uid, text"
+        )
 
     @pytest.mark.parametrize("several", [["a", "b"], ("a", "b")])
     def test_a_list_where_one_is_asked_for_makes_every_answer_a_list(
@@ -432,11 +455,29 @@ class TestAnswers:
         assert found.frame["answer"].to_list() == ["a", "b"]
 
     def test_acceptable_answers_must_be_texts(self) -> None:
-        message = refused(SchemaError, [row("1"), row("2", ["a", 1]), row("3", 4)])
+        rows = [row("1"), row("2", ["a", 1]), row("3", {"a": 1}), row("4", 4)]
+        message = refused(SchemaError, rows)
         rule = "must be a text, or a list of texts where several are acceptable"
         assert f"example 2 (uid '2'): label: {rule}" in message
         assert f"example 3 (uid '3'): label: {rule}" in message
         assert "uid '1'" not in message
+        assert "uid '4'" not in message
+
+    @pytest.mark.parametrize("make", [list, pl.DataFrame])
+    @pytest.mark.parametrize(
+        ("stored", "scored"),
+        [
+            ([18, 0], ["18", "0"]),
+            ([0.5, -1.0], ["0.5", "-1.0"]),
+            ([True, False], ["true", "false"]),
+            ([[1, 2], [3]], [["1", "2"], ["3"]]),
+        ],
+    )
+    def test_answers_are_texts_where_predictions_are(
+        self, make: Any, stored: list[Any], scored: list[Any]
+    ) -> None:
+        found = load(make([row("1", stored[0]), row("2", stored[1])]))
+        assert found.frame["answer"].to_list() == scored
 
     def test_other_kinds_of_answer_keep_their_lists(self) -> None:
         rows = [row("1", ["a"]), row("2", ["b", "c"])]
@@ -540,6 +581,57 @@ class TestFingerprint:
         assert load(rows).fingerprint == same
         assert load([rows[0], row("2", "b")]).fingerprint != same
         assert load(rows[::-1]).fingerprint != same
+
+    def test_it_does_not_tell_how_a_frame_was_built(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rows = [row(str(k), "ab"[k % 2], n=k, x=k / 3, w=["v"]) for k in range(7)]
+        whole = pl.DataFrame(rows)
+        same = load(whole).fingerprint
+        parts = pl.concat([whole[:2], whole[2:3], whole[3:]], rechunk=False)
+        assert parts.n_chunks() == 3
+        backwards = whole.reverse()
+        narrow = whole.with_columns(pl.col("n").cast(pl.Int8))
+        category = whole.with_columns(pl.col("text").cast(pl.Categorical))
+        built = [parts, whole.lazy(), whole.to_arrow(), backwards.reverse(), narrow]
+        assert {load(frame).fingerprint for frame in [*built, category]} == {same}
+        assert load(rows).fingerprint == same
+        monkeypatch.setattr(example_rows, "_HASHED_ROWS", 2)
+        assert load(parts).fingerprint == same
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pl.DataFrame.reverse,
+            lambda frame: frame.rename({"x": "y"}),
+            lambda frame: frame.with_columns(x=pl.Series([0.5, None, math.inf])),
+            lambda frame: frame.with_columns(x=pl.Series([0.5, math.nan, -math.inf])),
+            lambda frame: frame.with_columns(b=pl.lit(b"\x01")),
+        ],
+    )
+    def test_it_changes_with_order_names_and_values(self, change: Any) -> None:
+        rows = [row(str(k)) for k in range(3)]
+        frame = pl.DataFrame(rows).with_columns(
+            x=pl.Series([0.5, math.nan, math.inf]), b=pl.lit(b"\xff\x00")
+        )
+        assert load(change(frame)).fingerprint != load(frame).fingerprint
+
+    @pytest.mark.parametrize(
+        ("column", "dtype"),
+        [
+            (pl.Series([object()], dtype=pl.Object), "Object"),
+            (pl.Series([[b"x"]]), "List(Binary)"),
+            (pl.Series([[{"a": b"x"}]]), "List(Struct({'a': Binary}))"),
+        ],
+    )
+    def test_a_column_that_cannot_be_hashed_is_named(
+        self, column: pl.Series, dtype: str
+    ) -> None:
+        frame = pl.DataFrame([row("1")]).with_columns(column.alias("odd"))
+        assert refused(DataError, frame) == (
+            f"{ORIGIN}: the column 'odd' holds values of the type {dtype}, by which "
+            "data cannot be identified"
+        )
 
     def test_it_is_of_the_files_for_files(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

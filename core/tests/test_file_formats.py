@@ -130,3 +130,22 @@ def test_a_pipe_is_refused_under_every_suffix(tmp_path: Path, name: str) -> None
 )
 def test_a_model_is_called_like_its_file(name: str, expected: str) -> None:
     assert model_name(Path("folder.x") / name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "kind"),
+    [
+        ("p.txt", b"{x}", Format.PLAIN),
+        ("p.out", b'{"id": 1', Format.PLAIN),
+        ("p.txt.gz", b"{x}", Format.PLAIN),
+        ("p.txt", b'{"id": "1"}', Format.JSON_LINES),
+        ("p", b"{x}", Format.JSON_LINES),
+    ],
+)
+def test_an_answer_in_braces_makes_no_json_of_plain_lines(
+    tmp_path: Path, name: str, first: bytes, kind: Format
+) -> None:
+    data = first + b"\n\\frac{1}{2}\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert detect_format(path) is kind

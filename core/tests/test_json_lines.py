@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalkit.byte_streams import LineBlock
 from evalkit.errors import DataError
-from evalkit.json_lines import read_json_rows
+from evalkit.json_lines import Shape, read_json_rows, read_table, split_lines
 from evalkit.rows import Row
 
 SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
@@ -110,3 +112,12 @@ def test_a_folder_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_json_rows(tmp_path))
     assert str(caught.value) == f"{tmp_path}: is a folder, not a file"
+
+
+def test_types_are_guessed_for_few_keys_only() -> None:
+    few = b"\n".join(b'{"id":"%d","x":{"k%d":1}}' % (n, n % 62) for n in range(500))
+    many = b"\n".join(b'{"id":"%d","x":{"k%d":1}}' % (n, n) for n in range(500))
+    shape = Shape(pa.schema([("id", pa.string())]), guesses_others=True)
+    for data, is_read in ((few, True), (many, False)):
+        table = read_table(split_lines(LineBlock(1, data)), shape)
+        assert (table is not None) is is_read

@@ -102,6 +102,15 @@ def test_bounds_are_the_scores_with_all_wrong_and_all_right(
         )
 
 
+def test_a_metric_without_a_possible_range_has_no_bounds() -> None:
+    class Without(HitSums):
+        has_possible_range = False
+
+    predictions, targets = ["a", None], ["a", "b"]
+    assert bounds(HitSums, predictions, targets) == (0.5, 1.0)
+    assert bounds(Without, predictions, targets) is None
+
+
 def test_an_acceptable_answer_counts_as_right() -> None:
     targets = [["a", "b"], ["c"], ["d"]]
     assert bounds(Hit, ["a", None, "x"], targets, kind="any-of") == (1 / 3, 2 / 3)

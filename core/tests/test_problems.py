@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +120,24 @@ def test_a_full_disk_is_an_error_wherever_it_shows() -> None:
     kept._spool._file = open("/dev/full", "r+b", buffering=0)  # noqa: PTH123, SIM115
     with pytest.raises(StorageError, match=r"cannot be kept in .*: No space left"):
         kept.add(Problem("unknown", 1, "x", ()))
+
+
+@pytest.mark.parametrize("held", [0, 1 << 30], ids=["on disk", "in memory"])
+def test_copies_may_be_read_by_threads_at_once(
+    monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    monkeypatch.setattr(module, "_HELD_BYTES", held)
+    whole = Problems(
+        Problem("unknown", line, f"{line}" * (line % 50 + 1), ())
+        for line in range(1, 2001)
+    )
+    copies = [whole, *(whole.changed(lambda problem: problem) for _ in range(3))]
+    expected = list(whole)
+    together = threading.Barrier(len(copies))
+
+    def read(copy: Problems) -> bool:
+        together.wait()
+        return all(list(copy) == expected for _ in range(3))
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        assert list(pool.map(read, copies)) == [True] * len(copies)

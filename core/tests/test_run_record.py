@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
+from operator import eq
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import evalkit
-from evalkit import AlignmentError, Result
+from evalkit import AlignmentError, Component, Registry, Result
+from evalkit.discovery import Catalog
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -169,3 +173,75 @@ def test_a_metric_without_per_example_scores_has_no_column() -> None:
     result = evalkit.evaluate("mini", RIGHT, metrics=[get_always])
     assert result.examples is not None
     assert "always" not in result.examples.columns
+
+
+class Unlabelled(evalkit.Dataset):
+    """Twelve examples whose labels nobody declares."""
+
+    name = "unlabelled"
+    task = "open"
+
+    def load(self, split: str) -> list[dict[str, str]]:
+        return [{"uid": str(k), "label": "ab"[k % 2]} for k in range(12)]
+
+
+class Anything(BaseModel):
+    id: str
+    label: str
+
+
+class Identified(BaseModel):
+    uid: str
+
+
+class Open(evalkit.TaskIO):
+    Input = Identified
+    Output = Anything
+    answer_field = "label"
+    perf_metric = "accuracy"
+    example = {"uid": "1"}
+
+
+OPEN = Registry(
+    Catalog((Component("tasks", "open", f"{__name__}:Open", "d", "1"),), ())
+)
+
+
+def share_equal(predictions: list[Any], targets: list[Any]) -> float:
+    return sum(map(eq, predictions, targets)) / len(targets)
+
+
+def notices_of(labels: str, data: Any = Unlabelled) -> Sequence[str]:
+    rows = [{"id": str(k), "label": label} for k, label in enumerate(labels)]
+    result = evalkit.evaluate(data, rows, metrics=[share_equal], registry=OPEN)
+    return result.notices
+
+
+def test_a_predicted_label_that_no_example_has_is_told() -> None:
+    assert notices_of("ab" * 6) == ()
+    assert notices_of("Ab" * 5 + "Bb") == (
+        "6 predictions of a label that no example has, such as 'A'",
+    )
+
+
+def test_answers_in_free_text_may_be_new() -> None:
+    class Free(Unlabelled):
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": str(k), "label": "abcdefghijkl"[k]} for k in range(12)]
+
+    assert notices_of("z" * 12, Free) == ()
+
+
+def test_scores_without_any_valid_prediction_are_partial() -> None:
+    rows = [{"id": uid, "label": 3} for uid in "123"]
+    result = evalkit.evaluate("mini", rows, on_invalid="wrong")
+    assert (result.status, result.errors) == ("partial", ("no example was scored",))
+    assert result.is_failed
+
+
+def test_a_refusal_tells_of_undeclared_keys() -> None:
+    error = refuse([{"id": uid, "prediction": "yes"} for uid in "123"])
+    assert (
+        "  notice: 3 rows with the key 'prediction', which the task mini does not "
+        "declare; the key was left out"
+    ) in str(error).splitlines()

@@ -33,6 +33,7 @@ def examples(**columns: Any) -> Examples:
     frame = pl.DataFrame(
         {
             "id": inputs["uid"],
+            "answer": ["yes", "no", "yes", "no"],
             "tags": pl.Series(TAGS, dtype=pl.List(pl.String)),
         }
     )
@@ -70,6 +71,9 @@ def chosen(
         ({"size": ["small", "big"]}, "ab"),
         ({"tag": "old"}, "a"),
         ({"tag": ["a: b", "size:small"]}, "bd"),
+        ({"answer": "yes"}, "ac"),
+        ({"answer": ["no", "maybe"], "genre": "blog"}, "b"),
+        ({"column.genre": "blog", "column.n": ["2", "1"]}, "b"),
         ({"genre": "news", "size": "big"}, "a"),
         ({"genre": ["news", "blog"], "tag": "size:big", "n": "2"}, "b"),
     ],
@@ -106,15 +110,49 @@ def test_columns_of_other_types_are_compared_as_texts(
     assert chosen(of=examples(**columns), when=filters) == expected
 
 
+@pytest.mark.parametrize("name", ["*", "^a$", "^.*$", ""])
+def test_a_column_may_be_called_like_a_pattern(name: str) -> None:
+    of = examples(**{name: pl.Series([1, 2, None, 1])})
+    assert chosen(of=of, **{f"column.{name}": "1"}) == "ad"
+    assert chosen(of=of, **{name: "2"}) == "b"
+    with pytest.raises(DataError, match="has '1', '2'"):
+        chosen(of=of, **{name: "3"})
+
+
 def test_a_column_that_no_text_names_is_told() -> None:
     with pytest.raises(DataError, match="the column 'odd' holds values of the type"):
         chosen(of=examples(odd=pl.Series([b"\xff"] * 4)), odd="x")
 
 
-def test_a_column_wins_over_a_facet_of_its_name() -> None:
-    column = pl.Series(["small"] * 4)
-    assert chosen(of=examples(size=column), size="small") == "abcd"
-    assert chosen(of=examples(size=column), tag="size:small") == "b"
+def test_a_name_of_both_a_column_and_a_facet_is_refused_where_they_differ() -> None:
+    both = examples(size=pl.Series(["small"] * 4))
+    with pytest.raises(DataError) as caught:
+        chosen(of=both, size="small")
+    assert str(caught.value) == (
+        "the filter 'size' may mean a column or a facet, which differ; write "
+        "column.size=VALUE for the column or tag=size:VALUE for the facet"
+    )
+    assert chosen(of=both, **{"column.size": "small"}) == "abcd"
+    assert chosen(of=both, tag="size:small") == "b"
+
+
+def test_a_facet_made_of_the_column_of_its_name_is_not_ambiguous() -> None:
+    both = examples(size=pl.Series(["big", "small", None, None]))
+    assert chosen(of=both, size="small") == "b"
+    with pytest.raises(DataError, match="may mean a column or a facet"):
+        chosen(of=both, size="big")
+
+
+def test_reserved_keys_leave_columns_of_their_name_in_reach() -> None:
+    taken = examples(tag=pl.Series(["x"] * 4), answer=pl.Series(["1", "0", "0", "0"]))
+    assert chosen(of=taken, answer="no") == "bd"
+    assert chosen(of=taken, **{"column.answer": "1", "column.tag": "x"}) == "a"
+
+
+@pytest.mark.parametrize("key", ["column.size", "column.", "column.tag"])
+def test_the_prefix_of_columns_names_no_facet(key: str) -> None:
+    with pytest.raises(DataError, match=f"neither a column nor a facet '{key}'"):
+        chosen(**{key: "big"})
 
 
 @pytest.mark.parametrize("key", ["Genre", "a", "old", "siz", ""])
@@ -123,20 +161,33 @@ def test_an_unknown_key_is_told_columns_and_facets(key: str) -> None:
         chosen(**{key: "news"})
     assert str(caught.value) == (
         f"the data has neither a column nor a facet {key!r} to filter by; it has "
-        "genre, more, n, ok, size, uid, x, and tag for whole tags"
+        "genre, more, n, ok, size, uid, x, tag for whole tags and answer for answers"
     )
 
 
 @pytest.mark.parametrize(
     ("filters", "described"),
     [
-        ({"genre": "poem"}, "genre=poem"),
-        ({"n": "1.0"}, "n=1.0"),
-        ({"x": "big"}, "x=big"),
-        ({"ok": "yes"}, "ok=yes"),
-        ({"tag": "size"}, "tag=size"),
+        ({"genre": "poem"}, "genre=poem; genre has 'blog', 'news'"),
+        ({"n": "1.0"}, "n=1.0; n has '-1', '1', '2', '10'"),
+        ({"x": "big"}, "x=big; x has '0.1', '1.0', '2.5'"),
+        (
+            {"ok": ["yes", "no"]},
+            "ok=yes|no; ok has 'false', 'true'; for the answer 'yes' write answer=yes",
+        ),
+        ({"more": "r"}, "more=r; more has 'p', 'q'"),
+        ({"size": "huge"}, "size=huge; size has 'big', 'small'"),
+        (
+            {"tag": "size"},
+            "tag=size; tag has 'a: b', 'old', 'size:', 'size:big', 'size:small'",
+        ),
+        ({"answer": "1"}, "answer=1; answer has 'no', 'yes'"),
         ({"n": "1", "genre": ["blog", "poem"]}, "genre=blog|poem, n=1"),
-        ({"genre": []}, "genre="),
+        (
+            {"n": "3", "genre": "poem"},
+            "genre=poem, n=3; genre has 'blog', 'news'; n has '-1', '1', '2', '10'",
+        ),
+        ({"genre": []}, "genre=; genre has 'blog', 'news'"),
     ],
 )
 def test_a_selection_that_leaves_nothing_is_refused(
@@ -147,10 +198,37 @@ def test_a_selection_that_leaves_nothing_is_refused(
     assert str(caught.value) == f"no example is left by the filter {described}"
 
 
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_must_be_positive(limit: int) -> None:
-    with pytest.raises(EvalkitError, match=f"limit must be at least 1, is {limit}"):
+def test_of_many_values_five_are_shown() -> None:
+    many = examples(many=pl.Series([["g", "f", "e"], ["d", "c"], ["b"], ["a"]]))
+    with pytest.raises(DataError) as caught:
+        chosen(of=many, many="z")
+    assert str(caught.value).endswith("; many has 'a', 'b', 'c', 'd', 'e', …")
+
+
+def test_a_column_without_values_says_so() -> None:
+    with pytest.raises(DataError, match="; none has no value"):
+        chosen(of=examples(none=pl.Series([None] * 4)), none="z")
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.5, 2.0, True, "2", [1]])
+def test_a_limit_must_be_a_positive_integer(limit: Any) -> None:
+    with pytest.raises(EvalkitError) as caught:
         Selection.of(limit, None)
+    assert str(caught.value) == (
+        f"limit must be an integer of at least 1, is {limit!r}"
+    )
+
+
+@pytest.mark.parametrize(
+    "filters", [[("n", "1")], "n=1", 5, {1: "x"}, {1: "x", "n": "1"}]
+)
+def test_filters_must_be_a_mapping_of_texts(filters: Any) -> None:
+    with pytest.raises(EvalkitError) as caught:
+        Selection.of(None, filters)
+    assert str(caught.value) == (
+        "filters must be a mapping of texts, such as {'genre': 'news'}, are "
+        f"{filters!r}"
+    )
 
 
 @pytest.mark.parametrize("value", [1, True, None, [1], ["a", None], {"a"}])
@@ -204,6 +282,25 @@ class TestEvaluation:
         assert result.notices == (
             "only 2 examples evaluated: label=yes",
             "1 row with the id of an example that is not evaluated",
+        )
+
+    def test_stored_labels_are_filtered_as_they_are_scored(self) -> None:
+        class Numbered(evalkit.Dataset):
+            task = "mini"
+            labels = {"0": "no", "1": "yes"}
+
+            def load(self, split: str) -> list[dict[str, Any]]:
+                rows = enumerate((1, 0, 1), start=1)
+                return [{"uid": n, "text": "t", "label": label} for n, label in rows]
+
+        found = evalkit.evaluate(Numbered, RIGHT, filters={"answer": "yes"})
+        assert found.examples is not None
+        assert found.examples["id"].to_list() == ["1", "3"]
+        with pytest.raises(DataError) as caught:
+            evalkit.evaluate(Numbered, RIGHT, filters={"label": "yes"})
+        assert str(caught.value) == (
+            "no example is left by the filter label=yes; label has '0', '1'; for the "
+            "answer 'yes' write answer=yes"
         )
 
     def test_tags_of_which_no_example_is_left_have_no_score(self) -> None:

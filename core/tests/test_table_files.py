@@ -70,7 +70,10 @@ def test_columns_are_taken_in_the_plans_order_and_types() -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    [pl.Categorical, pl.Enum(["1", "2", "3"]), pl.Int8, pl.UInt64, pl.Int64, pl.Int128],
+    [
+        *(pl.Categorical, pl.Enum(["1", "2", "3"]), pl.Decimal(10, 0)),
+        *(pl.Int8, pl.UInt64, pl.Int64, pl.Int128),
+    ],
 )
 def test_ids_of_any_kind_of_text_or_integer_are_texts(dtype: Any) -> None:
     ids = pl.Series("uid", ["1", "2", "3"])
@@ -205,6 +208,27 @@ def test_a_model_that_forbids_other_keys_judges_rows_one_by_one() -> None:
 def test_a_table_without_a_plan_is_rows() -> None:
     (block,) = table_blocks(FRAME, 1, None)
     assert [row.line for row in block.rows] == [1, 2, 3]
+
+
+def test_decimals_without_places_are_integers() -> None:
+    class Counted(BaseModel):
+        id: str
+        count: int
+
+    plan = plan_of(Counted, ())
+    whole = pl.Series([7, 8], dtype=pl.Decimal(10, 0))
+    frame = pl.DataFrame({"id": whole, "count": whole})
+    (block,) = table_blocks(frame, 1, plan)
+    assert block.frame.to_dicts() == [{"id": "7", "count": 7}, {"id": "8", "count": 8}]
+    (by_rows,) = table_blocks(frame, 1, None)
+    rows = list(by_rows.rows)
+    assert [row.values and row.values["id"] for row in rows] == [7, 8]
+    assert [type(row.values and row.values["count"]) for row in rows] == [int, int]
+    with_places = frame.with_columns(pl.col("count").cast(pl.Decimal(10, 2)))
+    (by_rows,) = table_blocks(with_places, 1, None)
+    assert [row.values and row.values["count"] for row in by_rows.rows] == [7.0, 8.0]
+    (block,) = table_blocks(with_places, 1, plan)
+    assert block.frame.is_empty()
 
 
 def test_a_value_of_a_type_that_json_lacks_is_shown_to_the_task() -> None:

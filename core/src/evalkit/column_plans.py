@@ -91,7 +91,14 @@ def _other_fields(found: pl.DataType, planned: pl.DataType) -> list[str]:
     types = {field.name: field.dtype for field in found.fields}
     if any(types.get(name) != dtype for name, dtype in wanted.items()):
         return []
+    if any(map(is_pattern, types)):
+        return []
     return [name for name in types if name not in wanted]
+
+
+def is_pattern(name: str) -> bool:
+    """Tell whether polars would take a field's name for a pattern of names."""
+    return "*" in name or name.startswith("^")
 
 
 def plan_of(
@@ -238,6 +245,8 @@ def _plan_type(
             pl.element().is_null()
         ).list.any().not_() & value.is_not_null()
     if annotation in (dict[str, Any], dict[str, float]) and labels:
+        if any(map(is_pattern, labels)):
+            return None
         fields = {label: pl.Float64() for label in sorted(set(labels))}
         return pl.Struct(fields), _full_struct(value, fields)
     return None

@@ -283,6 +283,8 @@ def task_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in attributes["scored_fields"]
         if name in RESERVED_FIELDS
     ]
+    if "id" not in output.model_fields:
+        problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):
         problems.append(f"its Output has no field {answer_field!r} (answer_field)")
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.column_plans import text_fields
 from evalkit.errors import DataError, PluginContractError
 from evalkit.ids import read_id
 from evalkit.names import is_component_name
@@ -61,6 +62,24 @@ def _refuse_other_keys(bound: Bound, hook: str, declared: Declaration) -> None:
                 f"{bound.component.origin}: {hook} has the key {key!r}; it takes "
                 f"{', '.join(known)}"
             )
+
+
+def predictions_are_texts(dataset: Bound, task: Bound) -> bool:
+    """Tell whether what is scored is a field of `Output` that holds texts.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+
+    Returns:
+        False also where a method converts responses into whatever it likes.
+    """
+    try:
+        declared = find_converter(PRED_CONVERTER, dataset, task)[1]
+    except PluginContractError:
+        return False  # examples can be looked at without it
+    field = declared and declared.get("pred")
+    return isinstance(field, str) and field in text_fields(task.attributes["Output"])
 
 
 def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], Any]:
@@ -159,6 +178,8 @@ def convert_labels_by_columns(
             _expression(bound, declared["answer"]).alias("__answer"),
             _tag_expression(bound, tags).alias("__tags"),
         ).select("uid", id="__id", answer="__answer", tags="__tags")
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise DataError(_missing_column(bound, declared, frame, error)) from error
     except (pl.exceptions.PolarsError, KeyError) as error:
         raise DataError(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
@@ -168,6 +189,20 @@ def convert_labels_by_columns(
     for uid, found, *_ in different.iter_rows():
         raise _foreign_id(bound, uid, found)
     return converted.select("answer", "tags")
+
+
+def _missing_column(
+    bound: Bound, declared: Declaration, frame: pl.DataFrame, error: Exception
+) -> str:
+    answer = declared["answer"]
+    has = f"the data has the columns {', '.join(frame.columns)}"
+    if isinstance(answer, str) and answer not in frame.columns:
+        return (
+            f"{bound.component.origin} takes the right answer from the column "
+            f"{answer!r}, and {has}"
+        )
+    reason = str(error).partition("\n")[0]
+    return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
 
 
 def _foreign_id(bound: Bound, uid: str, found: Any) -> DataError:

@@ -41,23 +41,26 @@ def read_delimited_rows(
     """
     delimiter = _DELIMITERS[kind]
     lines = _Lines(path)
-    limit = csv.field_size_limit(MOST_LINE_BYTES)
-    try:
-        records = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = _read_header(path, lines, records, id_keys)
-        while True:
-            lines.begin_record()
-            try:
-                cells = next(records)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield _broken(lines, _explain(error))
-                continue
-            if cells:
-                yield _row(lines, header, cells, text_fields, delimiter)
-    finally:
-        csv.field_size_limit(limit)
+    _allow_long_cells()
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    header = _read_header(path, lines, records, id_keys)
+    while True:
+        lines.begin_record()
+        try:
+            cells = next(records)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield _broken(lines, _explain(error))
+            continue
+        if cells:
+            yield _row(lines, header, cells, text_fields, delimiter)
+
+
+def _allow_long_cells() -> None:
+    """Raise the limit that all readers of the process share, and never lower it."""
+    if csv.field_size_limit() < MOST_LINE_BYTES:
+        csv.field_size_limit(MOST_LINE_BYTES)
 
 
 class _Lines:

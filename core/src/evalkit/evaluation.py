@@ -87,7 +87,7 @@ def evaluate(
         split: Split of the data set; its default split by default.
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
-            facet, or `tag`.
+            facet, `tag` or `answer`.
         on_missing: What happens when examples have no prediction: `error` refuses,
             `wrong` counts them as wrong, `skip` leaves them out and lowers coverage.
         on_invalid: The same for invalid predictions.

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.datatypes import DataTypeClass
 from pydantic import BaseModel, ValidationError
 
+from evalkit.calls import HOOK_FAILURES
 from evalkit.column_plans import plan_of
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
@@ -24,10 +26,13 @@ from evalkit.json_tables import read_json_table
 from evalkit.registry import Bound
 from evalkit.rows import Row
 from evalkit.sources import Source, locate, sha256_of
-from evalkit.table_files import read_frames
+from evalkit.table_files import holds_integers, read_frames
 from evalkit.violations import Violation, describe, few, from_pydantic, shorten
 
 Rows = list[Mapping[str, Any]]
+
+_HASHED_ROWS = 65_536
+"""Rows that are written as JSON at a time to be hashed."""
 
 
 class ExampleRows(NamedTuple):
@@ -94,7 +99,7 @@ def load_rows(dataset: Bound, task: Bound, split: str) -> ExampleRows:
         loaded = _materialise(dataset, task, dataset.hooks.load(split=split))
     except EvalkitError:
         raise
-    except (Exception, SystemExit) as error:
+    except HOOK_FAILURES as error:
         raise DataError(
             f"{dataset.component.origin}: load({split!r}) failed with "
             f"{type(error).__name__}: {error}"
@@ -196,6 +201,10 @@ def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
             f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
             f"data has {', '.join(columns)}"
         )
+    given = loaded.frame[keys[0]]
+    if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
+        whole = loaded.frame.with_columns(given.cast(pl.String))
+        loaded = loaded._replace(frame=whole)
     if loaded.rows is None and (uid := _plain_ids(loaded.frame[keys[0]])) is not None:
         return loaded._replace(frame=loaded.frame.with_columns(uid))
     ids = [read_id(row, EXAMPLE_ID_KEYS) for row in loaded.as_they_came()]
@@ -302,6 +311,9 @@ def fingerprint(
     Returns:
         SHA-256 of the data, name and SHA-256 of each file that it came from, and
         notices about files that are not the published ones.
+
+    Raises:
+        DataError: A column of data that came from no file cannot be hashed.
     """
     sources: Mapping[str, Source] = dataset.attributes["sources"]
     notices: list[str] = []
@@ -325,5 +337,30 @@ def fingerprint(
     if files:
         digest.update(json.dumps(files, sort_keys=True).encode())
     else:
-        digest.update(loaded.frame.write_ndjson().encode())
+        _hash_frame(digest, dataset, loaded)
     return digest.hexdigest(), tuple(files), tuple(notices)
+
+
+def _hash_frame(digest: Any, dataset: Bound, loaded: ExampleRows) -> None:
+    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
+    for name, dtype in loaded.frame.schema.items():
+        if not _is_hashable(dtype):
+            raise DataError(
+                f"{loaded.source(dataset)}: the column {name!r} holds values of the "
+                f"type {dtype}, by which data cannot be identified"
+            )
+    plain = loaded.frame.with_columns(
+        pl.col(pl.Binary).bin.encode("hex"),
+        # JSON has no NaN or infinity
+        pl.col(pl.Float32, pl.Float64).cast(pl.String),
+    )
+    for part in plain.iter_slices(_HASHED_ROWS):
+        digest.update(part.write_ndjson().encode())
+
+
+def _is_hashable(dtype: pl.DataType | DataTypeClass, is_nested: bool = False) -> bool:
+    if isinstance(dtype, pl.List | pl.Array):
+        return _is_hashable(dtype.inner, True)
+    if isinstance(dtype, pl.Struct):
+        return all(_is_hashable(field.dtype, True) for field in dtype.fields)
+    return dtype != pl.Object and not (is_nested and dtype == pl.Binary)

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.columns import list_column, to_series
+from evalkit.columns import encode, list_column, to_series
 from evalkit.conversion import (
     LABEL_CONVERTER,
     convert_labels_by_columns,
     convert_labels_by_rows,
     find_converter,
+    predictions_are_texts,
 )
 from evalkit.errors import DataError, SchemaError
 from evalkit.example_rows import ExampleRows, check_inputs, fingerprint, load_rows
@@ -88,6 +89,10 @@ def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
     converted = _convert(dataset, task, loaded)
     reporter = _Reporter(dataset, loaded, converted.field)
     answers = _map_answers(reporter, converted.answers, labels, mapping)
+    if task.attributes["answer_kind"] in ("one", "any-of") and (
+        predictions_are_texts(dataset, task)
+    ):
+        answers = _as_texts(answers)
     kind, answer_column = _answer_column(reporter, task, answers)
     frame = loaded.frame
     prepared = pl.DataFrame(
@@ -228,6 +233,26 @@ def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
     if isinstance(answer, list):
         return [mapping.get(str(item), item) for item in answer]
     return mapping.get(str(answer), answer)
+
+
+def _as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
+    """Write answers that are no texts as texts: predictions are compared with them."""
+    if isinstance(answers, pl.Series):
+        if answers.dtype in (pl.String, pl.List(pl.String)):
+            return answers
+        answers = answers.to_list()
+    return [
+        [encode(item) for item in answer]
+        if isinstance(answer, list) and all(map(_is_plain, answer))
+        else encode(answer)
+        if _is_plain(answer)
+        else answer
+        for answer in answers
+    ]
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
 
 
 def _answer_column(

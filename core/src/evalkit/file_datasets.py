@@ -13,7 +13,7 @@ from evalkit.errors import DataError
 from evalkit.file_formats import model_name
 from evalkit.registry import Bound, bind
 
-GIVEN = "given as a file"
+AS_FILE = "given as a file"
 """Stands for the distribution of a data set that is only a file."""
 
 # a path makes one slash of two
@@ -83,6 +83,6 @@ def bind_file(path: Path, task: str) -> Bound:
     """
     name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
     component = Component(
-        "datasets", name.strip("-") or "file", f"{__name__}:FileDataset", GIVEN, "0"
+        "datasets", name.strip("-") or "file", f"{__name__}:FileDataset", AS_FILE, "0"
     )
     return bind(component, FileDataset(path, task))

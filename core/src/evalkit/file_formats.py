@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evalkit.byte_streams import open_bytes, refuse_other_than_file
 from evalkit.errors import DataError
+from evalkit.rows import parse_json_line
 
 
 class Format(Enum):
@@ -93,7 +94,7 @@ def _sniff(path: Path) -> Format:
         return Format.PARQUET
     if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return Format.ARROW
-    if first.lstrip().startswith(b"{"):
+    if _begins_with_object(path, first.lstrip()):
         return Format.JSON_LINES
     header = first.partition(b"\n")[0].rstrip(b"\r")
     for kind, delimiter in ((Format.CSV, b","), (Format.TSV, b"\t")):
@@ -103,6 +104,17 @@ def _sniff(path: Path) -> Format:
     return Format.PLAIN
 
 
+def _begins_with_object(path: Path, first: bytes) -> bool:
+    """Tell whether a file begins with a JSON object, and not an answer in braces."""
+    if not first.startswith(b"{"):
+        return False
+    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    line, newline, _ = first.partition(b"\n")
+    if not newline or inner.suffix.lower() not in _PLAIN_SUFFIXES:
+        return True
+    return parse_json_line(1, line).values is not None
+
+
 def _refuse_array(path: Path) -> None:
     """Say what to do with a file that is one JSON array, not one object a line."""
     with open_bytes(path) as stream:
@@ -110,7 +122,8 @@ def _refuse_array(path: Path) -> None:
     if first.startswith(b"[") and first[1:].lstrip()[:1] in (b"{", b""):
         raise DataError(
             f"{path}: holds a JSON array; wanted are JSON lines, one object a line. "
-            "`jq -c '.[]'` turns the one into the other"
+            "`jq -c '.[]'` turns the one into the other; pandas writes JSON lines with "
+            "`to_json(path, orient='records', lines=True)`"
         )
 
 

@@ -311,6 +311,9 @@ class MetricAttributes(Protocol):
     """Score of an example without a usable prediction, for per-example metrics."""
     accepts_no_prediction: bool
     """Whether it counts a prediction that is null as wrong by itself."""
+    has_possible_range: bool
+    """Whether it is least where all examples that were left out lack a prediction, and
+    greatest where all are right; where not, its scores have no such bounds."""
 
 
 class MetricSpec:

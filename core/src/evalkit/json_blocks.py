@@ -3,8 +3,8 @@
 pyarrow's reader is strict with an explicit schema: it refuses a number where a text
 belongs, a key given twice, a lone surrogate. What it lets pass is checked here: bytes
 that are not UTF-8, NaN and infinities, two objects in a line, one object over several.
-A block that it refuses is read with a wider schema, then in smaller and smaller parts;
-only small parts that still fail are parsed in Python, line by line.
+A block that it refuses is read with a wider schema, then in parts; only parts that
+still fail are parsed in Python, line by line.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from evalkit.json_lines import (
 )
 
 _SAMPLED_LINES = 20
-_FEW_LINES = 256
-"""Parts of so many lines are parsed in Python once pyarrow refused them."""
 _PARTS = 16
+"""A block that pyarrow refuses is given to it again in so many parts."""
+_FEW_LINES = 1024
+"""Smaller parts are not worth it."""
 
 _ID_TYPES = (pa.string(), pa.int64())
 _EXTRA_TYPES = {str: pa.string(), int: pa.float64(), float: pa.float64()}
@@ -87,21 +88,25 @@ class _Parser:
         if apart.any():
             yield Block(rows=lines[apart].rows())
             lines = lines[~apart]
-        yield from self._parse(lines, may_sample=True)
+        if len(lines):
+            yield from self._parse(lines)
 
-    def _parse(self, lines: JsonLines, may_sample: bool) -> Iterator[Block]:
-        count = len(lines)
-        if not count:
-            return
-        table = self._try(lines, may_sample)
+    def _parse(self, lines: JsonLines) -> Iterator[Block]:
+        """Parse lines as a whole, else in parts, else in Python."""
+        table = self._try(lines, may_sample=True)
         if table is not None:
             yield self._block(table, lines)
-        elif count <= _FEW_LINES:
-            yield Block(rows=lines.rows())
-        else:
-            size = -(-count // _PARTS)
-            for start in range(0, count, size):
-                yield from self._parse(lines[start : start + size], may_sample=False)
+            return
+        size = max(-(-len(lines) // _PARTS), _FEW_LINES)
+        for start in range(0, len(lines), size):
+            part = lines[start : start + size]
+            # what was refused as a whole is refused as its only part
+            alone = size >= len(lines)
+            table = None if alone else self._try(part, may_sample=False)
+            if table is None:
+                yield Block(rows=part.rows())
+            else:
+                yield self._block(table, part)
 
     def _try(self, lines: JsonLines, may_sample: bool) -> pa.Table | None:
         if self._shape is None:

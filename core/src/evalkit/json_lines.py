@@ -21,6 +21,10 @@ from evalkit.rows import Row, broken_row, parse_json_line
 _MOST_NESTED = 100
 """Brackets in a line beyond which pyarrow, which recurses, is not asked to guess."""
 
+_MOST_KEYS = 64
+"""Different keys in a block beyond which pyarrow is not asked to guess either."""
+
+_KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
 _WHITESPACE = b" \t\r"
 _NOT_A_NUMBER = re.compile(rb"NaN|Inf")
 _MOST_DIGITS = sys.int_info.str_digits_check_threshold
@@ -167,7 +171,7 @@ def _is_utf8(data: bytes) -> bool:
 def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
     """Parse lines into a table with one row for each; None where that is refused."""
     data = _joined(lines)
-    if shape.guesses_others and _most_brackets(data) > _MOST_NESTED:
+    if shape.guesses_others and not _may_guess(data):
         return None
     behaviour = "infer" if shape.guesses_others else "error"
     try:
@@ -191,6 +195,21 @@ def _joined(lines: JsonLines) -> bytes:
     if lines.numbers[-1] - lines.numbers[0] + 1 == len(lines.numbers):
         return lines.data[first:last]
     return b"\n".join(map(lines.line, range(len(lines))))
+
+
+def _may_guess(data: bytes) -> bool:
+    """Tell whether types may be guessed: there is a column for every key, however rare.
+
+    The limits keep time and memory near those of parsing the lines in Python.
+    """
+    if _most_brackets(data) > _MOST_NESTED:
+        return False
+    keys = set()
+    for match in _KEY.finditer(data):
+        keys.add(match[1])
+        if len(keys) > _MOST_KEYS:
+            return False
+    return True
 
 
 def _most_brackets(data: bytes) -> int:

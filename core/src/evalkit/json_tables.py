@@ -75,7 +75,9 @@ def read_json_table(path: Path) -> tuple[pl.DataFrame, NDArray[np.int64]] | None
         numbers.append(lines.numbers)
     if not frames:
         return None
-    whole = pl.concat(frames, how="diagonal_relaxed").select(list(kinds))
+    joined = pl.concat(frames, how="diagonal_relaxed")
+    # one by one, as a key may look like a pattern of names
+    whole = pl.DataFrame([joined.get_column(key) for key in kinds])
     # a column of nothing but nulls is one of texts, as for rows
     return whole.cast({pl.Null: pl.String}), np.concatenate(numbers)
 

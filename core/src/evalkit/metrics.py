@@ -61,6 +61,7 @@ class Metric(Plugin):
     per_example: ClassVar[str | None] = None
     worst_value: ClassVar[float | None] = None
     accepts_no_prediction: ClassVar[bool] = False
+    has_possible_range: ClassVar[bool] = True
 
 
 class FunctionMetric(Metric):

@@ -30,9 +30,10 @@ def with_possible_range(
         groups: The groups.
 
     Returns:
-        The scores with `bounds`; None in them where the metric cannot say.
+        The scores with `bounds`; None in them where the metric cannot say, and no
+        bounds where it declares no possible range.
     """
-    if scored.error:
+    if scored.error or not scored.metric.attributes["has_possible_range"]:
         return scored
     low = _values(scored.metric, everything, groups)
     try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, align
-from evalkit.errors import EvalkitError
+from evalkit.calls import HOOK_FAILURES
+from evalkit.errors import DataError, EvalkitError
 from evalkit.examples import Examples, load_examples
 from evalkit.file_datasets import bind_file, is_file_name, local_path
 from evalkit.file_formats import model_name
@@ -20,9 +21,13 @@ from evalkit.registry import Bound
 from evalkit.responses import ResponseReader
 from evalkit.run_record import Predictions, identify
 from evalkit.selection import Selection
+from evalkit.violations import shorten
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of the whole is behind, 0 to 1."""
+
+_NO_ROWS = (bytes, bytearray, memoryview, Mapping)
+"""What can be iterated over, but not for rows."""
 
 
 class Prepared(NamedTuple):
@@ -77,12 +82,25 @@ def rows_of(predictions: Any) -> Predictions:
         The path, a polars data frame, or a list.
 
     Raises:
-        DataError: The path is not of this machine.
+        DataError: The path is not of this machine, or the table cannot be read.
+        EvalkitError: It is something else.
     """
     if isinstance(predictions, str | Path):
         return local_path(predictions)
-    if hasattr(predictions, "__arrow_c_stream__"):
-        return pl.DataFrame(predictions)
+    is_lazy = isinstance(predictions, pl.LazyFrame)
+    if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
+        try:
+            return predictions.collect() if is_lazy else pl.DataFrame(predictions)
+        except HOOK_FAILURES as error:
+            raise DataError(
+                f"the table of predictions cannot be read: {type(error).__name__}: "
+                f"{error}"
+            ) from error
+    if isinstance(predictions, _NO_ROWS) or not isinstance(predictions, Iterable):
+        raise EvalkitError(
+            "predictions must be a path, a polars, pandas or Arrow table, or an "
+            f"iterable of dicts, are {shorten(predictions)}"
+        )
     return list(predictions)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,32 +35,39 @@ class Problem(NamedTuple):
 
 
 class _Spool:
-    """Lines in memory, moved to a temporary file once they are many."""
+    """Lines in memory, moved to a temporary file once they are many.
+
+    Several threads may use one spool: a place in the file and what is read or written
+    there belong together.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] = io.BytesIO()
+        self._lock = threading.Lock()
 
     def write(self, line: bytes) -> int:
         """Add a line and give its offset."""
-        try:
-            offset = self._file.seek(0, io.SEEK_END)
-            if offset > _HELD_BYTES and isinstance(self._file, io.BytesIO):
-                held = self._file.getvalue()
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115
-                weakref.finalize(self, self._file.close)
-                self._file.write(held)
-            self._file.write(line)
-        except OSError as error:
-            raise self._failure(error) from error
+        with self._lock:
+            try:
+                offset = self._file.seek(0, io.SEEK_END)
+                if offset > _HELD_BYTES and isinstance(self._file, io.BytesIO):
+                    held = self._file.getvalue()
+                    self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                    weakref.finalize(self, self._file.close)
+                    self._file.write(held)
+                self._file.write(line)
+            except OSError as error:
+                raise self._failure(error) from error
         return offset
 
     def read_line(self, offset: int) -> bytes:
         """Give the line at an offset."""
-        try:
-            self._file.seek(offset)  # writes what is buffered
-            return self._file.readline()
-        except OSError as error:
-            raise self._failure(error) from error
+        with self._lock:
+            try:
+                self._file.seek(offset)  # writes what is buffered
+                return self._file.readline()
+            except OSError as error:
+                raise self._failure(error) from error
 
     def _failure(self, error: OSError) -> StorageError:
         with suppress(OSError):

@@ -112,15 +112,5 @@ def environment() -> dict[str, str]:
     """Give the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{
-            name: importlib.metadata.version(name)
-            for name in (
-                "evalkit-core",
-                "numpy",
-                "polars",
-                "pyarrow",
-                "pydantic",
-                "pluggy",
-            )
-        },
+        **{name: importlib.metadata.version(name) for name in _RECORDED},
     }

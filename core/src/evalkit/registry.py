@@ -125,7 +125,7 @@ class Bound:
         return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
 
 
-class Selection(NamedTuple):
+class Choice(NamedTuple):
     """What a user asked for: a component and its parameters."""
 
     component: Component
@@ -155,7 +155,7 @@ class Registry:
         name: str,
         parameters: Mapping[str, Any] | None = None,
         named_by: Component | None = None,
-    ) -> Selection:
+    ) -> Choice:
         """Find the component that a user or a plugin names, without importing it.
 
         Args:
@@ -175,7 +175,7 @@ class Registry:
         """
         reference = parse_reference(name)
         component = find_meant(self.catalog, kind, reference, named_by)
-        return Selection(component, {**reference.parameters, **(parameters or {})})
+        return Choice(component, {**reference.parameters, **(parameters or {})})
 
     def load(
         self,
@@ -201,8 +201,8 @@ class Registry:
                 that it would.
             PluginContractError: It does not keep its kind's contract.
         """
-        selection = self.select(kind, name, parameters, named_by)
-        return load_component(selection.component, selection.parameters)
+        choice = self.select(kind, name, parameters, named_by)
+        return load_component(choice.component, choice.parameters)
 
 
 def load_component(

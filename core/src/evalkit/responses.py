@@ -94,14 +94,7 @@ class ResponseReader:
         if not self._task.has("verify_columns"):
             return False
         by_row, by_columns = (
-            next(
-                (
-                    place
-                    for place, base in enumerate(type(self._task.plugin).__mro__)
-                    if hook in vars(base)
-                ),
-                -1,
-            )
+            _place_of(hook, self._task.plugin)
             for hook in ("verify_response", "verify_columns")
         )
         return by_columns <= by_row
@@ -304,6 +297,14 @@ class ResponseReader:
                 f"violations or None, returned {shorten(result)}"
             )
         return result
+
+
+def _place_of(name: str, plugin: object) -> int:
+    """Give how far up an attribute is defined; -1 for the object itself."""
+    if name in getattr(plugin, "__dict__", {}):
+        return -1
+    bases = type(plugin).__mro__
+    return next(place for place, base in enumerate(bases) if name in vars(base))
 
 
 def failed_statement(error: BaseException) -> str | None:

@@ -133,6 +133,11 @@ class Result:
         return self._record.get("dataset")
 
     @property
+    def task(self) -> str | None:
+        """Name of the task."""
+        return self._record.get("task")
+
+    @property
     def counts(self) -> Mapping[str, int]:
         """How many examples and prediction rows there were, by status."""
         return dict(self._record["counts"])

@@ -33,7 +33,7 @@ from evalkit.score_records import headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.selection import Selection
 from evalkit.sources import sha256_of
-from evalkit.violations import describe
+from evalkit.violations import describe, shorten
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
 
@@ -41,6 +41,8 @@ Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 
 _SHOWN_PROBLEMS = 3
 _SHOWN_KEYS = 10
+_REPEATED = 5
+"""Answers that are given so many times on average are labels."""
 
 
 class Options(NamedTuple):
@@ -81,6 +83,19 @@ def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
     return column
 
 
+def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
+    undeclared = sorted(alignment.undeclared.items(), key=str)
+    notices = [
+        f"{count_of(count, 'row')} with the key {key!r}, which the task {task} does "
+        "not declare; the key was left out"
+        for key, count in undeclared[:_SHOWN_KEYS]
+    ]
+    if len(undeclared) > _SHOWN_KEYS:
+        more = count_of(len(undeclared) - _SHOWN_KEYS, "other undeclared key")
+        notices.append(f"{more} left out")
+    return notices
+
+
 def _listed(value: Any) -> Any:
     return value.to_list() if isinstance(value, pl.Series) else value
 
@@ -108,7 +123,7 @@ def make_result(
     """
     scores = to_scores(parts.scored, parts.groups, options.split)
     failed = [scored.error for scored in parts.scored if scored.error]
-    if not refused and not _counted(parts.alignment.counts, options.policies):
+    if not refused and not parts.alignment.counts["scored"]:
         failed.append("no example was scored")
     if not options.include_examples:
         failed = [str(withhold_text(text)) for text in failed]
@@ -162,14 +177,6 @@ def make_result(
         problems = problems.changed(lambda found: withhold_problem(found, declared))
         scores = withhold_reasons(scores)
     return Result(record, scores, problems, examples)
-
-
-def _counted(counts: Mapping[str, int], policies: Policies) -> int:
-    """Count the examples that scores are computed from."""
-    wrong = {"missing": policies.on_missing, "invalid": policies.on_invalid}
-    return counts["scored"] + sum(
-        counts[status] for status, policy in wrong.items() if policy == "wrong"
-    )
 
 
 def identify(predictions: Predictions) -> Mapping[str, str | None]:
@@ -228,8 +235,29 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     if not options.include_examples:
         alignment = alignment._replace(undeclared=Counter())
+    else:
+        notices += _strange_answers(parts)
     task = parts.task.component.name
     return notices + alignment_notices(alignment, options.policies, task)
+
+
+def _strange_answers(parts: Parts) -> list[str]:
+    """Say which labels were predicted that no example has, if none are declared."""
+    answers = parts.examples.frame["answer"]
+    predictions = parts.alignment.predictions
+    if parts.examples.labels is not None or not (
+        answers.dtype == predictions.dtype == pl.String
+    ):
+        return []
+    known = answers.unique()
+    if len(known) > len(answers) / _REPEATED:
+        return []  # free text, not labels
+    strange = predictions.filter(~predictions.is_in(known.implode())).drop_nulls()
+    if strange.is_empty():
+        return []
+    most = strange.value_counts(sort=True)["prediction"][0]
+    count = count_of(len(strange), "prediction")
+    return [f"{count} of a label that no example has, such as {shorten(most)}"]
 
 
 def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> list[str]:
@@ -244,15 +272,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         One sentence for each fact.
     """
     counts = alignment.counts
-    undeclared = sorted(alignment.undeclared.items(), key=str)
-    notices = [
-        f"{count_of(count, 'row')} with the key {key!r}, which the task {task} does "
-        "not declare; the key was left out"
-        for key, count in undeclared[:_SHOWN_KEYS]
-    ]
-    if len(undeclared) > _SHOWN_KEYS:
-        more = count_of(len(undeclared) - _SHOWN_KEYS, "other undeclared key")
-        notices.append(f"{more} left out")
+    notices = _undeclared_notices(alignment, task)
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
         notices.append(f"{rows} with the id of no example; left out")
@@ -353,6 +373,10 @@ def refusal_message(
     ]
     if hidden:
         lines.append(f"  and {', '.join(hidden)}")
+    lines += [
+        f"  notice: {notice}"
+        for notice in _undeclared_notices(alignment, str(result.task))
+    ]
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
     return "\n".join(lines)

@@ -12,9 +12,21 @@ import polars as pl
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples import Examples
 from evalkit.names import facet_of
+from evalkit.violations import shorten
 
 TAG = "tag"
 """The key of a filter on whole tags."""
+
+ANSWER = "answer"
+"""The key of a filter on answers as they are scored."""
+
+COLUMN_PREFIX = "column."
+"""Before the name of a column, says that it is one and no facet or reserved key."""
+
+_SHOWN_VALUES = 5
+
+_PLAIN_NAME = "value"
+"""Stands for a column's own name, which polars may take for a pattern: `*`, `^a$`."""
 
 
 class Selection(NamedTuple):
@@ -33,18 +45,30 @@ class Selection(NamedTuple):
 
         Args:
             limit: The most examples; None for all.
-            filters: One value or several by column or facet.
+            filters: One value or several by column, facet, `tag` or `answer`.
 
         Returns:
             The selection.
 
         Raises:
-            EvalkitError: The limit is no positive number, or a value is no text.
+            EvalkitError: The limit is no positive integer, or the filters are no
+                texts by text.
         """
-        if limit is not None and limit < 1:
-            raise EvalkitError(f"limit must be at least 1, is {limit}")
+        if limit is not None and (
+            not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
+        ):
+            raise EvalkitError(f"limit must be an integer of at least 1, is {limit!r}")
+        if filters is None:
+            filters = {}
+        if not isinstance(filters, Mapping) or not all(
+            isinstance(key, str) for key in filters
+        ):
+            raise EvalkitError(
+                "filters must be a mapping of texts, such as {'genre': 'news'}, are "
+                f"{filters!r}"
+            )
         chosen = []
-        for key, given in sorted((filters or {}).items()):
+        for key, given in sorted(filters.items()):
             values = (given,) if isinstance(given, str) else given
             if not isinstance(values, Sequence) or not all(
                 isinstance(value, str) for value in values
@@ -82,38 +106,90 @@ class Selection(NamedTuple):
             Booleans in the data's order; None for all.
 
         Raises:
-            DataError: A filter names neither a column nor a facet, or no example is
-                left.
+            DataError: A filter names neither a column nor a facet, or both, or no
+                example is left.
         """
         if self.is_whole:
             return None
-        masks = [_matches(examples, key, values) for key, values in self.filters]
+        masks = []
+        hints = []
+        for key, values in self.filters:
+            column = _column(examples, key, values)
+            masks.append(_has_value(column, values))
+            if not masks[-1].any():
+                hints.append(_hint(examples, key, values, column))
         everyone = pl.repeat(True, examples.frame.height, eager=True)
         mask = reduce(and_, masks, everyone)
         if self.limit is not None:
             mask &= mask.cum_sum() <= self.limit
         if not mask.any():
-            raise DataError(f"no example is left by the filter {self.describe()}")
+            message = f"no example is left by the filter {self.describe()}"
+            raise DataError("; ".join([message, *hints]))
         return mask.alias("selected")
 
 
-def _matches(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
-    tags = examples.frame["tags"]
+def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
+    """Give what a key stands for: a value, or a list of values, of each example."""
+    tags, inputs = examples.frame["tags"], examples.inputs
     if key == TAG:
-        return _has_any(tags, values)
-    if key in examples.inputs.columns:
-        return _has_value(examples.inputs[key], values)
-    facets = {split[0] for tag in tags.explode().unique() if (split := _facet(tag))}
-    if key in facets:
-        return _has_any(tags, [f"{key}:{value}" for value in values])
-    known = sorted({*examples.inputs.columns, *facets})
-    raise DataError(
-        f"the data has neither a column nor a facet {key!r} to filter by; it has "
-        f"{', '.join(known)}, and {TAG} for whole tags"
-    )
+        return tags
+    if key == ANSWER:
+        return examples.frame["answer"]
+    name = key.removeprefix(COLUMN_PREFIX)
+    column = inputs[name] if name in inputs.columns else None
+    if key != name and column is not None:
+        return column
+    splits = {tag: split for tag in tags.explode().unique() if (split := _facet(tag))}
+    facets = {facet for facet, _ in splits.values()}
+    if key not in facets:
+        if key == name and column is not None:
+            return column
+        known = sorted({*inputs.columns, *facets})
+        raise DataError(
+            f"the data has neither a column nor a facet {key!r} to filter by; it has "
+            f"{', '.join(known)}, {TAG} for whole tags and {ANSWER} for answers"
+        )
+    of_facet = {tag: value for tag, (facet, value) in splits.items() if facet == key}
+    found = _replaced(tags, of_facet)
+    if column is not None and (
+        # a facet made of the column of its name chooses the same examples
+        (_has_value(column, values) != _has_value(found, values)).any()
+    ):
+        raise DataError(
+            f"the filter {key!r} may mean a column or a facet, which differ; write "
+            f"{COLUMN_PREFIX}{key}=VALUE for the column or {TAG}={key}:VALUE for the "
+            "facet"
+        )
+    return found
 
 
-def _has_value(column: pl.Series, values: Sequence[str]) -> pl.Series:
+def _replaced(tags: pl.Series, values: Mapping[str, str]) -> pl.Series:
+    """Give the values of those tags that have one."""
+    items = pl.element()
+    kept = items.filter(items.is_in(list(values))).replace(dict(values))
+    return tags.to_frame().select(pl.col(tags.name).list.eval(kept)).to_series()
+
+
+def _hint(
+    examples: Examples, key: str, values: Sequence[str], column: pl.Series
+) -> str:
+    """Say which values there are, and whether those asked for are answers."""
+    items = column.alias(_PLAIN_NAME)
+    if isinstance(items.dtype, pl.List):
+        items = items.explode()
+    found = items.drop_nulls().unique().sort().cast(pl.String)
+    shown = [shorten(value) for value in found.head(_SHOWN_VALUES)]
+    more = ["…"] if len(found) > _SHOWN_VALUES else []
+    hint = f"{key} has {', '.join([*shown, *more]) or 'no value'}"
+    if key == ANSWER:
+        return hint
+    answers = [v for v in values if _has_value(examples.frame["answer"], [v]).any()]
+    also = "".join(f"; for the answer {v!r} write {ANSWER}={v}" for v in answers[:1])
+    return hint + also
+
+
+def _has_value(given: pl.Series, values: Sequence[str]) -> pl.Series:
+    column = given.alias(_PLAIN_NAME)
     try:
         if isinstance(column.dtype, pl.List):
             return _has_any(column.cast(pl.List(pl.String)), values)
@@ -125,7 +201,7 @@ def _has_value(column: pl.Series, values: Sequence[str]) -> pl.Series:
         return column.cast(pl.String).is_in(list(values)).fill_null(False)
     except pl.exceptions.PolarsError as error:
         raise DataError(
-            f"the column {column.name!r} holds values of the type {column.dtype}, "
+            f"the column {given.name!r} holds values of the type {given.dtype}, "
             "which no filter can name"
         ) from error
 

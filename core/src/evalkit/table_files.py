@@ -13,7 +13,7 @@ import polars as pl
 
 from evalkit.blocks import Block
 from evalkit.byte_streams import refuse_other_than_file
-from evalkit.column_plans import ColumnPlan
+from evalkit.column_plans import ColumnPlan, is_pattern
 from evalkit.errors import DataError
 from evalkit.file_formats import Format
 from evalkit.ids import RESPONSE_ID_KEYS
@@ -165,11 +165,13 @@ def _row(frame: pl.DataFrame, first: int, index: int) -> Row:
 def _plain(value: Any) -> Any:
     """Give a value as JSON lines would: without null fields, which a table must have.
 
-    Decimal numbers become floats.
+    Decimal numbers become floats, those without decimal places integers.
     """
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items() if item is not None}
-    return float(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
+    return value
 
 
 def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
@@ -191,7 +193,19 @@ def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
 
 
 def _holds_ids(dtype: pl.DataType) -> bool:
-    return _holds_texts(dtype) or dtype.is_integer()
+    return _holds_texts(dtype) or holds_integers(dtype)
+
+
+def holds_integers(dtype: pl.DataType) -> bool:
+    """Tell whether values are whole numbers, which decimals of scale 0 are too.
+
+    Args:
+        dtype: The type of a column.
+
+    Returns:
+        True where they are.
+    """
+    return dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
 
 
 def _holds_texts(dtype: pl.DataType) -> bool:
@@ -208,7 +222,7 @@ def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
         found == pl.Null
         or (dtype == pl.String and _holds_texts(found))
         or (dtype == pl.Float64 and found.is_numeric())
-        or (dtype == pl.Int64 and found.is_integer())
+        or (dtype == pl.Int64 and holds_integers(found))
     )
     try:
         return values.cast(dtype) if widens else None
@@ -221,6 +235,8 @@ def _cast_struct(
 ) -> pl.Series | None:
     """Cast the planned fields of a struct; what it has beyond them comes after them."""
     given = {field.name: field.dtype for field in found.fields}
+    if any(map(is_pattern, given)):
+        return None
     whole = pl.col(values.name)
     fields = []
     for field in dtype.fields:

@@ -69,7 +69,8 @@ def validate(
         model: Name of the model; by default the file's stem.
         split: Split of the data set; its default split by default.
         limit: Check at most so many examples.
-        filters: Check only examples with these values, by column or facet.
+        filters: Check only examples with these values, by column, facet, `tag` or
+            `answer`.
         on_missing: What an evaluation would do about examples without a prediction.
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.

@@ -122,7 +122,7 @@ def test_wrong_usage_exits_2(
         ("tiny -p s3://b/x.jsonl", "s3://b/x.jsonl: remote places are not"),
         ("tiny -p m=s3://b/x.jsonl", "s3://b/x.jsonl: remote places are not"),
         ("tiny --filter topic=sport", "no example is left by the filter topic=sport"),
-        ("tiny --filter gnre=x", "it has label, statement, tags, topic, uid, and tag"),
+        ("tiny --filter gnre=x", "it has label, statement, tags, topic, uid, tag for"),
     ],
 )
 def test_an_error_exits_1_without_a_traceback(

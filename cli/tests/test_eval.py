@@ -102,6 +102,18 @@ def test_json_of_several_models_is_a_list_in_their_order(
     assert [whole(record)["accuracy"] for record in records] == [0.75, 1.0]
 
 
+def test_json_of_several_models_of_which_none_can_be_read_is_an_empty_list(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).mkdir()
+    done = invoke("eval", "tiny", "-p", "a.jsonl", "-p", "b.jsonl", "--json")
+    assert (done.exit_code, json.loads(done.stdout)) == (1, [])
+    assert done.stderr.count("evalkit: error: ") == 2
+    alone = invoke("eval", "tiny", "-p", "a.jsonl", "--json")
+    assert (alone.exit_code, alone.stdout) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("option", "variable", "value", "read"),
     [

@@ -14,6 +14,8 @@ import pytest
 from click.testing import Result
 from scipy.stats import binomtest
 
+from evalkit_cli.reports import show_share
+
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
 RunOnTerminal = Callable[..., tuple[int, str]]
@@ -375,3 +377,24 @@ def test_scores_of_the_data_set_itself_have_no_tags(
     assert re.split(r"\s{2,}", lines[2]) == ["own#rows", "1.00", "–", "1"]
     assert re.split(r"\s{2,}", lines[4]) == ["tag", "n", "accuracy", "95 % CI"]
     assert lines[5].startswith("short  1  100.00 %")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(1.0, "100.0%"), (0.5, "50.0%"), (0.9994, "99.9%"), (0.99992, "99.99%")],
+)
+def test_a_share_below_the_whole_never_looks_like_it(share: float, shown: str) -> None:
+    assert show_share(share) == shown
+
+
+def test_examples_counted_as_wrong_stand_in_the_table(
+    invoke: Invoke, predict: Write
+) -> None:
+    path = predict("few.jsonl", ("positive", "angry"))
+    options = ("--on-missing", "wrong", "--on-invalid", "wrong", "-q", "--format", "md")
+    header, _, first, *_ = invoke(
+        "eval", "tiny", "-p", path, "-m", "accuracy", *options
+    ).stdout.splitlines()
+    cells = dict(zip(header.split("|"), first.split("|"), strict=True))
+    stripped = {name.strip(): cell.strip() for name, cell in cells.items()}
+    assert (stripped["n"], stripped["as wrong"]) == ("4", "3")

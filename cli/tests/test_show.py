@@ -117,8 +117,9 @@ def test_a_value_that_is_not_json_is_shown_as_text(
     fake_distribution(
         "import datetime, evalkit\nfrom pydantic import BaseModel\n"
         "class Row(BaseModel):\n    uid: str\n"
+        "class Said(BaseModel):\n    id: str\n"
         "class T(evalkit.TaskIO):\n"
-        "    Input = Output = Row\n    perf_metric = 'accuracy'\n"
+        "    Input = Row\n    Output = Said\n    perf_metric = 'accuracy'\n"
         "    example = {'uid': '1', 'day': datetime.date(2024, 2, 29)}\n",
         {"evalkit.tasks": {"dated": "T"}},
     )

@@ -200,13 +200,12 @@ def eval_command(
                 progress=progress,
                 **options,
             )
-    if results:
-        if as_json:
-            records = [result.to_dict() for result in results]
-            is_one = len(jobs) == 1 and predictions_dir is None
-            echo_json(records[0] if is_one else records)
-        else:
-            _print(results, table_format, quiet=quiet, verbose=verbose)
+    if as_json:
+        records = [result.to_dict() for result in results]
+        is_one = len(jobs) == 1 and predictions_dir is None
+        echo_json(records[0] if is_one else records)
+    elif results:
+        _print(results, table_format, quiet=quiet, verbose=verbose)
     if failed or any(result.is_failed for result in results):
         raise click.exceptions.Exit(1)
 
@@ -236,7 +235,8 @@ def _evaluate_all(
     failed = False
     for job in jobs:
         try:
-            results.append(_evaluate(registry, job, **options))
+            several = len({each.dataset for each in jobs}) > 1
+            results.append(_evaluate(registry, job, several, **options))
         except EvalkitError as error:
             if len(jobs) == 1:
                 raise
@@ -288,7 +288,12 @@ def _read_params(path: Path) -> dict[str, Any]:
 
 
 def _evaluate(
-    registry: Registry, job: Job, task: str | None, metrics: Any, **options: Any
+    registry: Registry,
+    job: Job,
+    several: bool,
+    task: str | None,
+    metrics: Any,
+    **options: Any,
 ) -> Result:
     """Evaluate one model; say why where its predictions are refused."""
     from evalkit.errors import AlignmentError
@@ -309,7 +314,8 @@ def _evaluate(
     except AlignmentError as error:
         if error.result is None:
             raise
-        click.echo(f"evalkit: error: {error}", err=True)
+        where = f"{job.dataset}: " if several else ""
+        click.echo(f"evalkit: error: {where}{error}", err=True)
         return error.result
 
 

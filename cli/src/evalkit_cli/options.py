@@ -57,8 +57,9 @@ data_options = apply(
         "filters",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Use only examples with this value in a column, as a facet, or as `tag`; "
-        "repeat it for other values of the same key, or for further keys that must "
+        help="Use only examples with this value in a column, as a facet, as `tag`, or "
+        "as `answer` (a label as it is scored); `column.KEY` is surely the column. "
+        "Repeat it for other values of the same key, or for further keys that must "
         "hold too.",
     ),
 )

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from evalkit_cli.tables import NO_VALUE, Rows, draw
+
 if TYPE_CHECKING:
     from evalkit.results import Result, Score
 
-Rows = list[list[str]]
-"""A header and rows of cells."""
-
-NO_VALUE = "–"
+_MOST_DIGITS = 8
 
 
 def print_report(
@@ -55,7 +52,7 @@ def print_overview(
         quiet: Leave out everything but the scores.
     """
     header = ["dataset", "model", "metric", "score", f"{_confidence(results)} CI", "n"]
-    rows = [[*header, *_COVERAGE]]
+    rows = [[*header, _AS_WRONG, *_COVERAGE]]
     for result in results:
         headline = result.headline
         if headline is None:
@@ -68,10 +65,11 @@ def print_overview(
                 show_value(headline),
                 show_interval(headline),
                 _n(headline),
+                _counted_as_wrong(result),
                 *_show_coverage(headline),
             ]
         )
-    _DRAW[table_format](_without_empty_columns(rows))
+    draw(_without_empty_columns(rows), table_format)
     talk = table_format == "table" and not quiet
     for result in results if not quiet else ():
         reasons = [
@@ -91,7 +89,7 @@ def _print_tables(
     if talk:
         click.echo(_title(results, first))
         click.echo()
-    _DRAW[table_format](_summary(results))
+    draw(_summary(results), table_format)
     headline = results[0].headline
     tags = _tag_table(results, headline, verbose, talk) if headline else []
     if headline and headline.value is not None and len(tags) > 1:
@@ -99,7 +97,7 @@ def _print_tables(
         if talk:
             unit = f", in {headline.unit}" if headline.unit and not verbose else ""
             click.echo(f"By tag, worst {headline.metric} first{unit}:\n")
-        _DRAW[table_format](tags)
+        draw(tags, table_format)
     if talk:
         click.echo()
         for line in _closing(results, verbose):
@@ -117,6 +115,7 @@ def _summary(results: Sequence[Result]) -> Rows:
         "score",
         f"{_confidence(results)} CI",
         "n",
+        _AS_WRONG,
         "majority",
         "chance",
         *_COVERAGE,
@@ -133,6 +132,7 @@ def _summary(results: Sequence[Result]) -> Rows:
                 show_value(score),
                 show_interval(score),
                 _n(score),
+                _counted_as_wrong(result),
                 _shown(score, baselines.get("majority")) if main else "",
                 _shown(score, baselines.get("chance")) if main else "",
                 *_show_coverage(score),
@@ -246,14 +246,42 @@ _COVERAGE = ("coverage", "if wrong to right")
 """Headers of the columns that are empty where nothing was left out."""
 
 
+_AS_WRONG = "as wrong"
+"""Header of how many examples without a valid prediction are part of n."""
+
+
+def _counted_as_wrong(result: Result) -> str:
+    policies = result.to_dict()["policies"]
+    counted = sum(
+        result.counts[status]
+        for status in ("missing", "invalid")
+        if policies[f"on_{status}"] == "wrong"
+    )
+    return str(counted) if counted else ""
+
+
 def _show_coverage(score: Score) -> tuple[str, str]:
     """Give the share that was scored, and what the rest could make of the value."""
     if score.coverage in (None, 1.0):
         return "", ""
     if score.bound_low is None or score.bound_high is None:
-        return f"{score.coverage:.1%}", NO_VALUE
+        return show_share(score.coverage), NO_VALUE
     low, high = score.bound_low * score.scale, score.bound_high * score.scale
-    return f"{score.coverage:.1%}", f"{low:z.2f} to {high:z.2f}"
+    return show_share(score.coverage), f"{low:z.2f} to {high:z.2f}"
+
+
+def show_share(share: float | None) -> str:
+    """Give a share in percent, with as many digits as tell it from the whole."""
+    if share is None:
+        return NO_VALUE
+    digits = 1
+    while (
+        share < 1
+        and digits < _MOST_DIGITS
+        and f"{share:.{digits}%}" == (f"{1:.{digits}%}")
+    ):
+        digits += 1
+    return f"{share:.{digits}%}"
 
 
 def _closing(results: Sequence[Result], verbose: bool) -> list[str]:
@@ -301,88 +329,6 @@ def _account(result: Result) -> list[str]:
     if result.path is not None:
         lines.append(f"run folder: {result.path}")
     return lines
-
-
-_UNLIMITED = 10_000
-
-_NARROWEST = 12
-"""Texts are folded to this width where a terminal is too narrow; numbers never are."""
-
-
-def _draw_table(rows: Rows) -> None:
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-
-    plain = bool(os.environ.get("NO_COLOR"))
-    table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
-    needed = -2
-    for number, name in enumerate(rows[0]):
-        is_number = name in ("n", "score", "majority", "chance") or number > 1
-        fold = name in ("tag", "model", "metric")
-        width = max(cell_len(row[number]) for row in rows)
-        needed += 2 + (min(width, _NARROWEST) if fold else width)
-        table.add_column(
-            name,
-            justify="right" if is_number else "left",
-            no_wrap=not fold,
-            overflow="fold",
-        )
-    for row in rows[1:]:
-        table.add_row(*row)
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
-    )
-    # a narrower terminal wraps the lines, so that nothing is cut
-    is_terminal = sys.stdout.isatty()
-    console.width = max(console.width, needed) if is_terminal else _UNLIMITED
-    with console.capture() as drawn:
-        console.print(table)
-    for line in drawn.get().splitlines():
-        click.echo(line.rstrip())
-
-
-def _draw_markdown(rows: Rows) -> None:
-    def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-    click.echo(line(rows[0]))
-    click.echo(f"|{'---|' * len(rows[0])}")
-    for row in rows[1:]:
-        click.echo(line(row))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    NO_VALUE: "--",
-}
-
-
-def _draw_latex(rows: Rows) -> None:
-    def line(cells: Sequence[str]) -> str:
-        escaped = ("".join(_LATEX.get(mark, mark) for mark in cell) for cell in cells)
-        return f"{' & '.join(escaped)} \\\\"
-
-    click.echo(f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}")
-    click.echo("\\hline")
-    click.echo(line(rows[0]))
-    click.echo("\\hline")
-    for row in rows[1:]:
-        click.echo(line(row))
-    click.echo("\\hline")
-    click.echo("\\end{tabular}")
-
-
-_DRAW = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
 
 
 def _all_scores(results: Sequence[Result]) -> str:

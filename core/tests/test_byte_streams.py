@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,10 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit import byte_streams
-from evalkit.byte_streams import each_line, line_blocks, open_bytes
+from evalkit.byte_streams import line_blocks, open_bytes
 from evalkit.errors import DataError
 
 MARK = b"\xef\xbb\xbf"
+
+
+def each_line(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """Give number, bytes without the end, and whether it is too long, of each line."""
+    for block in line_blocks(path):
+        if block.is_too_long:
+            yield block.first_line, block.data, True
+            continue
+        lines = block.data.removesuffix(b"\n").split(b"\n")
+        for number, line in enumerate(lines, start=block.first_line):
+            yield number, line.removesuffix(b"\r"), False
 
 
 def zstd(content: bytes) -> bytes:

@@ -161,25 +161,3 @@ def _whole_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
         yield beginning, True
     elif begun:
         yield b"".join(begun), False
-
-
-def each_line(path: Path) -> Iterator[tuple[int, bytes, bool]]:
-    r"""Read a file line by line.
-
-    Args:
-        path: The file.
-
-    Yields:
-        Number, bytes without "\n" or "\r\n", and whether the line was too long and
-        only its beginning is given.
-
-    Raises:
-        DataError: It cannot be read.
-    """
-    for block in line_blocks(path):
-        if block.is_too_long:
-            yield block.first_line, block.data, True
-            continue
-        lines = block.data.removesuffix(b"\n").split(b"\n")
-        for number, line in enumerate(lines, start=block.first_line):
-            yield number, line.removesuffix(b"\r"), False

@@ -21,8 +21,6 @@ RESERVED = ("position", "group", "unit", "cell", "replicate")
 HOOK_FAILURES = (Exception, SystemExit, pl.exceptions.PanicException)
 """What a hook may raise that is its own failure; an interrupt by the user is none."""
 
-Aggregations = dict[str, list[pl.Expr]]
-
 
 class ScoringTable(NamedTuple):
     """What metrics score."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evalkit.datasets import Dataset
 from evalkit.discovery import Component
@@ -28,7 +28,7 @@ class FileDataset(Dataset):
         task: Name of the task.
     """
 
-    splits: Sequence[str] = ("all",)  # type: ignore[misc]
+    splits: ClassVar[Sequence[str]] = ("all",)
     default_split = "all"
 
     def __init__(self, path: Path, task: str) -> None:

@@ -214,9 +214,10 @@ class DatasetSpec:
             split: One of `splits`.
 
         Returns:
-            A polars frame, an Arrow table, the path of a JSON lines file, or an
-            iterable of dicts. Each row holds every field of the task's `Input` and
-            whatever the converter needs for the answer; `tags` are a list of texts.
+            A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,
+            Parquet or Arrow), or an iterable of dicts. Each row holds every field of
+            the task's `Input` and whatever the converter needs for the answer; `tags`
+            are a list of texts.
         """
 
     @hookspec(firstresult=True)

@@ -195,7 +195,5 @@ class Problems(Sequence[Problem]):
             return list(self) == list(other)
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<{len(self)} problems>"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import evalkit
-from evalkit import example_rows
+from evalkit import fingerprints
 from evalkit.column_plans import plan_of
 from evalkit.discovery import Component
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
@@ -596,7 +596,7 @@ class TestFingerprint:
         built = [parts, whole.lazy(), whole.to_arrow(), backwards.reverse(), narrow]
         assert {load(frame).fingerprint for frame in [*built, category]} == {same}
         assert load(rows).fingerprint == same
-        monkeypatch.setattr(example_rows, "_HASHED_ROWS", 2)
+        monkeypatch.setattr(fingerprints, "_HASHED_ROWS", 2)
         assert load(parts).fingerprint == same
 
     @pytest.mark.parametrize(

@@ -77,14 +77,15 @@ def dataset(path: Path, **attributes: Any) -> Bound:
     return bind(component, type("Lines", (evalkit.Dataset,), members))
 
 
-def load(path: Path, **attributes: Any) -> Examples:
+def load(path: Path, *columns: str, lean: bool = False, **attributes: Any) -> Examples:
     task = bind(Component("tasks", "label", "m:T", "label-dist", "2.0"), LabelTask)
-    return load_examples(dataset(path, **attributes), task, "test")
+    wanted = columns if lean else None
+    return load_examples(dataset(path, **attributes), task, "test", wanted)
 
 
-def outcome(path: Path, **attributes: Any) -> Examples | str:
+def outcome(path: Path, *columns: str, **attributes: Any) -> Examples | str:
     try:
-        return load(path, **attributes)
+        return load(path, *columns, **attributes)
     except EvalkitError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -93,9 +94,26 @@ def both(path: Path, **attributes: Any) -> tuple[Examples | str, Examples | str]
     """Load a file at column speed where that is possible, and row by row."""
     by_column = outcome(path, **attributes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(example_rows, "read_json_table", lambda path: None)
+        patch.setattr(example_rows, "read_json_table", lambda *_: None)
         by_row = outcome(path, **attributes)
+    assert_lean(path, by_row, **attributes)
     return by_column, by_row
+
+
+def assert_lean(path: Path, whole: Examples | str, **attributes: Any) -> None:
+    """Check that what is not kept makes no difference to what is."""
+    for columns in ((), ("n", "text"), ("absent", "hint")):
+        lean = outcome(path, *columns, lean=True, **attributes)
+        if isinstance(lean, str) or isinstance(whole, str):
+            assert lean == whole
+            continue
+        assert_frame_equal(lean.frame, whole.frame)
+        present = [name for name in whole.inputs.columns if name in {"uid", *columns}]
+        assert {*lean.inputs.columns} == {*present}
+        assert_frame_equal(lean.inputs.select(present), whole.inputs.select(present))
+        assert lean.nested.keys() == whole.nested.keys() & {*present}
+        inputs = {"inputs": whole.inputs, "nested": whole.nested}
+        assert lean._replace(frame=whole.frame, **inputs) == whole
 
 
 def assert_same(by_column: Examples | str, by_row: Examples | str) -> None:
@@ -472,6 +490,7 @@ def test_ordinary_files_are_read_at_column_speed(
         path = write(Path(folder), *given)
         table = read_json_table(path)
         assert table is not None
+        assert table.passes.all()
         found = [
             {key: value for key, value in each.items() if value is not None}
             for each in table[0].to_dicts()
@@ -481,3 +500,22 @@ def test_ordinary_files_are_read_at_column_speed(
             for each in given
         ]
         assert load(path).frame["id"].to_list() == [str(n) for n in range(len(rows))]
+
+
+def test_texts_that_nobody_reads_are_checked_and_dropped(tmp_path: Path) -> None:
+    rows = [row(n, hint=None, note="x", n=n) for n in range(3000)]
+    path = write(tmp_path, *rows)
+    examples = load(path, lean=True)
+    assert examples.inputs.columns == ["uid"]
+    assert examples.data_columns == ("uid", "text", "label", "hint", "note", "n")
+    rows[2500]["text"] = None
+    with pytest.raises(EvalkitError, match=r"line 2501 \(uid '2500'\): text: "):
+        load(write(tmp_path, *rows), lean=True)
+
+
+def test_a_block_of_which_nothing_is_kept_is_read_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(byte_streams, "BLOCK_BYTES", 1)
+    path = write(tmp_path, row(1), {"text": "no id"}, row(2))
+    assert outcome(path, lean=True) == outcome(path)

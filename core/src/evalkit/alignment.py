@@ -9,20 +9,21 @@ every example is `scored`, `invalid` or `missing`. So
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.blocks import Block
-from evalkit.columns import join_parts
+from evalkit.cells import Cells, place
 from evalkit.errors import EvalkitError
-from evalkit.ids import RESPONSE_ID_KEYS, read_id
+from evalkit.ids import REPLICATION_KEY
+from evalkit.judged_rows import JudgedRows
+from evalkit.matching import NOWHERE, Positions
 from evalkit.problems import Problem, Problems
-from evalkit.responses import Outcome, ResponseReader
-from evalkit.rows import Row
+from evalkit.responses import ResponseReader
 from evalkit.violations import Violation
 from evalkit.wording import count_of
 
@@ -36,6 +37,13 @@ class Policies(NamedTuple):
     on_missing: OnProblem = "error"
     on_invalid: OnProblem = "error"
     on_duplicate: OnDuplicate = "error"
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Statuses of the examples that scores are about."""
+        others = {"missing": self.on_missing, "invalid": self.on_invalid}
+        wrong = (status for status, policy in others.items() if policy == "wrong")
+        return ("scored", *wrong)
 
     def check(self) -> None:
         """Refuse a policy that does not exist.
@@ -52,18 +60,26 @@ class Policies(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The outcome for every example, in the data's order."""
+    """The outcome for every example, in the data's order.
+
+    Where responses name replications, there is one outcome for every cell: each example
+    as often as there are replications, one after the other.
+    """
 
     statuses: pl.Series
     """`scored`, `invalid` or `missing`."""
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """The task's scored fields."""
+    """The task's scored fields; and `responses`, the predictions of all alternatives,
+    where some response holds ranked ones."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
     """How many rows had a value under each key that the task does not declare."""
+    replications: tuple[str, ...] = ()
+    """The replications that rows name, numbers by value before other texts; empty where
+    no row names one."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -105,211 +121,179 @@ def align(
     Returns:
         The outcome, for the selected examples.
     """
-    collected = _Collected(ids, reader)
+    collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
     return _settle(collected, on_duplicate, selected)
 
 
-class _Collected:
-    """The rows of a file, judged one by one or as columns, not yet matched."""
+class _Matched(NamedTuple):
+    """Rows and the cells that they are placed in."""
 
-    def __init__(self, ids: pl.Series, reader: ResponseReader) -> None:
-        self.ids = ids
-        self.reader = reader
-        self.problems = Problems()
-        self.undeclared: Counter[str] = Counter()
-        self.unreadable = 0
-        self.columns: list[pl.DataFrame] = []
-        """Valid rows: `line`, `id`, `prediction`, and the scored fields."""
-        self.lines: list[int] = []
-        """Lines of the rows that were judged one by one and name an id."""
-        self.row_ids: list[str] = []
-        self.is_valid: list[bool] = []
-        self.predictions: list[Any] = []
-        self.fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
+    rows: pl.DataFrame
+    cells: Cells
+    is_stranger: NDArray[np.bool_]
+    is_kept: NDArray[np.bool_]
+    is_dropped: NDArray[np.bool_]
+    is_valid: NDArray[np.bool_]
+    unselected: int
 
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {uid: position for position, uid in enumerate(self.ids)}
 
-    def add(self, block: Block) -> None:
-        self.undeclared.update(block.undeclared)
-        if block.frame.height:
-            accepted = self.reader.accept(block.frame)
-            named = block.frame["id"].str.len_bytes() > 0
-            self._add_columns(block, (accepted & named).fill_null(False))
-        for row in block.rows:
-            self._add_row(row, counts_keys=True)
+def _match(
+    collected: JudgedRows,
+    on_duplicate: OnDuplicate,
+    selected: pl.Series | None,
+) -> _Matched:
+    rows = collected.rows()
+    examples = rows["example"].to_numpy()
+    is_stranger = examples == NOWHERE
+    count = len(collected.ids)
+    if selected is not None:
+        count = int(selected.sum())
+        chosen = selected.to_numpy()
+        numbers = np.where(chosen, np.cumsum(chosen) - 1, NOWHERE)
+        examples = np.where(is_stranger, NOWHERE, numbers[examples])
+    is_named = examples != NOWHERE
+    replications = rows["replication"] if "replication" in rows.columns else None
+    cells = place(examples, replications, count, on_duplicate == "last")
+    is_kept = _first_of_each(cells.of_rows, on_duplicate == "last")
+    return _Matched(
+        rows,
+        cells,
+        is_stranger,
+        is_kept,
+        is_named & ~is_kept,
+        rows["is_valid"].to_numpy() & ~cells.is_lacking,
+        int((~is_named & ~is_stranger).sum()),
+    )
 
-    def _add_columns(self, block: Block, accepted: pl.Series) -> None:
-        frame = block.frame if accepted.all() else block.frame.filter(accepted)
-        lines = block.lines[accepted.to_numpy()]
-        valid = self.reader.convert(frame)
-        self.columns.append(
-            valid.insert_column(0, pl.Series("line", lines)).insert_column(
-                1, frame["id"]
-            )
-        )
-        for index in (~accepted).arg_true():
-            self._add_row(block.row_at(index), counts_keys=False)
 
-    def _add_row(self, row: Row, counts_keys: bool) -> None:
-        response, refused = self.reader.adapt(row.values or {})
-        if counts_keys:
-            declared = self.reader.declared_keys
-            self.undeclared.update(
-                key
-                for key, value in response.items()
-                if key not in declared and value is not None
-            )
-        uid = row.problem or read_id(response, RESPONSE_ID_KEYS)
-        if isinstance(uid, Violation):
-            self.unreadable += 1
-            self.problems.add(Problem("unreadable", row.line, None, (uid,)))
-            return
-        self._judge(row.line, uid, response, refused)
-
-    def _judge(
-        self,
-        line: int,
-        uid: str,
-        response: Mapping[str, Any],
-        refused: Violation | None,
-    ) -> None:
-        position = self._positions.get(uid)
-        outcome: Outcome = (None, {}, (refused,) if refused else ())
-        if position is not None and not refused:
-            outcome = self.reader.read(response, uid, position)
-        prediction, fields, violations = outcome
-        if violations:
-            self.problems.add(Problem("invalid", line, uid, violations))
-        self.lines.append(line)
-        self.row_ids.append(uid)
-        self.is_valid.append(not violations)
-        self.predictions.append(prediction)
-        for name, values in self.fields.items():
-            values.append(fields.get(name))
-
-    def rows(self) -> pl.DataFrame:
-        """Give all rows that name an id, in file order.
-
-        Returns:
-            `line`, `id`, `is_valid`, and `source`: where its prediction is found.
-        """
-        schema = {"line": pl.Int64, "id": pl.String}
-        parts = [part.select("line", "id") for part in self.columns]
-        valid = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
-        judged = pl.DataFrame({"line": self.lines, "id": self.row_ids}, schema=schema)
-        judged = judged.with_columns(
-            is_valid=pl.Series(self.is_valid, dtype=pl.Boolean)
-        )
-        rows = pl.concat([valid.with_columns(is_valid=pl.lit(True)), judged])
-        rows = rows.with_row_index("source")
-        return rows if rows["line"].is_sorted() else rows.sort("line")
-
-    def column(self, name: str, values: list[Any]) -> pl.Series:
-        """Give the predictions or a scored field of all rows, by source."""
-        return join_parts(name, [part[name] for part in self.columns], values)
+def _first_of_each(cells: Positions, is_last: bool) -> NDArray[np.bool_]:
+    """Tell which row is the first or last of its cell; none without a cell is."""
+    is_placed: NDArray[np.bool_] = cells != NOWHERE
+    counts = np.bincount(cells[is_placed])
+    if not (counts > 1).any():
+        return is_placed
+    series = pl.Series(cells)
+    distinct = series.is_last_distinct() if is_last else series.is_first_distinct()
+    is_placed &= distinct.to_numpy()
+    return is_placed
 
 
 def _settle(
-    collected: _Collected, on_duplicate: OnDuplicate, selected: pl.Series | None
+    collected: JudgedRows, on_duplicate: OnDuplicate, selected: pl.Series | None
 ) -> Alignment:
-    ids = collected.ids
-    known = ids.alias("id").to_frame()
-    if selected is not None:
-        known = known.with_columns(selected=selected)
-        ids = ids.filter(selected)
-    positions = ids.alias("id").to_frame().with_row_index("position")
-    rows = collected.rows().join(
-        positions, on="id", how="left", maintain_order="left", coalesce=True
-    )
-    named = rows.filter(pl.col("position").is_not_null())
-    strangers = rows.filter(pl.col("position").is_null())
-    unselected = 0
-    if selected is not None:
-        outside = strangers["id"].is_in(known["id"].implode())
-        unselected, strangers = int(outside.sum()), strangers.filter(~outside)
-    position = named["position"]
-    is_kept = (
-        position.is_last_distinct()
-        if on_duplicate == "last"
-        else position.is_first_distinct()
-    )
-    kept, dropped = named.filter(is_kept), named.filter(~is_kept)
-    invalid = kept.filter(~pl.col("is_valid"))
-    problems = collected.problems.only_lines("invalid", invalid["line"].to_numpy())
-    _report_strangers(problems, strangers)
-    _report_duplicates(problems, dropped, kept)
-    statuses = _statuses(ids, kept)
-    _report_missing(problems, ids.filter(statuses == "missing"))
-    sources = _sources(ids, kept)
-    predictions = collected.column("prediction", collected.predictions).gather(sources)
-    tally = Counter(statuses)
-    named_count = tally["scored"] + tally["invalid"] + dropped.height
+    ids = collected.ids if selected is None else collected.ids.filter(selected)
+    matched = _match(collected, on_duplicate, selected)
+    cells = matched.cells
+    codes = np.zeros(len(ids) * cells.width, dtype=np.uint32)
+    kept = cells.of_rows[matched.is_kept]
+    codes[kept] = np.where(matched.is_valid[matched.is_kept], _SCORED, _INVALID)
+    sources = _sources(matched, codes)
+    predictions = collected.predictions(sources)
+    missing, invalid, scored = (int((codes == code).sum()) for code in range(3))
+    duplicate = int(matched.is_dropped.sum())
+    unknown = int(matched.is_stranger.sum())
     counts = {
-        "examples": len(ids),
-        "predictions": named_count + strangers.height + collected.unreadable,
-        "scored": tally["scored"],
-        "invalid": tally["invalid"],
-        "missing": tally["missing"],
-        "duplicate": dropped.height,
-        "unknown": strangers.height,
+        "examples": len(codes),
+        "predictions": (scored + invalid + duplicate + unknown + collected.unreadable),
+        "scored": scored,
+        "invalid": invalid,
+        "missing": missing,
+        "duplicate": duplicate,
+        "unknown": unknown,
         "unreadable": collected.unreadable,
-        "unparsed": int((predictions.is_null() & (statuses == "scored")).sum()),
+        "unparsed": predictions.null_count() - missing - invalid,
     }
     if selected is not None:
-        counts["unselected"] = unselected
-    fields = {
-        name: collected.column(f"field {name}", values).gather(sources).alias(name)
-        for name, values in collected.fields.items()
-    }
+        counts["unselected"] = matched.unselected
+    if cells.replications:
+        counts["replications"] = len(cells.replications)
     return Alignment(
-        statuses, predictions, fields, problems, counts, collected.undeclared
+        _STATUSES.gather(codes),
+        predictions,
+        collected.fields(sources),
+        _problems(collected, matched, ids, codes),
+        counts,
+        collected.undeclared,
+        cells.replications,
     )
+
+
+_STATUSES = pl.Series("status", ["missing", "invalid", "scored"])
+_MISSING, _INVALID, _SCORED = range(3)
+
+
+def _sources(matched: _Matched, codes: NDArray[np.uint32]) -> pl.Series:
+    """Give for each cell the source of its prediction; null without a valid one."""
+    is_used = matched.is_kept & matched.is_valid
+    sources = np.zeros(len(codes), dtype=np.uint32)
+    sources[matched.cells.of_rows[is_used]] = matched.rows["source"].to_numpy()[is_used]
+    found = pl.Series("source", sources)
+    if (codes == _SCORED).all():
+        return found
+    table = pl.DataFrame({"source": found, "is_scored": codes == _SCORED})
+    return table.select(pl.when("is_scored").then("source")).to_series()
+
+
+def _problems(
+    collected: JudgedRows,
+    matched: _Matched,
+    ids: pl.Series,
+    codes: NDArray[np.uint32],
+) -> Problems:
+    """Give the problems of all rows and examples, now that it is known which count."""
+    rows = matched.rows
+    if "replication" not in rows.columns:
+        rows = rows.with_columns(replication=pl.lit(None, dtype=pl.String))
+    invalid = rows.filter(matched.is_kept & ~matched.is_valid)
+    problems = collected.problems.only_lines("invalid", invalid["line"].to_numpy())
+    _report_lacking(problems, rows.filter(matched.is_kept & matched.cells.is_lacking))
+    _report_strangers(problems, rows.filter(matched.is_stranger))
+    if matched.is_dropped.any():
+        _report_duplicates(problems, rows, matched)
+    _report_missing(problems, ids, matched.cells, np.flatnonzero(codes == _MISSING))
+    return problems
+
+
+def _report_lacking(problems: Problems, rows: pl.DataFrame) -> None:
+    for line, uid in rows.filter("is_valid").select("line", "id").iter_rows():
+        problems.add(Problem("invalid", line, uid, (_LACKING,)))
+
+
+_LACKING = Violation(REPLICATION_KEY, "must be given, as other rows have it")
 
 
 def _report_strangers(problems: Problems, rows: pl.DataFrame) -> None:
     rule = "must be the id of an example"
-    for line, uid in rows.select("line", "id").iter_rows():
+    for line, uid, replication in rows.select("line", "id", "replication").iter_rows():
         violation = Violation("id", rule, uid)
-        problems.add(Problem("unknown", line, uid, (violation,)))
+        problems.add(Problem("unknown", line, uid, (violation,), replication))
 
 
 def _report_duplicates(
-    problems: Problems, dropped: pl.DataFrame, kept: pl.DataFrame
+    problems: Problems, rows: pl.DataFrame, matched: _Matched
 ) -> None:
-    used = kept.select("position", used="line")
-    joined = dropped.join(used, on="position", how="left", maintain_order="left")
-    for line, uid, kept_line in joined.select("line", "id", "used").iter_rows():
-        rule = f"must be given once; line {kept_line} is used"
-        problems.add(Problem("duplicate", line, uid, (Violation("id", rule, uid),)))
-
-
-def _report_missing(problems: Problems, ids: pl.Series) -> None:
-    violation = Violation("id", "no prediction names this example", None)
-    for uid in ids:
-        problems.add(Problem("missing", None, uid, (violation,)))
-
-
-def _statuses(ids: pl.Series, kept: pl.DataFrame) -> pl.Series:
-    codes = np.zeros(len(ids), dtype=np.int8)
-    codes[kept["position"].to_numpy()] = np.where(kept["is_valid"].to_numpy(), 2, 1)
-    names = pl.Series("status", ["missing", "invalid", "scored"])
-    return names.gather(pl.Series(codes, dtype=pl.UInt32))
-
-
-def _sources(ids: pl.Series, kept: pl.DataFrame) -> pl.Series:
-    """Give for each example the source of its prediction; null without a valid one."""
-    valid = kept.filter("is_valid")
-    sources = np.zeros(len(ids), dtype=np.uint32)
-    has_one = np.zeros(len(ids), dtype=bool)
-    positions = valid["position"].to_numpy()
-    sources[positions] = valid["source"].to_numpy()
-    has_one[positions] = True
-    return (
-        pl.DataFrame({"source": sources, "has_one": has_one})
-        .select(pl.when("has_one").then("source"))
-        .to_series()
+    placed = rows.with_columns(cell=matched.cells.of_rows)
+    used = placed.filter(matched.is_kept).select("cell", used="line")
+    joined = placed.filter(matched.is_dropped).join(
+        used, on="cell", how="left", maintain_order="left"
     )
+    columns = joined.select("line", "id", "replication", "used")
+    for line, uid, replication, kept_line in columns.iter_rows():
+        violation = _LACKING
+        if kept_line is not None:
+            rule = f"must be given once; line {kept_line} is used"
+            violation = Violation("id", rule, uid)
+        problems.add(Problem("duplicate", line, uid, (violation,), replication))
+
+
+def _report_missing(
+    problems: Problems, ids: pl.Series, cells: Cells, missing: Positions
+) -> None:
+    violation = Violation("id", "no prediction names this example", None)
+    for uid, cell in zip(ids.gather(missing // cells.width), missing, strict=True):
+        replication = None
+        if cells.replications:
+            replication = cells.replications[cell % cells.width]
+        problems.add(Problem("missing", None, uid, (violation,), replication))

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.alternatives import RESPONSES_KEY
 from evalkit.rows import Row
 
 Lines = NDArray[np.int64]
@@ -19,11 +20,16 @@ def no_row(index: int) -> Row:
     raise IndexError(index)
 
 
+ROW_KEYS = {"error", RESPONSES_KEY}
+"""Keys that no plan has and that only a look at the whole row can judge."""
+
+
 class Block(NamedTuple):
     """Rows of a file, in columns as far as they have the expected types."""
 
     frame: pl.DataFrame = pl.DataFrame()
-    """`id` as text, and the columns that were planned; null where a row has none."""
+    """`id` and, where some row has it, `_replication_`, as texts; and the columns that
+    were planned. Null where a row has none."""
     lines: Lines = np.empty(0, dtype=np.int64)
     """The line of each row of the frame."""
     row_at: Callable[[int], Row] = no_row

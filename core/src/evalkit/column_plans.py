@@ -8,7 +8,7 @@ rules cannot be seen from columns have no plan.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -50,9 +50,16 @@ class ColumnPlan(NamedTuple):
         checks = [
             _check(frame.schema[name], pl.col(name), column)
             for name, column in self.columns.items()
+            # spares looking into structs that are not there
+            if not (column.takes_null and frame[name].null_count() == frame.height)
         ]
         mask = reduce(and_, checks, pl.repeat(True, frame.height, eager=False))
         return frame.select(passes=mask.fill_null(False)).to_series()
+
+    def of(self, names: Collection[str]) -> ColumnPlan:
+        """Give the plan of some of the fields."""
+        chosen = {name: self.columns[name] for name in self.columns if name in names}
+        return self._replace(columns=chosen)
 
     def planned_only(self, values: pl.Series) -> pl.Series:
         """Leave out what a struct has beyond the planned fields.
@@ -70,6 +77,16 @@ class ColumnPlan(NamedTuple):
         fields = [pl.col(name).struct.field(field.name) for field in dtype.fields]
         kept = pl.when(pl.col(name).is_not_null()).then(pl.struct(fields))
         return values.to_frame().select(kept.alias(name)).to_series()
+
+
+def with_planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame:
+    """Add the planned columns that a frame lacks, with nulls."""
+    lacking = [
+        pl.Series(name, [], column.dtype).extend_constant(None, frame.height)
+        for name, column in plan.columns.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(lacking) if lacking else frame
 
 
 def _check(found: pl.DataType, value: pl.Expr, column: PlannedColumn) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -151,7 +151,10 @@ def converted(bound: Bound, hook: str, value: Any) -> Mapping[str, Any]:
 
 
 def convert_labels_by_columns(
-    bound: Bound, declared: Declaration, frame: pl.DataFrame
+    bound: Bound,
+    declared: Declaration,
+    frame: pl.DataFrame,
+    columns: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Apply a declared label converter to all examples at once.
 
@@ -159,6 +162,7 @@ def convert_labels_by_columns(
         bound: Whose declaration it is.
         declared: Mapping with `answer` and optionally `id` and `tags`.
         frame: The examples; `uid` holds their ids.
+        columns: Names of all columns of the data, where the frame has only some.
 
     Returns:
         Columns `answer` and `tags` (list of texts; null for none).
@@ -168,6 +172,7 @@ def convert_labels_by_columns(
             `id` is not the id.
         PluginContractError: It declares something else than columns or expressions.
     """
+    names = columns or frame.columns
     tags = declared.get("tags")
     if isinstance(tags, str) and tags == "tags" and tags not in frame.columns:
         tags = None
@@ -179,11 +184,11 @@ def convert_labels_by_columns(
             _tag_expression(bound, tags).alias("__tags"),
         ).select("uid", id="__id", answer="__answer", tags="__tags")
     except pl.exceptions.ColumnNotFoundError as error:
-        raise DataError(_missing_column(bound, declared, frame, error)) from error
+        raise DataError(_missing_column(bound, declared, names, error)) from error
     except (pl.exceptions.PolarsError, KeyError) as error:
         raise DataError(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
-            f"has the columns {', '.join(frame.columns)}: {error}"
+            f"has the columns {', '.join(names)}: {error}"
         ) from error
     different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
     for uid, found, *_ in different.iter_rows():
@@ -192,11 +197,11 @@ def convert_labels_by_columns(
 
 
 def _missing_column(
-    bound: Bound, declared: Declaration, frame: pl.DataFrame, error: Exception
+    bound: Bound, declared: Declaration, columns: Sequence[str], error: Exception
 ) -> str:
     answer = declared["answer"]
-    has = f"the data has the columns {', '.join(frame.columns)}"
-    if isinstance(answer, str) and answer not in frame.columns:
+    has = f"the data has the columns {', '.join(columns)}"
+    if isinstance(answer, str) and answer not in columns:
         return (
             f"{bound.component.origin} takes the right answer from the column "
             f"{answer!r}, and {has}"

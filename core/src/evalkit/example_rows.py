@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.datatypes import DataTypeClass
 from pydantic import BaseModel, ValidationError
 
 from evalkit.calls import HOOK_FAILURES
-from evalkit.column_plans import plan_of
+from evalkit.column_plans import ColumnPlan, plan_of, with_planned
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
 from evalkit.file_formats import Format, detect_format
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.json_lines import read_json_rows
-from evalkit.json_tables import read_json_table
+from evalkit.json_tables import Wanted, read_json_table
+from evalkit.read_ahead import in_background
 from evalkit.registry import Bound
 from evalkit.rows import Row
-from evalkit.sources import Source, locate, sha256_of
+from evalkit.sources import sha256_of
 from evalkit.table_files import holds_integers, read_frames
 from evalkit.violations import Violation, describe, few, from_pydantic, shorten
 
 Rows = list[Mapping[str, Any]]
-
-_HASHED_ROWS = 65_536
-"""Rows that are written as JSON at a time to be hashed."""
 
 
 class ExampleRows(NamedTuple):
@@ -48,6 +44,22 @@ class ExampleRows(NamedTuple):
     """The line of each row in that file."""
     nested: Mapping[str, Sequence[Any]] = {}
     """Values of those columns of the frame that hold other values as JSON text."""
+    names: tuple[str, ...] = ()
+    """All columns of the file, also those that the frame does not have."""
+    passes: pl.Series | None = None
+    """Which rows keep the rules of the columns that were dropped; None for all."""
+    sha256: Future[str] | None = None
+    """SHA-256 of the file, which is computed meanwhile."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns, also of those that were dropped."""
+        return list(dict.fromkeys((*self.names, *self.frame.columns)))
+
+    @property
+    def dropped(self) -> set[str]:
+        """The names of the columns that were checked and dropped."""
+        return {*self.names} - {*self.frame.columns}
 
     def where(self, position: int) -> str:
         """Say which row is meant: its line in a file, or its number."""
@@ -75,13 +87,17 @@ class ExampleRows(NamedTuple):
             yield {**row, "uid": uid}
 
 
-def load_rows(dataset: Bound, task: Bound, split: str) -> ExampleRows:
+def load_rows(
+    dataset: Bound, task: Bound, split: str, kept: Collection[str] | None = None
+) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
     Args:
         dataset: The data set.
         task: Its task.
         split: Name of the split.
+        kept: Columns of the rows that are needed; others may be dropped once they are
+            checked. None for all.
 
     Returns:
         The rows.
@@ -96,7 +112,7 @@ def load_rows(dataset: Bound, task: Bound, split: str) -> ExampleRows:
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     try:
-        loaded = _materialise(dataset, task, dataset.hooks.load(split=split))
+        loaded = _materialise(dataset, task, dataset.hooks.load(split=split), kept)
     except EvalkitError:
         raise
     except HOOK_FAILURES as error:
@@ -109,7 +125,9 @@ def load_rows(dataset: Bound, task: Bound, split: str) -> ExampleRows:
     return _with_ids(dataset, loaded)
 
 
-def _materialise(dataset: Bound, task: Bound, loaded: Any) -> ExampleRows:
+def _materialise(
+    dataset: Bound, task: Bound, loaded: Any, kept: Collection[str] | None
+) -> ExampleRows:
     if isinstance(loaded, pl.LazyFrame):
         return ExampleRows(loaded.collect())
     if isinstance(loaded, pl.DataFrame):
@@ -117,7 +135,7 @@ def _materialise(dataset: Bound, task: Bound, loaded: Any) -> ExampleRows:
     if hasattr(loaded, "__arrow_c_stream__"):
         return ExampleRows(pl.DataFrame(loaded))
     if isinstance(loaded, str | Path):
-        return _read_file(dataset, task, Path(loaded))
+        return _read_file(dataset, task, Path(loaded), kept)
     if not isinstance(loaded, Iterable):
         raise DataError(
             f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
@@ -133,12 +151,28 @@ def _materialise(dataset: Bound, task: Bound, loaded: Any) -> ExampleRows:
     return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows))
 
 
-def _read_file(dataset: Bound, task: Bound, path: Path) -> ExampleRows:
+def _read_file(
+    dataset: Bound, task: Bound, path: Path, kept: Collection[str] | None
+) -> ExampleRows:
     kind = detect_format(path)
+    sha256 = in_background(sha256_of, path)
+    return _read_rows(dataset, task, path, kind, kept)._replace(sha256=sha256)
+
+
+def _read_rows(
+    dataset: Bound, task: Bound, path: Path, kind: Format, kept: Collection[str] | None
+) -> ExampleRows:
     if kind is Format.JSON_LINES:
-        table = read_json_table(path)
-        if table is not None and not _lacks_ids(table[0]):
-            return ExampleRows(table[0], None, path, table[1])
+        table = read_json_table(path, _wanted(task, kept))
+        if table is not None and not _lacks_ids(table.frame):
+            return ExampleRows(
+                table.frame,
+                None,
+                path,
+                table.lines,
+                names=table.columns,
+                passes=table.passes,
+            )
         return _rows_of_file(dataset, path, read_json_rows(path))
     if kind in (Format.CSV, Format.TSV):
         return _rows_of_file(dataset, path, read_cells(task, path, kind))
@@ -149,6 +183,25 @@ def _read_file(dataset: Bound, task: Bound, path: Path) -> ExampleRows:
         )
     frames = list(read_frames(path, kind))
     return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
+
+
+def _wanted(task: Bound, kept: Collection[str] | None) -> Wanted | None:
+    """Say which texts need not be kept: those that columns can be checked for."""
+    plan = _input_plan(task)
+    if kept is None or plan is None:
+        return None
+    texts = [
+        name
+        for name, column in plan.columns.items()
+        if column.dtype == pl.String and name not in kept
+    ]
+    return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
+
+
+def _input_plan(task: Bound) -> ColumnPlan | None:
+    """Plan the columns of the task's `Input`; None where rows must be asked."""
+    plan = plan_of(task.attributes["Input"], apart=EXAMPLE_ID_KEYS)
+    return None if plan is None or plan.forbids_undeclared else plan
 
 
 def _lacks_ids(frame: pl.DataFrame) -> bool:
@@ -227,7 +280,8 @@ def _plain_ids(column: pl.Series) -> pl.Series | None:
         column.dtype.is_integer() or column.dtype == pl.String
     ):
         return None
-    ids = column.cast(pl.String).alias("uid")
+    # in one chunk, as looking at many takes longer
+    ids = column.cast(pl.String).alias("uid").rechunk()
     is_sound = (ids.str.len_bytes() > 0).all() and ids.n_unique() == len(ids)
     return ids if is_sound else None
 
@@ -256,7 +310,7 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         PluginError: The task's own validators failed.
     """
     model: type[BaseModel] = task.attributes["Input"]
-    accepted = _accepted(model, loaded.frame.drop(loaded.nested))
+    accepted = _accepted(task, loaded)
     if accepted is not None and accepted.all():
         return
     problems = []
@@ -283,84 +337,15 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         )
 
 
-def _accepted(model: type[BaseModel], frame: pl.DataFrame) -> pl.Series | None:
-    """Tell which rows surely have the shape of a model; None where all must be asked.
+def _accepted(task: Bound, loaded: ExampleRows) -> pl.Series | None:
+    """Tell which rows surely have the shape of `Input`; None where all must be asked.
 
     Columns that are not there are left to the model, which may have a default.
     """
-    plan = plan_of(model, apart=EXAMPLE_ID_KEYS)
-    if plan is None or plan.forbids_undeclared:
+    plan = _input_plan(task)
+    if plan is None:
         return None
-    empty = [
-        pl.lit(None, dtype=column.dtype).alias(name)
-        for name, column in plan.columns.items()
-        if name not in frame.columns
-    ]
-    return plan.passes(frame.with_columns(empty))
-
-
-def fingerprint(
-    dataset: Bound, loaded: ExampleRows
-) -> tuple[str, tuple[Mapping[str, str], ...], tuple[str, ...]]:
-    """Identify the data.
-
-    Args:
-        dataset: The data set.
-        loaded: Its rows.
-
-    Returns:
-        SHA-256 of the data, name and SHA-256 of each file that it came from, and
-        notices about files that are not the published ones.
-
-    Raises:
-        DataError: A column of data that came from no file cannot be hashed.
-    """
-    sources: Mapping[str, Source] = dataset.attributes["sources"]
-    notices: list[str] = []
-    files: list[Mapping[str, str]] = []
-    if loaded.path is not None:
-        files.append({"name": loaded.path.name, "sha256": sha256_of(loaded.path)})
-    used = getattr(dataset.plugin, "located_files", None) or {
-        filename: locate(dataset.component.name, filename, source)
-        for filename, source in sources.items()
-    }
-    for filename, source in sources.items():
-        if filename not in used:
-            continue
-        found = sha256_of(used[filename])
-        files.append({"name": filename, "sha256": found})
-        if source.sha256 and found != source.sha256:
-            notices.append(
-                f"{filename} is not the published file (its SHA-256 is {found[:12]}…)"
-            )
-    digest = hashlib.sha256()
-    if files:
-        digest.update(json.dumps(files, sort_keys=True).encode())
-    else:
-        _hash_frame(digest, dataset, loaded)
-    return digest.hexdigest(), tuple(files), tuple(notices)
-
-
-def _hash_frame(digest: Any, dataset: Bound, loaded: ExampleRows) -> None:
-    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
-    for name, dtype in loaded.frame.schema.items():
-        if not _is_hashable(dtype):
-            raise DataError(
-                f"{loaded.source(dataset)}: the column {name!r} holds values of the "
-                f"type {dtype}, by which data cannot be identified"
-            )
-    plain = loaded.frame.with_columns(
-        pl.col(pl.Binary).bin.encode("hex"),
-        # JSON has no NaN or infinity
-        pl.col(pl.Float32, pl.Float64).cast(pl.String),
-    )
-    for part in plain.iter_slices(_HASHED_ROWS):
-        digest.update(part.write_ndjson().encode())
-
-
-def _is_hashable(dtype: pl.DataType | DataTypeClass, is_nested: bool = False) -> bool:
-    if isinstance(dtype, pl.List | pl.Array):
-        return _is_hashable(dtype.inner, True)
-    if isinstance(dtype, pl.Struct):
-        return all(_is_hashable(field.dtype, True) for field in dtype.fields)
-    return dtype != pl.Object and not (is_nested and dtype == pl.Binary)
+    plan = plan.of(plan.columns.keys() - loaded.dropped)
+    frame = loaded.frame.drop(loaded.nested)
+    passes = plan.passes(with_planned(frame, plan))
+    return passes if loaded.passes is None else passes & loaded.passes

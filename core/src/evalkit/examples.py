@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from evalkit.columns import encode, list_column, to_series
@@ -16,8 +17,10 @@ from evalkit.conversion import (
     find_converter,
     predictions_are_texts,
 )
-from evalkit.errors import DataError, SchemaError
-from evalkit.example_rows import ExampleRows, check_inputs, fingerprint, load_rows
+from evalkit.errors import SchemaError
+from evalkit.example_clusters import cluster_column, cluster_names
+from evalkit.example_rows import ExampleRows, check_inputs, load_rows
+from evalkit.fingerprints import fingerprint
 from evalkit.hookspecs import AnswerKind
 from evalkit.registry import Bound
 from evalkit.violations import few, shorten
@@ -30,7 +33,7 @@ class Examples(NamedTuple):
     """Columns `id`, `answer`, `tags` (list of texts, each once) and `cluster`
     (integers; null where the data set names none)."""
     inputs: pl.DataFrame
-    """The rows as loaded, with `uid` as text."""
+    """The rows as loaded, with `uid` as text; only the columns that were asked for."""
     nested: Mapping[str, Sequence[Any]]
     """Values of those columns of `inputs` that hold other values as JSON text."""
     labels: tuple[str, ...] | None
@@ -42,6 +45,8 @@ class Examples(NamedTuple):
     files: tuple[Mapping[str, str], ...]
     """Name and SHA-256 of each file that was read."""
     notices: tuple[str, ...]
+    data_columns: tuple[str, ...] = ()
+    """The names of all columns of the data, also of those that `inputs` lacks."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Give some of the examples.
@@ -61,19 +66,42 @@ class Examples(NamedTuple):
             },
         )
 
+    def repeated(self, times: int) -> Examples:
+        """Give each example several times, one after the other.
+
+        Args:
+            times: How often.
+
+        Returns:
+            The examples; fingerprint, files and labels stay the same.
+        """
+        rows = np.repeat(np.arange(self.frame.height), times)
+        return self._replace(
+            frame=self.frame[rows],
+            inputs=self.inputs[rows],
+            nested={
+                name: [values[row] for row in rows.tolist()]
+                for name, values in self.nested.items()
+            },
+        )
+
     @property
     def clustered(self) -> bool:
         """Whether rows are grouped into clusters."""
         return self.frame["cluster"].null_count() < self.frame.height
 
 
-def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
+def load_examples(
+    dataset: Bound, task: Bound, split: str, columns: Collection[str] | None = None
+) -> Examples:
     """Load, check and convert the examples of a split.
 
     Args:
         dataset: The data set.
         task: Its task.
         split: Name of the split.
+        columns: Columns of the data that `inputs` must have, as far as the data has
+            them; None for all.
 
     Returns:
         The examples.
@@ -83,7 +111,8 @@ def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
         SchemaError: Rows break the task's `Input`, ids repeat, or answers are none
             of the labels.
     """
-    loaded = load_rows(dataset, task, split)
+    needed = None if columns is None else _needed(dataset, task, columns)
+    loaded = load_rows(dataset, task, split, needed)
     check_inputs(dataset, task, loaded)
     labels, mapping = labels_of(dataset, task)
     converted = _convert(dataset, task, loaded)
@@ -100,11 +129,39 @@ def load_examples(dataset: Bound, task: Bound, split: str) -> Examples:
             frame["uid"].alias("id"),
             answer_column,
             _tag_column(reporter, converted.tags),
-            _cluster_column(dataset, frame),
+            cluster_column(dataset, loaded),
         ]
     )
     identity = fingerprint(dataset, loaded)
-    return Examples(prepared, frame, loaded.nested, labels, kind, *identity)
+    if columns is not None:
+        frame = frame.select(
+            "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})
+        )
+    return Examples(
+        prepared,
+        frame,
+        {
+            name: values
+            for name, values in loaded.nested.items()
+            if name in frame.columns
+        },
+        labels,
+        kind,
+        *identity,
+        data_columns=tuple(loaded.columns),
+    )
+
+
+def _needed(dataset: Bound, task: Bound, columns: Collection[str]) -> set[str] | None:
+    """Give the columns that converters, clusters and a caller read; None for all."""
+    needed = {*columns, *cluster_names(dataset)}
+    declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
+    for value in declared.values():
+        named = value.values() if isinstance(value, Mapping) else [value]
+        if not all(isinstance(name, str) for name in named):
+            return None  # an expression may read any column
+        needed.update(named)
+    return needed
 
 
 class _Converted(NamedTuple):
@@ -158,7 +215,7 @@ def _convert(dataset: Bound, task: Bound, loaded: ExampleRows) -> _Converted:
             [result["answer"] for result in converted],
             [result.get("tags") for result in converted],
         )
-    columns = convert_labels_by_columns(bound, declared, loaded.frame)
+    columns = convert_labels_by_columns(bound, declared, loaded.frame, loaded.columns)
     # a frame cannot hold a column of both texts and lists, the rows can
     return _Converted(
         str(declared["answer"]),
@@ -324,21 +381,3 @@ def _sound_tags(tags: pl.Series) -> pl.Series | None:
         tags = tags.list.unique(maintain_order=True)
     empty = pl.lit([], dtype=pl.List(pl.String))
     return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]
-
-
-def _cluster_column(dataset: Bound, frame: pl.DataFrame) -> pl.Series:
-    cluster = dataset.attributes["cluster"]
-    if not cluster:
-        return pl.Series("cluster", [None] * frame.height, dtype=pl.UInt32)
-    columns = [cluster] if isinstance(cluster, str) else list(cluster)
-    unknown = [column for column in columns if column not in frame.columns]
-    if unknown:
-        raise DataError(
-            f"{dataset.component.origin}: its cluster names the column {unknown[0]!r}, "
-            f"which the data does not have ({', '.join(frame.columns)})"
-        )
-    ranks = pl.struct(columns).rank("dense").cast(pl.UInt32)
-    # rows without a cluster are independent: each is one of its own
-    without = pl.all_horizontal(pl.col(columns).is_null())
-    own = frame.height + pl.int_range(1, frame.height + 1, dtype=pl.UInt32)
-    return frame.select(cluster=pl.when(without).then(own).otherwise(ranks))["cluster"]

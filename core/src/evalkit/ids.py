@@ -14,6 +14,9 @@ EXAMPLE_ID_KEYS = ("uid", "id")
 RESPONSE_ID_KEYS = ("id", "uid")
 """Keys under which a response's id is found; the first one is the canonical one."""
 
+REPLICATION_KEY = "_replication_"
+"""Key under which a response says of which replication it is."""
+
 
 def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     """Find the id of a row.
@@ -32,6 +35,20 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
         if key in row:
             return _as_text(key, row[key])
     return Violation(keys[0], "is required")
+
+
+def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
+    """Find the replication that a response belongs to.
+
+    Args:
+        response: The response.
+
+    Returns:
+        A text that is not empty, or an integer as its decimal text; None for none, or
+        what is wrong with it.
+    """
+    value = response.get(REPLICATION_KEY)
+    return None if value is None else _as_text(REPLICATION_KEY, value)
 
 
 def _as_text(key: str, value: Any) -> str | Violation:

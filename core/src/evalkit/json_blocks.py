@@ -9,22 +9,25 @@ still fail are parsed in Python, line by line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.blocks import Block
-from evalkit.byte_streams import line_blocks
+from evalkit.blocks import ROW_KEYS, Block
+from evalkit.byte_streams import LineBlock, line_blocks
 from evalkit.column_plans import ColumnPlan
-from evalkit.ids import RESPONSE_ID_KEYS
+from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.json_lines import (
     JsonLines,
     Shape,
     json_type,
+    lines_with_constants,
     read_json_rows,
     read_table,
     split_lines,
@@ -32,6 +35,7 @@ from evalkit.json_lines import (
     too_long,
     unsafe_lines,
 )
+from evalkit.read_ahead import in_order
 
 _SAMPLED_LINES = 20
 _PARTS = 16
@@ -39,6 +43,7 @@ _PARTS = 16
 _FEW_LINES = 1024
 """Smaller parts are not worth it."""
 
+_RESERVED_KEYS = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
 _ID_TYPES = (pa.string(), pa.int64())
 _EXTRA_TYPES = {str: pa.string(), int: pa.float64(), float: pa.float64()}
 
@@ -60,15 +65,20 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
         yield Block(rows=read_json_rows(path))
         return
     parser = _Parser(plan)
-    for block in line_blocks(path):
-        if block.is_too_long:
-            yield Block(rows=[too_long(block)])
-        else:
-            yield from parser.parse(split_lines(block))
+    parts = line_blocks(path)
+    # the first part settles the shape, so that the others need not find it
+    for block in islice(parts, 1):
+        yield from parser.read(block)
+    for blocks in in_order(parser.read, parts):
+        yield from blocks
 
 
 class _Parser:
-    """Parses blocks and remembers which shape fitted."""
+    """Parses blocks and remembers which shape fitted.
+
+    Which shape that is makes a difference only to the time that a block takes, so
+    that several threads may use one parser.
+    """
 
     def __init__(self, plan: ColumnPlan) -> None:
         self._plan = plan
@@ -81,46 +91,56 @@ class _Parser:
         ]
         self._shape: Shape | None = None
 
-    def parse(self, lines: JsonLines) -> Iterator[Block]:
-        if not len(lines):
-            return
+    def read(self, block: LineBlock) -> list[Block]:
+        """Read one block of lines."""
+        if block.is_too_long:
+            return [Block(rows=[too_long(block)])]
+        return list(self._parse(split_lines(block)))
+
+    def _parse(self, lines: JsonLines) -> Iterator[Block]:
+        """Parse lines as a whole, else in parts, else in Python."""
         apart = unsafe_lines(lines)
         if apart.any():
             yield Block(rows=lines[apart].rows())
             lines = lines[~apart]
-        if len(lines):
-            yield from self._parse(lines)
-
-    def _parse(self, lines: JsonLines) -> Iterator[Block]:
-        """Parse lines as a whole, else in parts, else in Python."""
-        table = self._try(lines, may_sample=True)
-        if table is not None:
-            yield self._block(table, lines)
+        if not len(lines):
             return
+        expected = self._expected(lines)
+        table = read_table(lines, expected)
+        if table is None and (apart := lines_with_constants(lines)).any():
+            yield Block(rows=lines[apart].rows())
+            lines = lines[~apart]
+            table = read_table(lines, expected) if len(lines) else None
+        if table is None and len(lines):
+            table = self._try_other_shapes(lines, expected)
+        if table is None:
+            yield from self._parse_parts(lines)
+        else:
+            yield self._block(table, lines)
+
+    def _parse_parts(self, lines: JsonLines) -> Iterator[Block]:
         size = max(-(-len(lines) // _PARTS), _FEW_LINES)
         for start in range(0, len(lines), size):
             part = lines[start : start + size]
             # what was refused as a whole is refused as its only part
             alone = size >= len(lines)
-            table = None if alone else self._try(part, may_sample=False)
+            table = None if alone else read_table(part, self._expected(part))
             if table is None:
                 yield Block(rows=part.rows())
             else:
                 yield self._block(table, part)
 
-    def _try(self, lines: JsonLines, may_sample: bool) -> pa.Table | None:
+    def _expected(self, lines: JsonLines) -> Shape:
+        """Give the shape that fitted last."""
         if self._shape is None:
             self._shape = self._sample(lines)
-        tried = [self._shape]
-        if (table := read_table(lines, self._shape)) is not None:
-            return table
-        if not may_sample:
-            return None
+        return self._shape
+
+    def _try_other_shapes(self, lines: JsonLines, refused: Shape) -> pa.Table | None:
         sampled = self._sample(lines)
         for shape in (sampled, sampled._replace(guesses_others=True)):
-            if shape in tried:
+            if shape == refused:
                 continue
-            tried.append(shape)
             if (table := read_table(lines, shape)) is not None:
                 self._shape = shape
                 return table
@@ -131,12 +151,15 @@ class _Parser:
         rows = [row.values or {} for row in lines[:_SAMPLED_LINES].rows()]
         keys = [key for key in RESPONSE_ID_KEYS if any(key in row for row in rows)]
         id_key = keys[0] if keys else RESPONSE_ID_KEYS[0]
-        types = {type(row.get(id_key)) for row in rows}
-        fields = [pa.field(id_key, pa.int64() if types == {int} else pa.string())]
+        fields = [pa.field(id_key, _id_type(rows, id_key))]
+        if any(REPLICATION_KEY in row for row in rows):
+            fields.append(pa.field(REPLICATION_KEY, _id_type(rows, REPLICATION_KEY)))
         others: dict[str, set[type]] = {}
         for row in rows:
             for key, value in row.items():
-                if key != id_key and key not in self._plan.columns:
+                if key not in (id_key, REPLICATION_KEY) and (
+                    key not in self._plan.columns
+                ):
                     others.setdefault(key, set()).add(type(value))
         guesses = False
         for key, found in others.items():
@@ -149,19 +172,25 @@ class _Parser:
 
     def _block(self, table: pa.Table, lines: JsonLines) -> Block:
         columns = dict(zip(table.column_names, table.columns, strict=True))
-        others = columns.keys() - self._plan.columns.keys() - {*RESPONSE_ID_KEYS}
+        others = columns.keys() - self._plan.columns.keys() - _RESERVED_KEYS
         id_key = next(key for key in RESPONSE_ID_KEYS if key in columns)
-        if columns[id_key].type not in _ID_TYPES:  # a guess, such as a time
+        named = {id_key: "id", REPLICATION_KEY: REPLICATION_KEY}
+        keys = {key: name for key, name in named.items() if key in columns}
+        # a guess may be a time or a number with a fraction
+        if any(columns[key].type not in _ID_TYPES for key in keys):
             return Block(rows=lines.rows())
         frame = pl.DataFrame(
             [
-                to_series(columns[id_key], "id").cast(pl.String),
+                *(
+                    to_series(columns[key], name).cast(pl.String)
+                    for key, name in keys.items()
+                ),
                 *(to_series(columns[name], name) for name in self._planned.columns),
             ]
         )
         doubtful = np.zeros(len(lines), dtype=bool)
-        if "error" in others:
-            doubtful |= ~columns["error"].is_null().to_numpy()
+        for key in ROW_KEYS & others:
+            doubtful |= ~columns[key].is_null().to_numpy()
         if self._plan.forbids_undeclared and others:
             doubtful[:] = True
         for name in self._planned.columns:
@@ -177,6 +206,12 @@ class _Parser:
         if doubtful.any():
             lines, frame = lines[~doubtful], frame.filter(~doubtful)
         return Block(frame, lines.numbers, lines.row, rows, undeclared)
+
+
+def _id_type(rows: Sequence[Mapping[str, Any]], key: str) -> pa.DataType:
+    """Give the type that a key seems to have: integers, or else texts."""
+    types = {type(row.get(key)) for row in rows} - {type(None)}
+    return pa.int64() if types == {int} else pa.string()
 
 
 def _count_filled(column: pa.ChunkedArray, among: NDArray[np.bool_]) -> int:

@@ -26,7 +26,7 @@ _MOST_KEYS = 64
 
 _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
 _WHITESPACE = b" \t\r"
-_NOT_A_NUMBER = re.compile(rb"NaN|Inf")
+_CONSTANT = re.compile(rb"NaN|Inf")
 _MOST_DIGITS = sys.int_info.str_digits_check_threshold
 """Digits of an integer that Python reads under any setting."""
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (_MOST_DIGITS + 1))
@@ -102,8 +102,13 @@ def split_lines(block: LineBlock) -> JsonLines:
         ends = np.append(ends, len(data))
     starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
     numbers = np.arange(block.first_line, block.first_line + len(ends))
-    lines = JsonLines(data, starts, ends, numbers)[ends > starts]
-    return _strip(lines, codes)
+    lines = _without_empty(JsonLines(data, starts, ends, numbers))
+    return _without_empty(_strip(lines, codes))
+
+
+def _without_empty(lines: JsonLines) -> JsonLines:
+    is_filled = lines.ends > lines.starts
+    return lines if is_filled.all() else lines[is_filled]
 
 
 def _strip(lines: JsonLines, codes: NDArray[np.uint8]) -> JsonLines:
@@ -114,7 +119,7 @@ def _strip(lines: JsonLines, codes: NDArray[np.uint8]) -> JsonLines:
         line = lines.line(index)
         starts[index] += len(line) - len(line.lstrip(_WHITESPACE))
         ends[index] = starts[index] + len(line.strip(_WHITESPACE))
-    return JsonLines(lines.data, starts, ends, lines.numbers)[ends > starts]
+    return JsonLines(lines.data, starts, ends, lines.numbers)
 
 
 class Shape(NamedTuple):
@@ -136,7 +141,7 @@ def json_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def to_series(column: pa.ChunkedArray, name: str) -> pl.Series:
+def to_series(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
     """Make a polars column of an Arrow one."""
     series = pl.from_arrow(column)
     assert isinstance(series, pl.Series)
@@ -148,9 +153,6 @@ def unsafe_lines(lines: JsonLines) -> NDArray[np.bool_]:
     codes = np.frombuffer(lines.data, np.uint8)
     apart: NDArray[np.bool_] = codes[lines.starts] != _OPEN_BRACE
     apart |= codes[lines.ends - 1] != _CLOSE_BRACE
-    if b"NaN" in lines.data or b"Inf" in lines.data:
-        found = [match.start() for match in _NOT_A_NUMBER.finditer(lines.data)]
-        apart[np.searchsorted(lines.starts, found, side="right") - 1] = True
     for index in np.flatnonzero(lines.ends - lines.starts > _MOST_DIGITS).tolist():
         apart[index] |= _LONG_NUMBER.search(lines.line(index)) is not None
     if not _is_utf8(lines.data):
@@ -158,27 +160,46 @@ def unsafe_lines(lines: JsonLines) -> NDArray[np.bool_]:
     return apart
 
 
+def lines_with_constants(lines: JsonLines) -> NDArray[np.bool_]:
+    """Tell which lines hold NaN or Inf, in a text or as what pyarrow calls a number."""
+    found = [match.start() for match in _CONSTANT.finditer(lines.data)]
+    inside = np.zeros(len(lines), dtype=bool)
+    inside[np.searchsorted(lines.starts, found, side="right") - 1] = True
+    return inside
+
+
 def _is_utf8(data: bytes) -> bool:
     if data.isascii():
         return True
+    buffers = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
+        # unlike bytes.decode, this lets other threads run
+        pa.Array.from_buffers(pa.large_binary(), 1, buffers).cast(pa.large_string())
+    except pa.ArrowInvalid:
         return False
     return True
 
 
 def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
-    """Parse lines into a table with one row for each; None where that is refused."""
+    """Parse lines into a table with one row for each.
+
+    Args:
+        lines: The lines; there is one at least.
+        shape: What is expected of them.
+
+    Returns:
+        The table; None where pyarrow refuses a line, or takes it for one with NaN or an
+        infinity.
+    """
     data = _joined(lines)
-    if shape.guesses_others and not _may_guess(data):
+    if shape.guesses_others and not _may_guess(bytes(data)):
         return None
     behaviour = "infer" if shape.guesses_others else "error"
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(data),
             read_options=pyarrow.json.ReadOptions(
-                use_threads=False, block_size=len(data) + 1
+                use_threads=False, block_size=data.size + 1
             ),
             parse_options=pyarrow.json.ParseOptions(
                 explicit_schema=shape.schema, unexpected_field_behavior=behaviour
@@ -186,15 +207,31 @@ def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
         )
     except pa.ArrowException:
         return None
-    return table if table.num_rows == len(lines) else None
+    is_sound = table.num_rows == len(lines) and all(map(_is_finite, table.columns))
+    return table if is_sound else None
 
 
-def _joined(lines: JsonLines) -> bytes:
+def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a column holds neither NaN nor an infinity, however nested."""
+    if pa.types.is_floating(column.type):
+        return to_series(column, "").is_finite().all()
+    if pa.types.is_list(column.type):
+        return all(_is_finite(chunk.flatten()) for chunk in _chunks(column))
+    if pa.types.is_struct(column.type):
+        return all(map(_is_finite, column.flatten()))
+    return True
+
+
+def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _joined(lines: JsonLines) -> pa.Buffer:
     """Give the bytes of lines that follow each other, or of those that are left."""
     first, last = int(lines.starts[0]), int(lines.ends[-1])
     if lines.numbers[-1] - lines.numbers[0] + 1 == len(lines.numbers):
-        return lines.data[first:last]
-    return b"\n".join(map(lines.line, range(len(lines))))
+        return pa.py_buffer(lines.data).slice(first, last - first)
+    return pa.py_buffer(b"\n".join(map(lines.line, range(len(lines)))))
 
 
 def _may_guess(data: bytes) -> bool:

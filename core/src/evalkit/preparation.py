@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.prediction_files import read_given, read_prediction_file
 from evalkit.registry import Bound
-from evalkit.responses import ResponseReader
+from evalkit.responses import ResponseReader, fields_to_verify
 from evalkit.run_record import Predictions, identify
 from evalkit.selection import Selection
 from evalkit.violations import shorten
@@ -121,6 +121,7 @@ def prepare(
     model: str,
     watchers: Observers,
     progress: Progress,
+    columns: Collection[str] | None = None,
 ) -> Prepared:
     """Load, read and match.
 
@@ -134,9 +135,12 @@ def prepare(
         model: Name of the model.
         watchers: Told before and after loading.
         progress: Told what is being done.
+        columns: Columns of the data that later steps read, so that texts which nobody
+            reads are not kept; None for all.
 
     Returns:
-        The examples and the outcome of every one of them.
+        The examples and the outcome of every one of them; where responses name
+        replications, each example as often as there are replications.
 
     Raises:
         DataError: Data or predictions cannot be read.
@@ -145,7 +149,7 @@ def prepare(
     name = dataset.component.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
-    examples = load_examples(dataset, task, split)
+    examples = load_examples(dataset, task, split, _needed(task, selection, columns))
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
@@ -161,4 +165,14 @@ def prepare(
     alignment = align(ids, blocks, reader, on_duplicate, selected)
     if selected is not None:
         examples = examples.where(selected)
+    if alignment.replications:
+        examples = examples.repeated(len(alignment.replications))
     return Prepared(examples, alignment, given)
+
+
+def _needed(
+    task: Bound, selection: Selection, columns: Collection[str] | None
+) -> set[str] | None:
+    if columns is None:
+        return None
+    return {*columns, *selection.columns, *(fields_to_verify(task) or ())}

@@ -32,6 +32,8 @@ class Problem(NamedTuple):
     line: int | None
     id: str | None
     violations: tuple[Violation, ...]
+    replication: str | None = None
+    """The replication of the row or the missing response, where there are several."""
 
 
 class _Spool:
@@ -110,6 +112,7 @@ class Problems(Sequence[Problem]):
         """
         row = [
             problem.id,
+            problem.replication,
             *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
         ]
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -162,7 +165,9 @@ class Problems(Sequence[Problem]):
         return self._order
 
     def _read(self, index: int) -> Problem:
-        uid, *violations = json.loads(self._spool.read_line(self._offsets[index]))
+        uid, replication, *violations = json.loads(
+            self._spool.read_line(self._offsets[index])
+        )
         line = self._lines[index]
         return self._change(
             Problem(
@@ -170,6 +175,7 @@ class Problems(Sequence[Problem]):
                 None if line == _LAST else line,
                 uid,
                 tuple(Violation(*violation) for violation in violations),
+                replication,
             )
         )
 

@@ -10,11 +10,17 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit.alternatives import (
+    RESPONSE_INDEX_KEY,
+    RESPONSES_KEY,
+    Alternatives,
+    read_alternatives,
+)
 from evalkit.column_plans import ColumnPlan, plan_of, text_fields
 from evalkit.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
-from evalkit.ids import RESPONSE_ID_KEYS
+from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.registry import Bound
 from evalkit.rows import unwritable
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
@@ -69,8 +75,11 @@ class ResponseReader:
             *RESPONSE_ID_KEYS,
             "error",
         }
+        self._takes_lists = task.attributes["answer_kind"] in ("all-of", "spans")
+        self._reads_alternatives = RESPONSES_KEY not in self.declared_keys
         self.origin = task.component.origin
-        self.text_fields = text_fields(self._output) | {*RESPONSE_ID_KEYS}
+        keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
+        self.text_fields = text_fields(self._output) | keys
         self.answer_field: str | None = task.attributes["answer_field"]
         self._column, self.plan = self._plan_columns()
 
@@ -152,16 +161,12 @@ class ResponseReader:
 
     def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
         """Give what `verify_response` reads of each example; empty for nothing."""
-        wanted = {"example", "data"} & {
-            *(self._task.arguments_of("verify_response") if self._verify else ())
-        }
-        if not wanted:
+        fields = fields_to_verify(self._task)
+        if fields is None:
             return []
         present = examples.inputs.columns
-        fields = self._task.attributes["verify_fields"]
-        if fields is None:
-            model: type[BaseModel] = self._task.attributes["Input"]
-            fields = [name for name in model.model_fields if name in present]
+        if self._task.attributes["verify_fields"] is None:
+            fields = [name for name in fields if name in present]
         missing = [name for name in fields if name not in present]
         if missing:
             raise PluginContractError(
@@ -205,6 +210,27 @@ class ResponseReader:
         refused = unwritable(adapted)
         return (response, refused) if refused else (adapted, None)
 
+    def undeclared(self, response: Mapping[str, Any]) -> set[str]:
+        """Give the keys of a response that the task does not declare.
+
+        Args:
+            response: The response after the adapter.
+
+        Returns:
+            Those that have a value, also in one of its alternatives.
+        """
+        ranked = self._alternatives(response)
+        whole = [response] if ranked is None else [response, *ranked.items]
+        found = {
+            key for part in whole for key, value in part.items() if value is not None
+        }
+        if ranked is not None:
+            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY}
+        return found - self.declared_keys
+
+    def _alternatives(self, response: Mapping[str, Any]) -> Alternatives | None:
+        return read_alternatives(response) if self._reads_alternatives else None
+
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
         """Check a response and convert it into what is scored.
 
@@ -214,8 +240,39 @@ class ResponseReader:
             position: Position of its example.
 
         Returns:
-            The prediction, the scored fields, and all violations.
+            The prediction, the scored fields, and all violations. Where the response
+            holds ranked alternatives, prediction and fields are the first one's, null
+            where there is none, and the field `responses` holds the predictions of
+            all.
         """
+        if self._reports_errors and response.get("error") is not None:
+            rule = "the model reports an error"
+            return None, {}, (Violation("error", rule, response["error"]),)
+        ranked = self._alternatives(response)
+        if ranked is None:
+            return self._read_one(response, uid, position)
+        fields: Mapping[str, Any] = {}
+        predictions = []
+        violations = [*ranked.violations]
+        for answer in ranked.answers:
+            parts = []
+            for place in answer:
+                merged = ranked.merged(place, response)
+                prediction, found, broken = self._read_one(merged, uid, position)
+                fields = fields or found
+                parts.append(prediction)
+                where = f"{RESPONSES_KEY}.{place}."
+                violations += [v._replace(field=where + v.field) for v in broken]
+            is_list = len(parts) > 1 or self._takes_lists
+            predictions.append(parts if is_list else parts[0])
+        if violations:
+            return None, {}, tuple(violations)
+        first = predictions[0] if predictions else None
+        return first, {**fields, RESPONSES_KEY: predictions}, ()
+
+    def _read_one(
+        self, response: Mapping[str, Any], uid: str, position: int
+    ) -> Outcome:
         if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)
@@ -297,6 +354,23 @@ class ResponseReader:
                 f"violations or None, returned {shorten(result)}"
             )
         return result
+
+
+def fields_to_verify(task: Bound) -> Sequence[str] | None:
+    """Give the fields of an example that a task's `verify_response` reads.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Their names; None where it does not look at the example.
+    """
+    if not task.has("verify_response"):
+        return None
+    if not {"example", "data"} & {*task.arguments_of("verify_response")}:
+        return None
+    declared: Sequence[str] | None = task.attributes["verify_fields"]
+    return [*task.attributes["Input"].model_fields] if declared is None else declared
 
 
 def _place_of(name: str, plugin: object) -> int:

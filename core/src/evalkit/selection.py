@@ -84,6 +84,12 @@ class Selection(NamedTuple):
         """Whether all examples are evaluated."""
         return self == Selection()
 
+    @property
+    def columns(self) -> set[str]:
+        """The columns of the data that the filters may mean."""
+        keys = {key for key, _ in self.filters}
+        return keys | {key.removeprefix(COLUMN_PREFIX) for key in keys}
+
     def describe(self) -> str:
         """Say in words what is chosen."""
         parts = [f"{key}={'|'.join(values)}" for key, values in self.filters]
@@ -144,7 +150,7 @@ def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
     if key not in facets:
         if key == name and column is not None:
             return column
-        known = sorted({*inputs.columns, *facets})
+        known = sorted({*examples.data_columns, *inputs.columns, *facets})
         raise DataError(
             f"the data has neither a column nor a facet {key!r} to filter by; it has "
             f"{', '.join(known)}, {TAG} for whole tags and {ANSWER} for answers"

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.blocks import Block
+from evalkit.blocks import ROW_KEYS, Block
 from evalkit.byte_streams import refuse_other_than_file
 from evalkit.column_plans import ColumnPlan, is_pattern
 from evalkit.errors import DataError
 from evalkit.file_formats import Format
-from evalkit.ids import RESPONSE_ID_KEYS
+from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.rows import Row, object_row
 
 BATCH_ROWS = 100_000
@@ -127,14 +127,12 @@ def table_blocks(
     if plan is None or planned is None:
         yield Block(rows=map(row_at, range(frame.height)))
         return
-    others = [
-        name
-        for name in frame.columns
-        if name not in plan.columns and name not in (*RESPONSE_ID_KEYS, "error")
-    ]
+    declared = {*plan.columns, *RESPONSE_ID_KEYS, REPLICATION_KEY}
+    others = [name for name in frame.columns if name not in declared]
     doubtful = np.zeros(frame.height, dtype=bool)
-    if "error" in frame.columns and "error" not in plan.columns:
-        doubtful |= frame["error"].is_not_null().to_numpy()
+    for name in ROW_KEYS & {*others}:
+        doubtful |= frame[name].is_not_null().to_numpy()
+    others = [name for name in others if name != "error"]
     if plan.forbids_undeclared and others:
         doubtful[:] = True
     kept = np.flatnonzero(~doubtful)
@@ -169,6 +167,8 @@ def _plain(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
     if isinstance(value, Decimal):
         return int(value) if value.as_tuple().exponent == 0 else float(value)
     return value
@@ -180,6 +180,11 @@ def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
     if id_key is None or not _holds_ids(frame.schema[id_key]):
         return None
     columns = [frame[id_key].cast(pl.String).alias("id")]
+    if REPLICATION_KEY in frame.columns:
+        replication = frame[REPLICATION_KEY]
+        if not (_holds_ids(replication.dtype) or replication.dtype == pl.Null):
+            return None
+        columns.append(replication.cast(pl.String))
     for name, column in plan.columns.items():
         if name not in frame.columns:
             empty = pl.Series(name, dtype=column.dtype)

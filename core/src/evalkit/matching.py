@@ -1,0 +1,76 @@
+"""Finds ids among other ids, a million at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int64]
+
+NOWHERE = -1
+"""The position of an id that is not there."""
+
+
+class IdIndex:
+    """Ids sorted by a hash, to look others up.
+
+    Equal hashes only propose a position; the ids themselves are compared.
+
+    Args:
+        ids: Texts, each once.
+    """
+
+    def __init__(self, ids: pl.Series) -> None:
+        self._ids = ids.rechunk().alias("id")
+        hashes = _hashes(self._ids)
+        self._order = np.argsort(hashes)
+        self._hashes = hashes[self._order]
+
+    def find(self, wanted: pl.Series) -> Positions:
+        """Find texts.
+
+        Args:
+            wanted: The texts; null is found nowhere.
+
+        Returns:
+            The position of each among the ids, or `NOWHERE`.
+        """
+        positions = np.full(len(wanted), NOWHERE, dtype=np.int64)
+        if not len(self._ids) or not len(wanted):
+            return positions
+        wanted = wanted.rechunk().alias("id")
+        proposed, is_likely = self._propose(wanted)
+        is_same = (self._ids.gather(proposed) == wanted).fill_null(False).to_numpy()
+        is_found = is_likely & is_same
+        positions[is_found] = proposed[is_found]
+        doubtful = np.flatnonzero(is_likely & ~is_same)
+        if len(doubtful):
+            positions[doubtful] = self._join(wanted.gather(doubtful))
+        return positions
+
+    def _propose(self, wanted: pl.Series) -> tuple[Positions, NDArray[np.bool_]]:
+        """Give for each text the first id with its hash, and whether there is one."""
+        hashes = _hashes(wanted)
+        order = np.argsort(hashes)
+        in_order = hashes[order]
+        # looking up sorted values is several times faster
+        places = np.searchsorted(self._hashes, in_order)
+        places = np.minimum(places, len(self._hashes) - 1)
+        proposed = np.empty(len(wanted), dtype=np.int64)
+        is_likely = np.empty(len(wanted), dtype=bool)
+        proposed[order] = self._order[places]
+        is_likely[order] = self._hashes[places] == in_order
+        return proposed, is_likely
+
+    def _join(self, wanted: pl.Series) -> Positions:
+        """Find texts whose hash several ids share."""
+        known = self._ids.to_frame().with_row_index("position")
+        joined = wanted.to_frame().join(
+            known, on="id", how="left", maintain_order="left"
+        )
+        return joined["position"].cast(pl.Int64).fill_null(NOWHERE).to_numpy()
+
+
+def _hashes(texts: pl.Series) -> NDArray[np.uint64]:
+    return texts.hash().to_numpy()

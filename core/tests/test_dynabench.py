@@ -92,7 +92,7 @@ def test_the_demo_of_dynabenchs_guide_scores_after_changing_only_its_import() ->
     assert result["share"].value == 0.75
     assert result["share"].n == 4
     by_tag = {score.tag: score.value for score in result.scores}
-    assert by_tag == {None: 0.75, "short": 0.5}
+    assert by_tag == {None: 0.75, "short": 0.5, "(untagged)": 1.0}
     assert result.status == "complete"
     assert result.counts["scored"] == 4
 

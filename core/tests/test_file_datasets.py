@@ -200,7 +200,7 @@ def test_a_file_is_scored_with_its_task(
     assert record["data"]["files"][0]["name"] == "My Set v1.2.jsonl"
     assert record["components"][0]["id"] == "datasets/my-set-v1-2"
     by_tag = {s.tag for s in result.scores if s.metric == "accuracy"}
-    assert by_tag == {None, "a:b", "c", "ü\u2028"}
+    assert by_tag == {None, "a:b", "c", "ü\u2028", "(untagged)"}
 
 
 def test_the_run_is_another_where_the_file_is(set_file: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evalkit.intervals import (
+    corrected_bounds,
     mean_interval,
     percentile_interval,
     proportion_interval,
@@ -89,7 +90,9 @@ def test_clustered_wilson_equals_its_formula(
     size = n / count
     effect = size if plain == 0 else (error / plain) ** 2
     rarer = len(set(clusters[scores == (0.0 if share > 0.5 else 1.0)].tolist()))
-    effective = n / ((rarer * max(1, effect) + max(size, effect)) / (rarer + 1))
+    alike = [len(set(scores[clusters == one])) == 1 for one in set(clusters.tolist())]
+    weight = sum(alike) / count / (rarer + 1)
+    effective = n / ((1 - weight) * max(1, effect) + weight * max(size, effect))
     z = stats.t.isf((1 - confidence) / 2, count - 1)
     # Wilson's bounds are where (share - p)^2 = z^2 p (1 - p) / n
     a, b, c = 1 + z**2 / effective, -(2 * share + z**2 / effective), share**2
@@ -186,10 +189,40 @@ def test_percentile_interval_is_made_of_quantiles_and_standard_deviation() -> No
 
 
 def test_percentile_interval_of_clusters_says_so() -> None:
-    found = percentile_interval(np.arange(10.0), 0.9, clustered=True)
+    found = percentile_interval(np.arange(10.0), 0.9, method="bootstrap-clustered")
     assert found.method == "bootstrap-clustered"
 
 
 def test_equal_replicates_have_no_interval() -> None:
     found = percentile_interval(np.full(100, 0.25), 0.95)
     assert found == without_interval("all bootstrap replicates are equal")
+
+
+def test_bounds_are_corrected_by_twice_the_median_bias() -> None:
+    """The bias-corrected percentiles of Efron (1981), by scipy."""
+    random = np.random.default_rng(4)
+    replicates = np.round(random.normal(size=4_000), 2)
+    for centre in (-0.5, 0.0, 0.7):
+        below = (replicates < centre).mean() + (replicates == centre).mean() / 2
+        shift = 2 * stats.norm.ppf(below)
+        levels = stats.norm.cdf([shift - 1.959964, shift + 1.959964])
+        found = corrected_bounds(replicates, centre, 0.95)
+        # bounds stand between replicates that are .01 apart, or more in the tails
+        assert found == pytest.approx(np.quantile(replicates, levels), abs=0.05)
+        assert (found[1] > 2.1) == (centre > 0.1)
+
+
+def test_corrected_bounds_without_bias_are_percentiles() -> None:
+    replicates = np.arange(-500, 501) / 1_000
+    found = corrected_bounds(replicates, 0.0, 0.95)
+    assert found == pytest.approx((-0.475, 0.475), abs=1e-6)
+
+
+@pytest.mark.parametrize("centre", [-2.0, 2.0])
+def test_corrected_bounds_are_finite_where_no_replicate_is_beyond_the_centre(
+    centre: float,
+) -> None:
+    replicates = np.linspace(-1, 1, 1_000)
+    low, high = corrected_bounds(replicates, centre, 0.95)
+    assert -1 <= low <= high <= 1
+    assert (low > 0) == (centre > 0)

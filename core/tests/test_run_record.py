@@ -37,8 +37,10 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
     record = evalkit.evaluate("mini", path).to_dict()
     assert list(record) == [
         *("format", "run_id", "status", "model", "dataset", "task", "split"),
-        *("headline", "baselines", "counts", "errors", "notices", "warnings"),
-        *("labels", "confidence", "seed", "policies", "selection"),
+        *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
+        *("counts", "errors", "notices", "warnings", "answer_kind", "replications"),
+        *("labels", "confidence", "seed", "min_n", "resample_lists", "by", "parent"),
+        *("merged", "policies", "selection"),
         *("includes_examples", "data", "predictions", "components", "core"),
         *("environment", "timings", "scores"),
     ]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import Metric, MetricError, Result, Score, bootstrap, calls, score
-from evalkit.grouping import group_by_tag
+from evalkit import Metric, MetricError, Result, Score, calls, group_intervals, score
+from evalkit.grouping import UNTAGGED, group_by_tag
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
@@ -65,6 +65,8 @@ def scores_of(metric: Any, rows: list[Row]) -> Mapping[str | None, Score]:
 
 
 def members(rows: list[Row], tag: str | None) -> list[float]:
+    if tag == UNTAGGED:
+        return [value for value, tags in rows if not tags]
     return [value for value, tags in rows if tag is None or tag in tags]
 
 
@@ -73,7 +75,9 @@ def members(rows: list[Row], tag: str | None) -> list[float]:
 @given(rows=rows_with_tags)
 def test_three_ways_to_write_a_mean_agree(metric: Any, rows: list[Row]) -> None:
     found = scores_of(metric, rows)
-    assert set(found) == {None, *(tag for _, tags in rows for tag in tags)}
+    names = {tag for _, tags in rows for tag in tags}
+    untagged = names and not all(tags for _, tags in rows)
+    assert set(found) == {None, *names, *([UNTAGGED] if untagged else [])}
     for tag, one in found.items():
         part = members(rows, tag)
         scale = max(1.0, sum(map(abs, part)))
@@ -367,9 +371,9 @@ def test_one_cluster_has_no_interval(metric: Any) -> None:
     assert found.n_clusters == 1
 
 
-def test_the_interval_depends_on_seed_metric_and_tag_only() -> None:
+def test_the_interval_depends_on_seed_and_examples_only() -> None:
     values = np.random.default_rng(0).normal(size=50).tolist()
-    tags = [["twin", "other"]] * 50
+    tags = [["twin", "other"], *[["twin", "other", "some"]] * 49]
 
     def intervals(seed: int) -> dict[str | None, Any]:
         result = score(SumMean, values, values, tags=tags, seed=seed)
@@ -377,7 +381,8 @@ def test_the_interval_depends_on_seed_metric_and_tag_only() -> None:
 
     first = intervals(0)
     assert intervals(0) == first
-    assert len(set(first.values())) == 3
+    assert first["twin"] == first["other"] == first[None]
+    assert first["some"] != first["twin"]
     assert intervals(1)["twin"] != first["twin"]
 
 
@@ -402,10 +407,15 @@ def test_mostly_undefined_replicates_give_no_interval() -> None:
     assert found.reason == "the score is undefined in most bootstrap replicates"
 
 
-def test_a_group_too_large_to_resample_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "MOST_CELLS", 1)
-    found = score(SumMean, [1, 2], [1, 2])["sum-mean"]
-    assert (found.value, found.reason) == (1.5, "the group is too large to resample")
+def test_a_large_group_gets_the_interval_of_the_delta_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 5)
+    values = [1.0, 2.0, 4.0, 5.0, 7.0, 11.0]
+    found = score(SumMean, values, values)["sum-mean"]
+    expected = stats.t.interval(0.95, 5, loc=5, scale=stats.sem(values))
+    assert found.ci == pytest.approx(expected, rel=1e-6)
+    assert found.ci_method == "delta"
 
 
 # when a metric does not apply ------------------------------------------------------
@@ -431,8 +441,9 @@ def test_a_column_that_is_not_there_is_named() -> None:
     class Confidence(SumMean):
         columns = ("prob",)
 
-    found = score(Confidence, [1.0], [1.0])["confidence"]
-    assert found.reason == "it needs the field 'prob', which was not given"
+    rule = "confidence.*: it needs the field 'prob', which was not given"
+    with pytest.raises(MetricError, match=rule):
+        score(Confidence, [1.0], [1.0])
 
 
 def test_examples_without_rows_are_not_counted() -> None:

@@ -234,3 +234,19 @@ def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:
     scores = evalkit.score("hits", ["yes"], ["yes"])
     with pytest.raises(EvalkitError, match="have no run id and cannot be saved"):
         scores.save(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"scores": 1}', '{"scores": [1]}', '{"scores": [{}]}'],
+)
+def test_a_broken_run_in_its_place_is_a_storage_error(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "mini" / RUN_ID / "run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+    with pytest.raises(StorageError, match="is no record of a run") as caught:
+        LocalStorage(tmp_path).publish(result())
+    assert str(caught.value).startswith(f"{path}: ")
+    assert path.read_text("utf-8") == text

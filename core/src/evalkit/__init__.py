@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalkit.compared_scores import ComparedScore, Comparison
+    from evalkit.comparison import compare
     from evalkit.datasets import Dataset
     from evalkit.discovery import Component, find_components
     from evalkit.dynabench import BaseTaskIO
@@ -27,19 +29,25 @@ if TYPE_CHECKING:
     )
     from evalkit.evaluation import evaluate
     from evalkit.markers import hookimpl
+    from evalkit.merged_runs import merge
     from evalkit.metrics import Metric, MetricContext, metric
     from evalkit.pairs import score
     from evalkit.plugins import Parameters
     from evalkit.registry import Registry
+    from evalkit.rescoring import rescore
     from evalkit.results import Result, Score
     from evalkit.sources import Source
+    from evalkit.stored_runs import find_run, read_run
     from evalkit.tasks import TaskIO
     from evalkit.validation import Validation, validate
+    from evalkit.verification import Verification, verify
     from evalkit.violations import Violation
 
 _HOMES = {
     "AlignmentError": "errors",
     "BaseTaskIO": "dynabench",
+    "ComparedScore": "compared_scores",
+    "Comparison": "compared_scores",
     "Component": "discovery",
     "DataError": "errors",
     "Dataset": "datasets",
@@ -61,10 +69,17 @@ _HOMES = {
     "UnknownPluginError": "errors",
     "Validation": "validation",
     "Violation": "violations",
+    "Verification": "verification",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "find_components": "discovery",
+    "find_run": "stored_runs",
     "hookimpl": "markers",
     "metric": "metrics",
+    "merge": "merged_runs",
+    "read_run": "stored_runs",
+    "rescore": "rescoring",
+    "verify": "verification",
     "score": "pairs",
     "validate": "validation",
 }
@@ -72,6 +87,8 @@ _HOMES = {
 __all__ = [
     "AlignmentError",
     "BaseTaskIO",
+    "ComparedScore",
+    "Comparison",
     "Component",
     "DataError",
     "Dataset",
@@ -92,13 +109,20 @@ __all__ = [
     "TaskIO",
     "UnknownPluginError",
     "Validation",
+    "Verification",
     "Violation",
+    "compare",
     "evaluate",
     "find_components",
+    "find_run",
     "hookimpl",
+    "merge",
     "metric",
+    "read_run",
+    "rescore",
     "score",
     "validate",
+    "verify",
 ]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.calls import ScoringTable, checked_value, finalize, value_columns
+from evalkit.calls import ScoringTable, checked_value, value_columns
+from evalkit.finalization import finalize
 from evalkit.grouping import WHOLE
 from evalkit.list_scoring import compute
 from evalkit.registry import Bound
@@ -79,16 +79,18 @@ def _constant(
     frame = predictions.join(answers, how="cross").with_row_index("position")
     weights = frame["weight"].cast(pl.Float64) / len(labels)
     pairs = table._replace(
-        frame=frame.drop("weight"), ids=[""] * frame.height, clusters=None
+        frame=frame.drop("weight"),
+        ids=[""] * frame.height,
+        clusters=None,
+        replications=(),
     )
     statistics = metric_statistics(metric, pairs)
     columns = value_columns(metric, statistics)
     weighted = statistics.with_columns(
         [pl.col(name) * weights.gather(statistics["position"]) for name in columns]
     )
-    if metric.has("score_example"):
-        scored = math.fsum(weights.gather(statistics["position"]))
-        return math.fsum(weighted["score"]) / scored if scored else None
+    if statistics.is_empty():
+        return None
     if any(metric.attributes["merges"].get(name, "sum") != "sum" for name in columns):
         return None
     keys = list(metric.attributes["keys"])

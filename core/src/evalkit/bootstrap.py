@@ -1,153 +1,113 @@
-"""Bootstrap replicates of sums: whole units (examples or clusters) are drawn again.
+"""Bootstrap replicates of the sums of a group (Efron 1979).
 
-Units with the same statistics are interchangeable, so drawing n units with replacement
-is one multinomial draw over the distinct patterns of statistics (Efron 1979; for
-clusters, Davison and Hinkley 1997, section 3.8). Rows are never drawn apart from their
-cluster.
+What is drawn are units: examples, or whole clusters (Davison and Hinkley 1997, section
+3.8), never rows apart from their unit. `evalkit.resampling` says how often each is.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.intervals import Floats
+from evalkit.resampling import (
+    FEWEST_POISSON_UNITS,
+    Keys,
+    exact_weights,
+    poisson_weights,
+)
+from evalkit.statistics_rows import Codes, Memberships, StatisticsRows
 
-MOST_CELLS = 20_000_000
-"""Units times columns beyond which a group gets no interval."""
-
-MOST_DRAWS = 10_000_000
-"""Replicates times patterns that are drawn at a time."""
-
-_ROWS = "__rows"
+MOST_DRAWS = 5_000_000
+"""Rows times replicates that are held at a time."""
 
 
 def replicate_sums(
-    statistics: pl.DataFrame,
-    keys: Sequence[str],
-    columns: Sequence[str],
+    rows: StatisticsRows,
+    members: Memberships,
+    units: Codes,
+    keys: Keys,
     replicates: int,
-    generator: np.random.Generator,
-) -> pl.DataFrame | None:
+) -> pl.DataFrame:
     """Draw bootstrap replicates of the sums of one group.
 
     Args:
-        statistics: `unit` (what is drawn), the keys and the number columns, of the
-            examples of one group.
-        keys: Names of the key columns.
-        columns: Names of the number columns, all of which merge by sum.
+        rows: The statistics; all number columns merge by sum.
+        members: The rows of the group's members.
+        units: Number of the unit of each of these rows.
+        keys: Keys of all units, by number.
         replicates: How many to draw.
-        generator: Where the numbers come from.
 
     Returns:
-        `replicate` (from 0), the keys and the summed columns, without cells of which
-        nothing was drawn; None where the group is too large.
+        `replicate` (from 0), the metric's keys and the summed columns, without cells
+        of which nothing was drawn.
     """
-    # a count of rows tells a cell of which nothing was drawn from one that sums to zero
-    statistics = statistics.with_columns(pl.lit(1.0).alias(_ROWS))
-    summed = [*columns, _ROWS]
-    cells = statistics.select(keys).unique().sort(keys) if keys else pl.DataFrame()
-    cell_count = max(1, cells.height)
-    patterns, counts = _patterns(statistics, keys, summed, cells, cell_count)
-    if patterns is None:
-        return None
-    sums = _draw(patterns, counts, replicates, generator)
-    frame = _as_frame(sums.reshape(replicates, cell_count, -1), cells, summed)
-    return frame.filter(pl.col(_ROWS) > 0).drop(_ROWS)
-
-
-def _draw(
-    patterns: Floats,
-    counts: NDArray[np.int64],
-    replicates: int,
-    generator: np.random.Generator,
-) -> Floats:
-    units = int(counts.sum())
-    sums = np.empty((replicates, patterns.shape[1]))
-    step = max(1, MOST_DRAWS // len(counts))
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        draws = generator.multinomial(units, counts / units, size=size)
-        sums[start : start + size] = _product(draws.astype(np.float64), patterns)
-    return sums
-
-
-def _product(draws: Floats, patterns: Floats) -> Floats:
-    if (patterns == np.rint(patterns)).all():
-        # sums of whole numbers are exact, whatever the order
-        whole: Floats = draws @ patterns
-        return whole
-    # not by BLAS, whose order of summing depends on the number of threads
-    columns = np.ascontiguousarray(patterns.T)
-    product: Floats = np.einsum("ij,kj->ik", draws, columns)
-    return product
-
-
-def _patterns(
-    statistics: pl.DataFrame,
-    keys: Sequence[str],
-    columns: Sequence[str],
-    cells: pl.DataFrame,
-    cell_count: int,
-) -> tuple[Floats | None, NDArray[np.int64]]:
-    """Give the distinct patterns, of shape (patterns, cells * columns), and counts."""
-    if keys:
-        numbered = cells.with_row_index("cell")
-        statistics = statistics.join(
-            numbered, on=keys, nulls_equal=True, maintain_order="left"
+    present, unit_of_row = np.unique(units, return_inverse=True)
+    key_frame, key_of_code = rows.numbered_keys
+    codes, code_of_row = np.unique(members.code, return_inverse=True)
+    cell_of_code, order = _sorted_by(key_of_code[codes])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    by_code = np.argsort(rank[code_of_row], kind="stable")
+    code_starts = _starts(rank[code_of_row][by_code])
+    cell_starts = _starts(cell_of_code)
+    values = rows.values[codes[order]]
+    keys_of_cells = key_frame[cell_of_code[cell_starts]] if rows.keys else key_frame
+    parts = []
+    step = max(1, MOST_DRAWS // len(unit_of_row))
+    for first in range(0, replicates, step):
+        count = min(step, replicates - first)
+        weights = unit_weights(keys[present], first, count, replicates)
+        drawn = np.add.reduceat(
+            weights[unit_of_row[by_code]], code_starts, axis=0, dtype=np.int64
         )
-    else:
-        statistics = statistics.with_columns(cell=pl.lit(0))
-    if statistics["unit"].n_unique() == statistics.height:
-        distinct = (
-            statistics.group_by("cell", *columns)
-            .agg(pl.len().alias("__count"))
-            .sort("cell", *columns)
-        )
-        if distinct.height * cell_count * len(columns) > MOST_CELLS:
-            return None, np.empty(0, np.int64)
-        patterns = _spread(
-            np.arange(distinct.height), distinct, columns, distinct.height, cell_count
-        )
-        return patterns, distinct["__count"].to_numpy().astype(np.int64)
-    # sorted, so that the rounding of a unit's sums does not depend on the order of rows
-    statistics = statistics.sort("cell", *columns)
-    units, membership = np.unique(statistics["unit"].to_numpy(), return_inverse=True)
-    if len(units) * cell_count * len(columns) > MOST_CELLS:
-        return None, np.empty(0, np.int64)
-    dense = _spread(membership, statistics, columns, len(units), cell_count)
-    patterns, counts = np.unique(dense, axis=0, return_counts=True)
-    return patterns, counts.astype(np.int64)
+        parts.append(_summed(rows, drawn, values, cell_starts, keys_of_cells, first))
+    return pl.concat(parts)
 
 
-def _spread(
-    rows: NDArray[np.int64],
-    statistics: pl.DataFrame,
-    columns: Sequence[str],
-    row_count: int,
-    cell_count: int,
-) -> Floats:
-    dense = np.zeros((row_count, cell_count, len(columns)))
-    cell = statistics["cell"].to_numpy()
-    for number, name in enumerate(columns):
-        np.add.at(dense[:, :, number], (rows, cell), statistics[name].to_numpy())
-    return dense.reshape(row_count, -1)
+def unit_weights(
+    keys: Keys, first: int, count: int, replicates: int
+) -> NDArray[np.uint8]:
+    """Draw how often each unit of a group is in some of its replicates.
+
+    Args:
+        keys: Keys of the group's units.
+        first: Number of the first replicate.
+        count: How many are wanted.
+        replicates: How many there are in all.
+
+    Returns:
+        Weights of shape (units, count).
+    """
+    if len(keys) < FEWEST_POISSON_UNITS:
+        return exact_weights(keys, replicates)[:, first : first + count]
+    return poisson_weights(keys, first, count)
 
 
-def _as_frame(
-    sums: Floats, cells: pl.DataFrame, columns: Sequence[str]
+def _summed(
+    rows: StatisticsRows,
+    drawn: NDArray[np.int64],
+    values: NDArray[np.float64],
+    cell_starts: Codes,
+    cell_keys: pl.DataFrame,
+    first: int,
 ) -> pl.DataFrame:
-    replicates, cell_count, _ = sums.shape
-    index = np.indices((replicates, cell_count)).reshape(2, -1)
-    frame = pl.DataFrame({"replicate": index[0]})
-    if cells.width:
-        frame = frame.hstack(cells[index[1]])
-    return frame.hstack(
-        [
-            pl.Series(name, sums[:, :, number].ravel())
-            for number, name in enumerate(columns)
-        ]
-    )
+    count, cell_count = drawn.shape[1], len(cell_starts)
+    is_drawn = (np.add.reduceat(drawn, cell_starts, axis=0) > 0).T.ravel()
+    replicate = np.repeat(np.arange(first, first + count), cell_count)
+    columns = [pl.Series("replicate", replicate)]
+    if rows.keys:
+        columns += cell_keys[np.tile(np.arange(cell_count), count)].get_columns()
+    for number, name in enumerate(rows.columns):
+        sums = np.add.reduceat(drawn * values[:, number, None], cell_starts, axis=0)
+        columns.append(pl.Series(name, sums.T.ravel()))
+    return pl.DataFrame(columns).filter(pl.Series(is_drawn))
+
+
+def _sorted_by(numbers: Codes) -> tuple[Codes, Codes]:
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], order
+
+
+def _starts(numbers: Codes) -> Codes:
+    return np.flatnonzero(np.diff(numbers, prepend=-1))

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.batch_statistics import RESERVED as RESERVED
+from evalkit.batch_statistics import batch_statistics
+from evalkit.batches import Advance, GrowingSizes, compute_batches
 from evalkit.errors import MetricError
+from evalkit.hook_calls import HOOK_FAILURES as HOOK_FAILURES
+from evalkit.hook_calls import call as call
+from evalkit.hook_calls import failure as failure
 from evalkit.metrics import MetricContext
 from evalkit.registry import Bound
+from evalkit.workers import Workers
 
-BATCH_ROWS = 65_536
+BATCH_ROWS = 32_768
+"""The most rows that `statistics` gets at once."""
 
-RESERVED = ("position", "group", "unit", "cell", "replicate")
-"""Names that a metric's statistics may not have, because core adds these columns."""
-
-HOOK_FAILURES = (Exception, SystemExit, pl.exceptions.PanicException)
-"""What a hook may raise that is its own failure; an interrupt by the user is none."""
+BOUNDS_SLACK = 1e-9
+"""How far beyond its bounds rounding may put a value."""
 
 
 class ScoringTable(NamedTuple):
@@ -33,130 +37,50 @@ class ScoringTable(NamedTuple):
     clusters: pl.Series | None
     """Cluster of every example, by position."""
     context: MetricContext
+    replications: tuple[str, ...] = ()
+    """Names of the replications, where each example has several answers; its answers
+    then stand at consecutive positions, in this order."""
+
+    unit_names: Sequence[str] | None = None
+    """What the examples are called when they are resampled; by default their ids."""
+
+    @property
+    def repeats(self) -> int:
+        """How many answers each example has, at least 1."""
+        return max(1, len(self.replications))
 
     def without_prediction(self) -> int:
         """Count the examples whose prediction is null."""
         return self.frame["prediction"].null_count()
 
 
-def failure(metric: Bound, step: str, error: BaseException) -> MetricError:
-    """Wrap an exception of a metric.
-
-    Args:
-        metric: The metric.
-        step: What it was doing.
-        error: What it raised.
-
-    Returns:
-        An error that names the metric; chain it with `from`.
-    """
-    text = f": {error}" if str(error) else ""
-    return MetricError(
-        f"{metric.component.origin}: {step} failed with {type(error).__name__}{text}"
-    )
-
-
-def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
-    """Call into a metric and wrap whatever it raises.
-
-    Args:
-        metric: The metric.
-        step: What it is doing.
-        function: The call.
-
-    Returns:
-        What the call returned.
-
-    Raises:
-        MetricError: The call raised.
-    """
-    try:
-        return function()
-    except MetricError:
-        raise
-    except HOOK_FAILURES as error:
-        raise failure(metric, step, error) from error
-
-
-def compute_statistics(metric: Bound, table: ScoringTable) -> pl.DataFrame:
+def compute_statistics(
+    metric: Bound,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: Advance | None = None,
+) -> pl.DataFrame:
     """Get the statistics of all examples, batch by batch.
 
     Args:
         metric: A metric that implements `statistics`.
         table: What is scored.
+        workers: Processes that help where that pays; the result is the same.
+        advance: Told after every batch how many rows it had.
 
     Returns:
-        The metric's keys and columns, with `position` instead of `row`.
+        `position`, the metric's keys, and its number columns.
 
     Raises:
-        MetricError: The metric failed or returned something else.
+        MetricError: The metric failed or returned something else; it names the first
+            example for which it fails by itself, if there is one.
     """
-    columns = [*metric.attributes["columns"]]
-    parts = []
-    for batch in table.frame.iter_slices(BATCH_ROWS):
-        offered = batch.select("prediction", "target", *columns)
-        hook = partial(metric.hooks.statistics, batch=offered, context=table.context)
-        returned = call(metric, "statistics", hook)
-        checked = _check_statistics(metric, returned, batch.height)
-        parts.append(_replace_row(checked, batch["position"]))
+    sizes = GrowingSizes(BATCH_ROWS)
+    parts = compute_batches(metric, table, batch_statistics, sizes, workers, advance)
     joined: pl.DataFrame = call(
         metric, "joining the batches of statistics", lambda: pl.concat(parts)
     )
     return joined
-
-
-def _replace_row(statistics: pl.DataFrame, positions: pl.Series) -> pl.DataFrame:
-    return statistics.with_columns(
-        positions.gather(statistics["row"]).alias("position")
-    ).drop("row")
-
-
-def _check_statistics(metric: Bound, returned: Any, rows: int) -> pl.DataFrame:
-    where = f"{metric.component.origin}: statistics"
-    if not isinstance(returned, pl.DataFrame):
-        raise MetricError(
-            f"{where} must return a polars DataFrame, returned "
-            f"{type(returned).__name__}"
-        )
-    keys = list(metric.attributes["keys"])
-    per_example = metric.attributes["per_example"]
-    wanted = ["row", *keys, *([per_example] if per_example else [])]
-    missing = [name for name in wanted if name not in returned.columns]
-    if missing:
-        raise MetricError(f"{where}: the column {missing[0]!r} is missing")
-    if not returned["row"].dtype.is_integer():
-        raise MetricError(f"{where}: the column 'row' must hold integers")
-    if not returned["row"].is_between(0, rows - 1).fill_null(False).all():
-        raise MetricError(f"{where}: 'row' must be a position in the batch")
-    if per_example and returned["row"].is_duplicated().any():
-        raise MetricError(
-            f"{where}: an example has several rows, but one score ({per_example!r})"
-        )
-    # sorted, because the columns of all batches must be in one order
-    values = sorted(name for name in returned.columns if name not in ("row", *keys))
-    _check_columns(returned, values, where)
-    if per_example and not returned[per_example].cast(pl.Float64).is_finite().all():
-        raise MetricError(
-            f"{where}: the score {per_example!r} of an example is not finite"
-        )
-    return returned.select(
-        pl.col("row").cast(pl.UInt32), *keys, pl.col(values).cast(pl.Float64)
-    )
-
-
-def _check_columns(returned: pl.DataFrame, values: Sequence[str], where: str) -> None:
-    reserved = [name for name in RESERVED if name in returned.columns]
-    if reserved:
-        raise MetricError(f"{where}: the name {reserved[0]!r} is reserved")
-    if not values:
-        raise MetricError(f"{where}: there is no column of numbers")
-    for name in values:
-        if not (
-            returned[name].dtype.is_numeric() or returned[name].dtype == pl.Boolean
-        ):
-            raise MetricError(f"{where}: the column {name!r} must hold numbers")
-        if returned[name].null_count():
-            raise MetricError(f"{where}: the column {name!r} must not hold nulls")
 
 
 def value_columns(metric: Bound, statistics: pl.DataFrame) -> list[str]:
@@ -288,12 +212,15 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
     return scores
 
 
-def checked_value(metric: Bound, value: Any) -> tuple[float | None, str | None]:
+def checked_value(
+    metric: Bound, value: Any, step: str = ""
+) -> tuple[float | None, str | None]:
     """Check a value that a metric gave.
 
     Args:
         metric: The metric.
         value: A number, or None where it is undefined.
+        step: What gave it, where an error should say that.
 
     Returns:
         The value as a float, and why it is None.
@@ -303,23 +230,20 @@ def checked_value(metric: Bound, value: Any) -> tuple[float | None, str | None]:
     """
     if value is None:
         return None, "the metric is not defined for these examples"
+    where = f"{metric.component.origin}: " + (f"{step}: " if step else "")
     try:
         if isinstance(value, str | bytes):
             raise TypeError("a text is not taken for a number")
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise MetricError(
-            f"{metric.component.origin}: its value must be a number, is {value!r}"
-        ) from error
+        raise MetricError(f"{where}its value must be a number, is {value!r}") from error
     if not math.isfinite(number):
         return None, f"the metric returned {number}"
     low, high = metric.attributes.get("bounds") or (None, None)
-    slack = 1e-9
-    if (low is not None and number < low - slack) or (
-        high is not None and number > high + slack
+    if (low is not None and number < low - BOUNDS_SLACK) or (
+        high is not None and number > high + BOUNDS_SLACK
     ):
         raise MetricError(
-            f"{metric.component.origin}: its value {number} is outside of its bounds "
-            f"{low} to {high}"
+            f"{where}its value {number} is outside of its bounds {low} to {high}"
         )
     return number, None

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from evalkit import hookspecs
 from evalkit.datasets import Dataset
 from evalkit.metrics import Metric
+from evalkit.names import is_component_name
 from evalkit.tasks import TaskIO
 from evalkit.violations import describe, from_pydantic, shorten
 
@@ -309,6 +310,24 @@ RESERVED_FIELDS = (
 _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 
+def dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a data set that do not fit.
+
+    Args:
+        attributes: The data set's attributes, each of the right type.
+
+    Returns:
+        One sentence for each problem.
+    """
+    aggregate = attributes["aggregate"]
+    if aggregate is None:
+        return []
+    kind, _, facet = aggregate.partition(":")
+    if kind == "macro" and is_component_name(facet):
+        return []
+    return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
+
+
 def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> list[str]:
     """Find attributes of a metric that do not fit each other.
 
@@ -337,6 +356,10 @@ def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> li
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"
         )
-    if interval == "bootstrap" and "score_example" in implemented:
-        problems.append("interval 'bootstrap' is not for score_example; use 't'")
+    if interval in ("bootstrap", "multinomial") and "score_example" in implemented:
+        problems.append(f"interval {interval!r} is not for score_example; use 't'")
+    if interval == "multinomial" and len(attributes["keys"]) != 2:
+        problems.append("interval 'multinomial' needs two keys: gold and predicted")
+    if interval == "delta" and "compute" in implemented:
+        problems.append("interval 'delta' is not for a function of lists")
     return problems

@@ -35,6 +35,7 @@ class Dataset(Plugin):
     labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
     perf_metric: ClassVar[str | None] = None
     eval_metrics: ClassVar[Sequence[str] | None] = None
+    aggregate: ClassVar[str | None] = None
     cluster: ClassVar[Sequence[str] | str | None] = None
     tags: ClassVar[Sequence[str]] = ()
     version: ClassVar[str] = "1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,15 @@ from evalkit.alignment import (
 )
 from evalkit.baselines import Baselines, compute_baselines
 from evalkit.calls import ScoringTable
+from evalkit.crossings import cross, read_crossings
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.examples import Examples
 from evalkit.file_datasets import local_path
 from evalkit.grouping import group_by_tag
+from evalkit.measurement import Measured, measure
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
-from evalkit.possible_range import with_possible_range
 from evalkit.preparation import (
     Progress,
     bind_dataset,
@@ -45,7 +45,6 @@ from evalkit.run_record import (
 )
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring import score_metric
 from evalkit.selection import Selection
 
 
@@ -63,8 +62,12 @@ def evaluate(
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
+    by: Sequence[str] = (),
+    min_n: int = 1,
     confidence: float = 0.95,
     seed: int = 0,
+    resample_lists: bool = False,
+    jobs: int = 1,
     out: str | Path | None = None,
     include_examples: bool = True,
     observers: Sequence[str] = (),
@@ -92,8 +95,15 @@ def evaluate(
             `wrong` counts them as wrong, `skip` leaves them out and lowers coverage.
         on_invalid: The same for invalid predictions.
         on_duplicate: `error` refuses repeated ids, else the `first` or `last` counts.
+        by: What examples are grouped by beside their tags: facets or columns of the
+            data, `answer` or `pred`; several, joined by commas, are crossed.
+        min_n: Examples below which a tag takes no part in a worst group or a gap.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
+        resample_lists: Whether functions of lists get an interval however many
+            examples there are.
+        jobs: Processes that metrics written in Python may use; those that are given as
+            objects, and quick ones, use only this process.
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
@@ -114,6 +124,7 @@ def evaluate(
     """
     if not 0 < confidence < 1:
         raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    crossings = read_crossings([by] if isinstance(by, str) else by)
     policies = Policies(on_missing, on_invalid, on_duplicate)
     policies.check()
     selection = Selection.of(limit, filters)
@@ -128,9 +139,10 @@ def evaluate(
     options = Options(
         split or bound.attributes["default_split"],
         policies,
-        ScoringSettings(confidence, seed),
+        ScoringSettings(confidence, seed, jobs, min_n, resample_lists),
         include_examples,
         selection,
+        crossings,
     )
     chosen = resolver.metrics(bound, bound_task, metrics, extra_metrics)
     watchers = Observers(resolver.registry, observers)
@@ -146,11 +158,15 @@ def evaluate(
         model,
         watchers,
         progress,
+        _columns(chosen, crossings) if not bound.has("evaluate") else None,
     )
     examples, alignment, given = prepared
     refused = alignment.refusal(options.policies)
-    groups = group_by_tag(examples.frame["tags"])
-    parts = Parts(bound, bound_task, chosen, examples, alignment, groups, [], None)
+    crossed = _crossed(crossings, examples, alignment)
+    groups = group_by_tag(examples.frame["tags"], crossed)
+    parts = Parts(
+        bound, bound_task, chosen, examples, alignment, groups, [], None, crossed
+    )
     if not refused:
         names = [metric.name for metric in chosen]
         watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
@@ -167,36 +183,41 @@ def evaluate(
     return result
 
 
+def _columns(
+    metrics: Sequence[Bound], crossings: Mapping[str, Sequence[str]]
+) -> set[str]:
+    """Name the columns of the data that are needed beside answers and tags."""
+    of_metrics = (
+        column for metric in metrics for column in metric.attributes["columns"]
+    )
+    return {*of_metrics, *(name for names in crossings.values() for name in names)}
+
+
+def _crossed(
+    crossings: Mapping[str, Sequence[str]], examples: Examples, alignment: Alignment
+) -> dict[str, pl.Series]:
+    columns = {column.name: column for column in examples.inputs.get_columns()}
+    columns |= alignment.fields
+    columns["answer"] = examples.frame["answer"]
+    columns["pred"] = prediction_column(examples, alignment.predictions)
+    return cross(crossings, examples.frame["tags"], columns)
+
+
 def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
     """Compute all metrics and the baselines."""
-    examples, alignment, groups = parts.examples, parts.alignment, parts.groups
+    examples, alignment = parts.examples, parts.alignment
     everything = _scoring_table(examples, alignment)
-    counted = alignment.statuses.is_in(list(_counted_statuses(options.policies)))
-    table = everything._replace(frame=everything.frame.filter(counted))
-    scored: list[MetricScores] = []
-    for number, metric in enumerate(parts.metrics):
-        share = 0.4 + 0.5 * number / len(parts.metrics)
-        advance = partial(_advance, progress, share)
-        advance(f"computing {metric.name}")
-        found = score_metric(metric, table, groups, options.settings, advance)
-        if not counted.all():
-            found = with_possible_range(found, everything, ~counted, groups)
-        scored.append(found)
+    counted = alignment.statuses.is_in(list(options.policies.counted))
+    measured = Measured(everything, counted, parts.groups)
+    scored = measure(
+        parts.metrics,
+        measured,
+        options.settings,
+        lambda text, share: progress(text, 0.4 + 0.5 * share),
+    )
     scored += _own_scores(parts.dataset, examples, alignment)
-    return parts._replace(scored=scored, baselines=_baselines(parts.metrics[0], table))
-
-
-def _advance(progress: Progress, share: float, text: str) -> None:
-    progress(text, share)
-
-
-def _counted_statuses(policies: Policies) -> set[str]:
-    counted = {"scored"}
-    if policies.on_missing == "wrong":
-        counted.add("missing")
-    if policies.on_invalid == "wrong":
-        counted.add("invalid")
-    return counted
+    baselines = _baselines(parts.metrics[0], measured.table)
+    return parts._replace(scored=scored, baselines=baselines)
 
 
 def _scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
@@ -214,7 +235,8 @@ def _scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     frame = pl.DataFrame(columns)
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
-    return ScoringTable(frame, examples.frame["id"].to_list(), clusters, context)
+    ids = examples.frame["id"].to_list()
+    return ScoringTable(frame, ids, clusters, context, alignment.replications)
 
 
 def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:

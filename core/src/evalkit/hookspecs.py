@@ -41,11 +41,13 @@ AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
 text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
 """
 
-IntervalKind = Literal["wilson", "t", "bootstrap", "none"]
+IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
 """How a metric's confidence interval is computed.
 
-`wilson` for a mean of zeros and ones, `t` for a mean of real values, `bootstrap` for
-any other function of sums or lists.
+`wilson` for a mean of zeros and ones; `t` for a mean of real values; `multinomial` for
+a function of counts whose two keys are the gold and the predicted label; `delta` for a
+smooth function of sums, such as a ratio; `bootstrap` for any other function of sums or
+lists.
 """
 
 MergeKind = Literal["sum", "min", "max", "moments", "values"]
@@ -53,7 +55,9 @@ MergeKind = Literal["sum", "min", "max", "moments", "values"]
 
 `sum`, `min`, `max`; `moments` gives three columns, `<name>_count`, `<name>_mean` and
 `<name>_m2` (the centred second moment, the sum of squared distances from the mean);
-`values` gives the list of all values, whose memory grows with the examples.
+`values` gives the list of all values, whose memory grows with the examples; their order
+depends on what they are and not on the order of the examples, and is the same in all
+columns.
 """
 
 
@@ -175,6 +179,8 @@ class DatasetAttributes(Protocol):
     """The headline metric, where it differs from the task's."""
     eval_metrics: Sequence[str] | None
     """The other metrics, where they differ from the task's."""
+    aggregate: str | None
+    """`macro:FACET` where the headline is the mean over the tags of a facet."""
     cluster: Sequence[str] | str | None
     """Columns whose rows are not independent of each other."""
     tags: Sequence[str]
@@ -366,8 +372,8 @@ class MetricSpec:
         Returns:
             `row` (position in the batch, an unsigned or signed integer; an example
             may have no, one or several rows), the metric's `keys`, and one or more
-            number columns without nulls. No column is named `position`, `group`,
-            `unit`, `cell` or `replicate`.
+            number columns without nulls or nan. No column is named `position`, `group`,
+            `unit`, `cell`, `replicate`, `example` or `replication`.
         """
 
     @hookspec(firstresult=True)

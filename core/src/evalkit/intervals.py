@@ -10,6 +10,7 @@ and its quantile t(G-1), after Korn and Graubard (1998).
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,10 @@ from evalkit.student_t import normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+N_IS_1 = "n is 1"
+ONE_CLUSTER = "all examples are in one cluster"
 
 
 class Interval(NamedTuple):
@@ -49,40 +54,100 @@ def proportion_interval(
     Returns:
         The interval; none for n = 1 or fewer than two clusters.
     """
-    n = len(scores)
-    if n < 2:
-        return without_interval("n is 1")
-    share = math.fsum(scores) / n
-    plain = math.sqrt(share * (1 - share) / n)
     if clusters is None:
-        low, high = wilson(share, n, normal_quantile(confidence))
-        return Interval(low, high, plain, "wilson")
-    count, error = _clustered_error(scores, clusters, share)
+        return share_interval(math.fsum(scores), len(scores), confidence)
+    return clustered_share_interval(*cluster_sums(scores, clusters), confidence)
+
+
+def share_interval(ones: float, n: int, confidence: float) -> Interval:
+    """Compute Wilson's interval of a share.
+
+    Args:
+        ones: How many of n.
+        n: How many there are.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        The interval; none for n = 1.
+    """
+    if n < 2:
+        return without_interval(N_IS_1)
+    share = ones / n
+    low, high = wilson(share, n, normal_quantile(confidence))
+    return Interval(low, high, math.sqrt(share * (1 - share) / n), "wilson")
+
+
+def clustered_share_interval(
+    totals: Floats, sizes: Floats, confidence: float
+) -> Interval:
+    """Compute Wilson's interval of a share of rows that stand in clusters.
+
+    Args:
+        totals: How many rows of each cluster are ones, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,).
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        The interval; none for n = 1 or fewer than two clusters.
+    """
+    n, count = float(sizes.sum()), len(sizes)
+    if n < 2:
+        return without_interval(N_IS_1)
     if count < 2:
-        return without_interval("all examples are in one cluster")
-    effective = n / _design_effect(scores, clusters, count, share, error)
+        return without_interval(ONE_CLUSTER)
+    found = clustered_share(totals, sizes)
     quantile = t_quantile(confidence, count - 1)
-    low, high = wilson(share, effective, quantile)
-    return Interval(low, high, max(error, plain), "wilson-clustered")
+    low, high = wilson(found.share, found.effective, quantile)
+    return Interval(low, high, found.error, "wilson-clustered")
 
 
-def _design_effect(
-    scores: Floats, clusters: Integers, count: int, share: float, error: float
-) -> float:
+class ClusteredShare(NamedTuple):
+    """A share of rows that stand in clusters."""
+
+    share: float
+    error: float
+    """Its standard error, at least that without clusters."""
+    effective: float
+    """How many independent rows would tell as much."""
+
+
+def clustered_share(totals: Floats, sizes: Floats) -> ClusteredShare:
+    """Compute a share of rows in clusters, and what it is worth.
+
+    Args:
+        totals: How many rows of each cluster are ones, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,).
+
+    Returns:
+        The share, its standard error and the effective number of rows.
+    """
+    n = float(sizes.sum())
+    share = math.fsum(totals) / n
+    plain = math.sqrt(share * (1 - share) / n)
+    error = _clustered_error(totals - share * sizes, n)
+    effective = n / _design_effect(totals, sizes, share, error)
+    return ClusteredShare(share, max(error, plain), effective)
+
+
+def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) -> float:
     """Give the factor by which clusters shrink the sample, at least 1.
 
     The estimate says little where few clusters hold the rarer outcome: with none there
     is no spread to see, with one it is close to 1 whatever the truth. So it is drawn
     towards the mean size of a cluster, which is the effect of clusters whose rows are
-    all alike, with the weight of one cluster. (Chosen by simulation: without it the
-    interval of a share of .98 in 30 clusters of 10 covers .89, with it .98.)
+    all alike, with the weight of one cluster, and the less the more clusters hold both
+    outcomes, because their rows are not all alike. (Chosen by simulation: without it
+    the interval of a share of .98 in 30 clusters of 10 covers .89, with it .98.)
     """
-    rarer = scores == (0.0 if share > 0.5 else 1.0)
-    seen = len(np.unique(clusters[rarer]))
-    extreme = len(scores) / count
+    rarer = sizes - totals if share > 0.5 else totals
+    seen = int(np.count_nonzero(rarer > 0.5))
+    n = float(sizes.sum())
+    extreme = n / len(sizes)
     spread = share * (1 - share)
-    estimate = len(scores) * error**2 / spread if seen else extreme
-    return (seen * max(1.0, estimate) + max(extreme, estimate)) / (seen + 1)
+    estimate = n * error**2 / spread if seen else extreme
+    alike = np.count_nonzero((rarer < 0.5) | (rarer > sizes - 0.5)) / len(sizes)
+    weight = alike / (seen + 1)
+    return (1 - weight) * max(1.0, estimate) + weight * max(extreme, estimate)
 
 
 def wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -122,46 +187,147 @@ def mean_interval(
         The interval, not clipped to any bounds; none for n = 1, fewer than two
         clusters, or values that do not differ.
     """
-    n = len(scores)
+    if clusters is None:
+        return weighted_mean_interval(scores, np.ones(len(scores)), confidence)
+    return clustered_mean_interval(*cluster_sums(scores, clusters), confidence)
+
+
+def weighted_mean_interval(
+    values: Floats, counts: Floats, confidence: float
+) -> Interval:
+    """Compute Student's interval of a mean of values that occur several times.
+
+    Args:
+        values: The values, of shape (m,).
+        counts: How often each occurs, of shape (m,), adding up to n.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        As `mean_interval`.
+    """
+    n = float(counts.sum())
     if n < 2:
-        return without_interval("n is 1")
-    mean = math.fsum(scores) / n
-    groups = np.arange(n) if clusters is None else clusters
-    count, error = _clustered_error(scores, groups, mean)
+        return without_interval(N_IS_1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = math.fsum(counts * values) / n
+        squares = counts * (values - mean) ** 2
+    return _student(mean, _root(squares, n, n), n, confidence, "t")
+
+
+def clustered_mean_interval(
+    totals: Floats, sizes: Floats, confidence: float
+) -> Interval:
+    """Compute Student's interval of a mean of rows that stand in clusters.
+
+    Args:
+        totals: The sum of each cluster's values, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,).
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        As `mean_interval`.
+    """
+    n, count = float(sizes.sum()), len(sizes)
+    if n < 2:
+        return without_interval(N_IS_1)
     if count < 2:
-        return without_interval("all examples are in one cluster")
+        return without_interval(ONE_CLUSTER)
+    mean = math.fsum(totals) / n
+    with np.errstate(over="ignore", invalid="ignore"):
+        residuals = totals - mean * sizes
+    error = _clustered_error(residuals, n)
+    return _student(mean, error, count, confidence, "t-clustered")
+
+
+def influence_interval(
+    value: float, influences: Floats, confidence: float, clustered: bool
+) -> Interval:
+    """Compute the interval of a smooth function of sums by the delta method.
+
+    Args:
+        value: The value.
+        influences: What each unit adds to the value's error, of shape (units,); they
+            add up to zero.
+        confidence: Probability of the interval, such as 0.95.
+        clustered: Whether the units are clusters.
+
+    Returns:
+        The interval, not clipped to any bounds; none for fewer than two units or
+        where no unit has an influence.
+    """
+    count = len(influences)
+    if count < 2:
+        return without_interval(ONE_CLUSTER if clustered else N_IS_1)
+    error = _clustered_error(influences, 1)
+    method = "delta-clustered" if clustered else "delta"
+    return _student(value, error, count, confidence, method)
+
+
+def delta_interval(
+    value: float, error: float, units: int, confidence: float
+) -> Interval:
+    """Compute the interval of a value whose standard error is known.
+
+    Args:
+        value: The value.
+        error: Its standard error.
+        units: How many independent units it was computed from.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        The interval; none for fewer than two units or a standard error of 0.
+    """
+    if units < 2:
+        return without_interval(N_IS_1)
+    return _student(value, error, units, confidence, "delta")
+
+
+def cluster_sums(scores: Floats, clusters: Integers) -> tuple[Floats, Floats]:
+    """Sum scores by cluster, and count them.
+
+    Args:
+        scores: The values, of shape (n,).
+        clusters: The cluster of each, of shape (n,).
+
+    Returns:
+        Sums and sizes, of shape (clusters,), in the order of the clusters' numbers.
+    """
+    _, membership, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    totals = np.bincount(membership, weights=scores, minlength=len(sizes))
+    return totals.astype(np.float64), sizes.astype(np.float64)
+
+
+def _student(
+    value: float, error: float, count: float, confidence: float, method: str
+) -> Interval:
     if not math.isfinite(error):
         return without_interval("the values are too large for an interval")
-    if error <= 1e-15 * max(1.0, abs(mean)):
+    if error <= 1e-15 * max(1.0, abs(value)):
         return without_interval("all values are equal")
-    half = t_quantile(confidence, count - 1) * error
-    method = "t" if clusters is None else "t-clustered"
-    return Interval(mean - half, mean + half, error, method)
+    half = t_quantile(confidence, int(count) - 1) * error
+    return Interval(value - half, value + half, error, method)
 
 
-def _clustered_error(
-    scores: Floats, clusters: Integers, mean: float
-) -> tuple[int, float]:
-    _, membership = np.unique(clusters, return_inverse=True)
-    residuals = np.bincount(membership, weights=scores - mean)
-    count = len(residuals)
-    if count < 2:
-        return count, 0.0
-    with np.errstate(over="ignore"):
-        squares = residuals**2
+def _clustered_error(residuals: Floats, n: float) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _root(residuals**2, len(residuals), n)
+
+
+def _root(squares: Floats, count: float, n: float) -> float:
+    """Give sqrt(G/(G-1) * sum of squares) / n; infinite where it is too large."""
     total = math.fsum(squares) if np.isfinite(squares).all() else math.inf
-    return count, math.sqrt(count / (count - 1) * total) / len(scores)
+    return math.sqrt(count / (count - 1) * total) / n
 
 
 def percentile_interval(
-    replicates: Floats, confidence: float, clustered: bool = False
+    replicates: Floats, confidence: float, method: str = "bootstrap"
 ) -> Interval:
     """Compute the percentile interval of bootstrap replicates (Efron 1979).
 
     Args:
         replicates: Values of the score, of shape (replicates,), all finite.
         confidence: Probability of the interval, such as 0.95.
-        clustered: Whether whole clusters were drawn.
+        method: What the interval is called.
 
     Returns:
         The interval with the replicates' standard deviation as standard error; none
@@ -172,5 +338,33 @@ def percentile_interval(
     error = float(np.std(replicates, ddof=1))
     if high - low <= 1e-15 * max(1.0, abs(float(low))):
         return without_interval("all bootstrap replicates are equal")
-    method = "bootstrap-clustered" if clustered else "bootstrap"
     return Interval(float(low), float(high), error, method)
+
+
+def corrected_bounds(
+    replicates: Floats, centre: float, confidence: float
+) -> tuple[float, float]:
+    """Give the percentiles of replicates, corrected for their bias (Efron 1981).
+
+    Where the replicates lie lower than what they were drawn from, the score itself
+    lies lower than the truth, so the percentiles are moved the other way, by twice the
+    normal quantile of the share of replicates below the centre.
+
+    Args:
+        replicates: Values of the score, of shape (replicates,), all finite.
+        centre: The score of that which the replicates were drawn from.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        Lower and upper bound, each one of the replicates or between two of them.
+    """
+    normal = NormalDist()
+    slack = 1e-12 * max(1.0, abs(centre))
+    below = np.count_nonzero(replicates < centre - slack)
+    equal = np.count_nonzero(np.abs(replicates - centre) <= slack)
+    share = (float(below) + equal / 2 + 0.5) / (len(replicates) + 1)
+    shift = 2 * normal.inv_cdf(share)
+    quantile = normal_quantile(confidence)
+    levels = [normal.cdf(shift - quantile), normal.cdf(shift + quantile)]
+    low, high = np.quantile(replicates, levels)
+    return float(low), float(high)

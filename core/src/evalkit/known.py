@@ -33,8 +33,12 @@ KNOWN_DISTRIBUTIONS = {
     "metrics/f1": "evalkit-metrics-classification",
     "metrics/macro-f1": "evalkit-metrics-classification",
     "metrics/macro-recall": "evalkit-metrics-classification",
+    "metrics/pass-at-k": "evalkit-metrics-classification",
+    "metrics/pass-hat-k": "evalkit-metrics-classification",
     "metrics/precision": "evalkit-metrics-classification",
     "metrics/recall": "evalkit-metrics-classification",
+    "metrics/top-k-accuracy": "evalkit-metrics-classification",
+    "metrics/vote-accuracy": "evalkit-metrics-classification",
     "metrics/squad-em": "evalkit-metrics-qa",
     "metrics/squad-f1": "evalkit-metrics-qa",
 }

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
+from evalkit.bootstrap import unit_weights
 from evalkit.calls import ScoringTable, call, checked_value
 from evalkit.errors import MetricError
-from evalkit.grouping import Groups
-from evalkit.intervals import Interval, without_interval
+from evalkit.grouping import Groups, Positions
+from evalkit.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
 from evalkit.registry import Bound
 from evalkit.scores import (
     Advance,
     GroupScore,
-    Members,
     MetricScores,
     ScoringSettings,
     bootstrap_interval,
+    bootstrap_method,
 )
-from evalkit.seeds import generator
+from evalkit.statistics_rows import Codes
+from evalkit.units import Units
 
 LIST_REPLICATES = 200
 MOST_LIST_EXAMPLES = 10_000
-"""Examples in a group beyond which a function of lists gets no interval."""
+"""Examples in a group beyond which a function of lists gets no interval unless it is
+asked for."""
+
+Pair = tuple[Any, Any]
 
 
 def score_lists(
@@ -50,39 +55,143 @@ def score_lists(
     Raises:
         MetricError: The metric failed.
     """
-    members = Members(table.frame.select("position"), groups, table)
-    values = {
-        position: (prediction, target)
-        for position, prediction, target in table.frame.select(
-            "position", "prediction", "target"
-        ).iter_rows()
-    }
+    lists = _Lists(metric, table, settings)
     scores = []
     for group, tag in enumerate(groups.tags):
         advance(f"{metric.name}: {tag or 'all'}")
-        part = members.of(group)
-        pairs = [values[position] for position in part["position"]]
-        if not pairs:
+        positions = lists.counted(groups.positions_of(group))
+        scores.append(lists.score(group, positions, groups.sizes[group]))
+    return MetricScores(metric.name, metric, scores, None)
+
+
+def list_values(
+    metric: Bound, table: ScoringTable, groups: Groups
+) -> Mapping[tuple[int, str], float | None]:
+    """Compute the values of all groups and nothing else.
+
+    Args:
+        metric: A metric that implements `compute`.
+        table: What is scored.
+        groups: The groups.
+
+    Returns:
+        The values by group and score.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    lists = _Lists(metric, table, ScoringSettings())
+    return {
+        (group, ""): lists.value(lists.counted(groups.positions_of(group)))[0]
+        for group in range(len(groups.tags))
+    }
+
+
+class _Lists:
+    """Predictions and targets by position, and what their groups score."""
+
+    def __init__(
+        self, metric: Bound, table: ScoringTable, settings: ScoringSettings
+    ) -> None:
+        self._metric = metric
+        self._table = table
+        self._settings = settings
+        self._units = Units(table, settings.seed)
+        rows = table.frame.select("position", "prediction", "target").iter_rows()
+        self._pairs: dict[int, Pair] = {
+            position: (prediction, target) for position, prediction, target in rows
+        }
+        self._is_counted = np.zeros(len(table.ids), dtype=bool)
+        self._is_counted[table.frame["position"].to_numpy()] = True
+
+    def counted(self, positions: Positions) -> Codes:
+        """Give those positions whose examples count."""
+        return positions[self._is_counted[positions]].astype(np.int64)
+
+    def score(self, group: int, positions: Codes, size: int) -> GroupScore:
+        """Score one group."""
+        if not len(positions):
             nothing = without_interval("there is no value")
             reason = "no example was scored"
-            scores.append(GroupScore("", group, None, 0, None, nothing, reason))
-            continue
-        value, why = compute(metric, pairs)
+            return GroupScore("", group, None, 0, None, nothing, reason)
+        value, why, deviation = self.value(positions)
         interval = without_interval("there is no value")
         if value is not None:
-            interval = _list_interval(metric, pairs, part, members, tag, settings)
-        scores.append(
-            GroupScore(
-                "",
-                group,
-                value,
-                len(pairs),
-                members.n_clusters(group),
-                interval,
-                why,
-            )
+            interval = self._interval(positions)
+        repeats = self._table.repeats
+        is_repeated = repeats > 1
+        return GroupScore(
+            "",
+            group,
+            value,
+            len(np.unique(positions // repeats)),
+            self._n_clusters(positions),
+            interval,
+            why,
+            coverage=len(positions) / size if is_repeated else None,
+            replications=repeats if is_repeated else None,
+            stddev_replications=deviation,
         )
-    return MetricScores(metric.name, metric, scores, None)
+
+    def value(self, positions: Codes) -> tuple[float | None, str | None, float | None]:
+        """Give the value, or the mean of the replications', and their deviation."""
+        repeats = self._table.repeats
+        values = []
+        for replication in range(repeats):
+            part = positions[positions % repeats == replication]
+            if not len(part):
+                return None, "no example was scored", None
+            value, why = compute(self._metric, [self._pairs[at] for at in part])
+            if value is None:
+                return None, why, None
+            values.append(value)
+        deviation = float(np.std(values, ddof=1)) if repeats > 1 else None
+        return float(np.mean(values)), None, deviation
+
+    def _n_clusters(self, positions: Codes) -> int | None:
+        if not self._units.clustered:
+            return None
+        return len(np.unique(self._units.codes[positions]))
+
+    @cached_property
+    def _rank(self) -> Codes:
+        """Order of all positions by content, which does not depend on their order."""
+        shown = {at: repr(pair) for at, pair in self._pairs.items()}
+        rank = np.zeros(len(self._table.ids), dtype=np.int64)
+        rank[sorted(shown, key=shown.__getitem__)] = np.arange(len(shown))
+        return rank
+
+    def _interval(self, positions: Codes) -> Interval:
+        if self._metric.attributes["interval"] == "none":
+            return without_interval("the metric declares no interval")
+        if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
+            return without_interval(
+                "a function of lists is not resampled beyond "
+                f"{MOST_LIST_EXAMPLES} examples unless asked for"
+            )
+        present, units = np.unique(self._units.codes[positions], return_inverse=True)
+        if len(present) < 2:
+            return without_interval(ONE_CLUSTER if self._units.clustered else N_IS_1)
+        order = np.argsort(self._rank[positions], kind="stable")
+        weights = unit_weights(
+            self._units.keys[present], 0, LIST_REPLICATES, LIST_REPLICATES
+        )
+        replicates = []
+        for number in range(LIST_REPLICATES):
+            drawn = np.repeat(positions[order], weights[units[order], number])
+            try:
+                value, _, _ = self.value(drawn)
+            except MetricError:
+                # undefined for what was drawn, such as a single class, not for all
+                continue
+            if value is not None:
+                replicates.append(value)
+        return bootstrap_interval(
+            np.array(replicates),
+            LIST_REPLICATES,
+            self._settings.confidence,
+            bootstrap_method(self._units.clustered),
+        )
 
 
 def compute(
@@ -108,41 +217,3 @@ def compute(
         lambda: metric.hooks.compute(predictions=predictions, targets=targets),
     )
     return checked_value(metric, value)
-
-
-def _list_interval(
-    metric: Bound,
-    pairs: list[tuple[Any, Any]],
-    part: pl.DataFrame,
-    members: Members,
-    tag: str | None,
-    settings: ScoringSettings,
-) -> Interval:
-    if metric.attributes["interval"] == "none":
-        return without_interval("the metric declares no interval")
-    if len(pairs) > MOST_LIST_EXAMPLES:
-        return without_interval(
-            f"a function of lists is not resampled beyond {MOST_LIST_EXAMPLES} examples"
-        )
-    by_unit = defaultdict(list)
-    for unit, pair in zip(part["unit"], pairs, strict=True):
-        by_unit[unit].append(pair)
-    if len(by_unit) < 2:
-        one = "all examples are in one cluster" if members.clustered else "n is 1"
-        return without_interval(one)
-    # by content, so that what is drawn does not depend on the order of rows
-    units = sorted((sorted(unit, key=repr) for unit in by_unit.values()), key=repr)
-    random = generator(settings.seed, metric.name, tag or "")
-    replicates = []
-    for _ in range(LIST_REPLICATES):
-        drawn = random.integers(0, len(units), len(units))
-        try:
-            value, _ = compute(metric, [pair for i in drawn for pair in units[i]])
-        except MetricError:
-            # undefined for what was drawn, such as a single class, not for the group
-            continue
-        if value is not None:
-            replicates.append(value)
-    return bootstrap_interval(
-        np.array(replicates), LIST_REPLICATES, settings.confidence, members.clustered
-    )

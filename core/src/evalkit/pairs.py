@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -83,9 +84,10 @@ def score(
     frame = pl.DataFrame([position, prediction, target])
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
-    table = ScoringTable(frame, ids, None, context)
     given = tags if tags is not None else [[] for _ in targets]
     unique = [list(dict.fromkeys(row)) for row in given]
+    names = _names_by_content(zip(predictions, targets, unique, strict=True))
+    table = ScoringTable(frame, ids, None, context, unit_names=names)
     groups = group_by_tag(list_column("tags", unique))
     scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
     if scored.failure:
@@ -96,3 +98,14 @@ def score(
         "counts": {"examples": len(targets), "scored": len(targets)},
     }
     return Result(record, to_scores([scored], groups, "given"), (), None)
+
+
+def _names_by_content(rows: Iterable[tuple[Any, Any, list[str]]]) -> list[str]:
+    """Name examples that have no ids, so that their order does not matter."""
+    seen: Counter[str] = Counter()
+    names = []
+    for prediction, target, tags in rows:
+        content = repr((prediction, target, sorted(tags)))
+        names.append(f"{content}{seen[content]}")
+        seen[content] += 1
+    return names

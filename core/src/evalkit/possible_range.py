@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import polars as pl
 
-from evalkit.calls import ScoringTable, checked_value, finalize, merge_by_group
+from evalkit.calls import ScoringTable
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
-from evalkit.list_scoring import compute
+from evalkit.list_scoring import list_values
 from evalkit.registry import Bound
-from evalkit.scores import Members, MetricScores
-from evalkit.scoring import metric_statistics, why_not
+from evalkit.scores import MetricScores
+from evalkit.scoring import group_values, why_not
 
 Values = Mapping[tuple[int, str], float | None]
 
@@ -70,32 +69,8 @@ def _values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
         return {}
     try:
         if metric.has("compute"):
-            return _list_values(metric, table, groups)
-        statistics = metric_statistics(metric, table)
-        if metric.has("score_example"):
-            parts = Members(statistics, groups, table).parts
-            return {
-                (group, ""): math.fsum(part["score"]) / part.height
-                for group, part in parts.items()
-            }
-        sums = merge_by_group(metric, statistics, groups.members)
-        found = finalize(metric, sums, table.context)
-        return {
-            (group, score): checked_value(metric, value)[0]
-            for group, score, value in found.select(
-                "group", "score", "value"
-            ).iter_rows()
-        }
+            return list_values(metric, table, groups)
+        return group_values(metric, table, groups)
     except MetricError:
         # the metric cannot score the filled-in examples: then it has no bounds
         return {}
-
-
-def _list_values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
-    pairs = table.frame.select("position", "prediction", "target")
-    return {
-        (group, ""): compute(
-            metric, list(part.select("prediction", "target").iter_rows())
-        )[0]
-        for group, part in Members(pairs, groups, table).parts.items()
-    }

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from evalkit.contract import (
     CONTRACTS,
+    dataset_problems,
     hook_problems,
     implemented_hooks,
     metric_problems,
@@ -53,7 +54,11 @@ class Bound:
         plugin: The object.
         attributes: Checked attributes by name, with defaults filled in.
         parameters: Its parameters; None where it takes none.
+        loaded_with: The values that it was loaded with by name; None for an object
+            that the caller passed.
     """
+
+    loaded_with: Mapping[str, Any] | None = None
 
     def __init__(
         self, component: Component, plugin: object, parameters: BaseModel | None
@@ -222,7 +227,9 @@ def load_component(
             that it would.
         PluginContractError: It does not keep its kind's contract.
     """
-    return bind(component, _import(component), parameters)
+    bound = bind(component, _import(component), parameters)
+    bound.loaded_with = dict(parameters or {})
+    return bound
 
 
 def bind(
@@ -252,6 +259,8 @@ def bind(
     problems = []
     if component.kind == "tasks":
         problems = task_problems(bound.attributes)
+    elif component.kind == "datasets":
+        problems = dataset_problems(bound.attributes)
     elif component.kind == "metrics":
         implemented = implemented_hooks(component.kind, plugin)
         problems = metric_problems(bound.attributes, implemented)

@@ -64,6 +64,22 @@ class Score(NamedTuple):
     stddev: float | None
     min: float | None
     max: float | None
+    aggregate: str | None = None
+    """How scores of several tags became one: `macro:FACET`, `worst:FACET` or
+    `gap:FACET`; None for the score of a group of examples."""
+    p_value: float | None = None
+    """Of a gap: of the test that all its groups are equal."""
+    replications: int | None = None
+    """How many answers each example has; None where each has one."""
+    stddev_within: float | None = None
+    """Standard deviation of an example's scores over its replications, pooled."""
+    stddev_replications: float | None = None
+    """Standard deviation of the value over the replications."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the score of all examples, of no tag and no aggregate."""
+        return self.tag is None and self.aggregate is None
 
     @property
     def ci(self) -> ConfidenceInterval | None:
@@ -84,6 +100,8 @@ class Result:
         scores: All scores.
         problems: Every row or example that was not scored.
         examples: One row for each example, as `examples.parquet` holds it.
+        statistics: The statistics of each metric, by its name: `position` (the row in
+            `examples`), the metric's keys and its number columns.
     """
 
     def __init__(
@@ -92,8 +110,10 @@ class Result:
         scores: Sequence[Score],
         problems: Iterable[Problem],
         examples: pl.DataFrame | None,
+        statistics: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         self._record = dict(record)
+        self.statistics = dict(statistics or {})
         self.scores = tuple(scores)
         self.problems = (
             problems if isinstance(problems, Problems) else Problems(problems)
@@ -164,14 +184,24 @@ class Result:
 
     @property
     def headline(self) -> Score | None:
-        """The main score of the whole set."""
+        """The main score: of the whole set, or the mean over a facet's tags.
+
+        A data set whose headline is a mean over a facet has the score of all examples
+        where none of them has a tag of the facet.
+        """
         name = self._record.get("headline")
-        return self._find(name) if name else None
+        if not name:
+            return None
+        aggregate = self._record.get("headline_aggregate")
+        for score in self.scores:
+            if aggregate and (score.metric, score.aggregate) == (name, aggregate):
+                return score
+        return self._find(name)
 
     @property
     def metrics(self) -> list[str]:
         """Names of the scores of the whole set."""
-        return [score.metric for score in self.scores if score.tag is None]
+        return [score.metric for score in self.scores if score.is_whole]
 
     def __getitem__(self, metric: str) -> Score:
         score = self._find(metric)
@@ -184,11 +214,11 @@ class Result:
         return iter(self.metrics)
 
     def __contains__(self, metric: object) -> bool:
-        return any(score.metric == metric for score in self.scores if score.tag is None)
+        return any(score.metric == metric for score in self.scores if score.is_whole)
 
     def _find(self, metric: str) -> Score | None:
         for score in self.scores:
-            if score.metric == metric and score.tag is None:
+            if score.metric == metric and score.is_whole:
                 return score
         return None
 
@@ -203,7 +233,9 @@ class Result:
         import polars as pl
 
         return (
-            self.frame.filter(pl.col("tag").is_not_null())
+            self.frame.filter(
+                pl.col("tag").is_not_null() & pl.col("aggregate").is_null()
+            )
             .with_columns(
                 __rank=pl.when(~pl.col("higher_is_better"))
                 .then(-pl.col("value"))
@@ -294,5 +326,10 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
         "stddev": number,
         "min": number,
         "max": number,
+        "aggregate": text,
+        "p_value": number,
+        "replications": pl.Int64,
+        "stddev_within": number,
+        "stddev_replications": number,
     }
     return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -16,6 +16,7 @@ from evalkit.byte_streams import refuse_other_than_file
 from evalkit.columns import encode
 from evalkit.contract import RESERVED_FIELDS
 from evalkit.errors import DataError
+from evalkit.example_clusters import cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
@@ -29,7 +30,7 @@ from evalkit.provenance import (
 )
 from evalkit.registry import Bound
 from evalkit.results import FORMAT_VERSION, Result
-from evalkit.score_records import headline_name, to_scores
+from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.selection import Selection
 from evalkit.sources import sha256_of
@@ -53,6 +54,7 @@ class Options(NamedTuple):
     settings: ScoringSettings
     include_examples: bool
     selection: Selection = Selection()
+    crossings: Mapping[str, Sequence[str]] = {}
 
 
 class Parts(NamedTuple):
@@ -66,6 +68,8 @@ class Parts(NamedTuple):
     groups: Groups
     scored: list[MetricScores]
     baselines: Baselines | None
+    crossed: Mapping[str, pl.Series] = {}
+    """The groups of each example in every crossing."""
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
@@ -145,14 +149,24 @@ def make_result(
         "task": parts.task.component.name,
         "split": options.split,
         "headline": None if refused else headline_name(parts.scored),
+        "headline_aggregate": parts.dataset.attributes["aggregate"],
+        "bounds": bounds_of(parts.metrics),
+        "cluster": cluster_names(parts.dataset),
         "baselines": parts.baselines and parts.baselines._asdict(),
         "counts": parts.alignment.counts,
         "errors": failed,
         "notices": [*parts.examples.notices, *_notices(parts, options)],
         "warnings": watchers.warnings,
+        "answer_kind": parts.examples.answer_kind,
+        "replications": list(parts.alignment.replications),
         "labels": parts.examples.labels and list(parts.examples.labels),
         "confidence": options.settings.confidence,
         "seed": options.settings.seed,
+        "min_n": options.settings.fewest,
+        "resample_lists": options.settings.resample_lists,
+        "by": list(options.crossings),
+        "parent": None,
+        "merged": [],
         "policies": options.policies._asdict(),
         "selection": options.selection.to_dict(),
         "includes_examples": options.include_examples,
@@ -176,7 +190,8 @@ def make_result(
         declared = {"id", *parts.task.attributes["Output"].model_fields}
         problems = problems.changed(lambda found: withhold_problem(found, declared))
         scores = withhold_reasons(scores)
-    return Result(record, scores, problems, examples)
+    statistics = saved_statistics(parts.scored, options.include_examples)
+    return Result(record, scores, problems, examples, statistics)
 
 
 def identify(predictions: Predictions) -> Mapping[str, str | None]:
@@ -216,6 +231,9 @@ def _inputs(
         "selection": options.selection.to_dict(),
         "confidence": options.settings.confidence,
         "seed": options.settings.seed,
+        "min_n": options.settings.fewest,
+        "resample_lists": options.settings.resample_lists,
+        "by": list(options.crossings),
         "include_examples": options.include_examples,
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
@@ -307,7 +325,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["id"],
         pl.Series("input_id", [None] * examples.frame.height, dtype=pl.String),
         pl.Series("perturbation", [None] * examples.frame.height, dtype=pl.String),
-        pl.Series("replication", [None] * examples.frame.height, dtype=pl.Int64),
+        _replication_column(alignment, examples.frame.height),
     ]
     if options.include_examples:
         columns += [
@@ -319,18 +337,61 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["tags"],
         examples.frame["cluster"],
         alignment.statuses,
+        *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
     ]
-    frame = pl.DataFrame(columns)
-    taken = {*RESERVED_FIELDS, *alignment.fields}
-    for scored in parts.scored:
-        if scored.per_example is None:
+    return with_example_scores(pl.DataFrame(columns), parts.scored)
+
+
+def with_example_scores(
+    examples: pl.DataFrame, scored: Sequence[MetricScores]
+) -> pl.DataFrame:
+    """Add a column for each metric that has per-example scores.
+
+    Args:
+        examples: One row for each example.
+        scored: What the metrics computed.
+
+    Returns:
+        The examples with a column named after each of these metrics.
+    """
+    taken = {*RESERVED_FIELDS, *examples.columns}
+    for found in scored:
+        if found.per_example is None:
             continue
-        values = _by_position(scored.per_example, frame.height)
-        name = scored.name
+        values = _by_position(found.per_example, examples.height)
+        name = found.name
         if name in taken:  # a metric may be called like another column
             name = f"metrics/{name}"
-        frame = frame.with_columns(values.alias(name))
-    return frame
+        examples = examples.with_columns(values.alias(name))
+    return examples
+
+
+def _replication_column(alignment: Alignment, rows: int) -> pl.Series:
+    names = pl.Series("replication", alignment.replications, dtype=pl.String)
+    if names.is_empty():
+        return names.extend_constant(None, rows)
+    return names.gather(pl.arange(rows, eager=True) % len(names))
+
+
+def saved_statistics(
+    scored: Sequence[MetricScores], include_examples: bool
+) -> dict[str, pl.DataFrame]:
+    """Give the statistics that a run keeps, by name of the metric.
+
+    Args:
+        scored: What each metric computed.
+        include_examples: Whether the run holds answers and predictions; without them
+            it holds no statistics that have keys either, which may be labels.
+
+    Returns:
+        The statistics of metrics that are not functions of lists.
+    """
+    return {
+        found.name: found.statistics
+        for found in scored
+        if found.statistics is not None
+        and (include_examples or not found.metric.attributes["keys"])
+    }
 
 
 def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:

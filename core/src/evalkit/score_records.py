@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -12,7 +13,7 @@ from evalkit.grouping import WHOLE, Groups
 from evalkit.intervals import without_interval
 from evalkit.registry import Bound
 from evalkit.results import Score
-from evalkit.scores import GroupScore, MetricScores
+from evalkit.scores import AggregateScore, GroupScore, MetricScores
 
 
 def headline_name(scored: Sequence[MetricScores]) -> str | None:
@@ -20,6 +21,27 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
     if not scored or not any(score.score == "" for score in scored[0].scores):
         return None
     return scored[0].full_name("")
+
+
+def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
+    """Give the least and the greatest value that metrics can have.
+
+    Args:
+        metrics: The metrics.
+
+    Returns:
+        The two by name of the metric, None for a side without bound; metrics without
+        bounds are left out.
+    """
+    found = {}
+    for metric in metrics:
+        bounds = [
+            bound if bound is not None and math.isfinite(bound) else None
+            for bound in metric.attributes.get("bounds") or ()
+        ]
+        if bounds not in ([], [None, None]):
+            found[metric.name] = bounds
+    return found
 
 
 def to_scores(
@@ -33,12 +55,15 @@ def to_scores(
         split: Name of the split.
 
     Returns:
-        One record for each metric, score and group.
+        One record for each metric, score and group, and each aggregate.
     """
     return [
-        _to_score(metric, score, groups, split)
+        record
         for metric in scored
-        for score in metric.scores
+        for record in (
+            *(_to_score(metric, score, groups, split) for score in metric.scores),
+            *(_to_aggregate(metric, found, split) for found in metric.aggregates),
+        )
     ]
 
 
@@ -47,6 +72,7 @@ def _to_score(
 ) -> Score:
     attributes = scored.metric.attributes
     size = groups.sizes[found.group]
+    coverage = found.n / size if size else None
     mean, stddev, low, high = found.spread or (None,) * 4
     bound_low, bound_high = found.bounds or (None, None)
     return Score(
@@ -62,7 +88,7 @@ def _to_score(
         ci_method=found.interval.method,
         n=found.n,
         n_clusters=found.n_clusters,
-        coverage=found.n / size if size else None,
+        coverage=coverage if found.coverage is None else found.coverage,
         unit=attributes.get("unit", ""),
         scale=attributes.get("scale", 1.0),
         higher_is_better=attributes.get("higher_is_better"),
@@ -74,6 +100,41 @@ def _to_score(
         stddev=stddev,
         min=low,
         max=high,
+        replications=found.replications,
+        stddev_within=found.stddev_within,
+        stddev_replications=found.stddev_replications,
+    )
+
+
+def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Score:
+    attributes = scored.metric.attributes
+    return Score(
+        metric=scored.full_name(""),
+        split=split,
+        tag=found.tag,
+        perturbation=None,
+        computed_on="all",
+        value=found.value,
+        se=found.interval.standard_error,
+        ci_low=found.interval.low,
+        ci_high=found.interval.high,
+        ci_method=found.interval.method,
+        n=found.n,
+        n_clusters=found.n_clusters,
+        coverage=None,
+        unit=attributes.get("unit", ""),
+        scale=attributes.get("scale", 1.0),
+        higher_is_better=attributes.get("higher_is_better"),
+        reason=found.reason or found.interval.reason,
+        flag=found.flag,
+        bound_low=None,
+        bound_high=None,
+        mean=None,
+        stddev=None,
+        min=None,
+        max=None,
+        aggregate=found.kind,
+        p_value=found.p_value,
     )
 
 

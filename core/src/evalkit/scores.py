@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.errors import MetricError
-from evalkit.grouping import Groups
 from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
 from evalkit.names import score_name
 from evalkit.registry import Bound
@@ -19,10 +17,16 @@ Advance = Callable[[str], None]
 
 
 class ScoringSettings(NamedTuple):
-    """How intervals are computed."""
+    """How scores and intervals are computed."""
 
     confidence: float = 0.95
     seed: int = 0
+    jobs: int = 1
+    """Processes that metrics written in Python may use."""
+    fewest: int = 1
+    """Examples below which a tag takes no part in a worst group or gap."""
+    resample_lists: bool = False
+    """Whether functions of lists get an interval however many examples there are."""
 
 
 class GroupScore(NamedTuple):
@@ -41,6 +45,27 @@ class GroupScore(NamedTuple):
     """Mean, population standard deviation, least and greatest per-example score."""
     bounds: tuple[float | None, float | None] | None = None
     """Value if every example left out were wrong, and if it were right."""
+    coverage: float | None = None
+    """Share of the group's answers that were scored; None for n / size."""
+    replications: int | None = None
+    stddev_within: float | None = None
+    stddev_replications: float | None = None
+
+
+class AggregateScore(NamedTuple):
+    """What the scores of the groups of a facet amount to."""
+
+    kind: str
+    """`macro:FACET`, `worst:FACET` or `gap:FACET`."""
+    tag: str | None
+    """The tag whose score it is, of a worst group."""
+    value: float | None
+    n: int
+    n_clusters: int | None
+    interval: Interval
+    reason: str | None = None
+    flag: str | None = None
+    p_value: float | None = None
 
 
 class MetricScores(NamedTuple):
@@ -55,6 +80,9 @@ class MetricScores(NamedTuple):
     """Why the metric failed; its scores are null then."""
     failure: MetricError | None = None
     """The same as an exception, which holds the cause."""
+    aggregates: Sequence[AggregateScore] = ()
+    statistics: pl.DataFrame | None = None
+    """`position`, the keys and the number columns; None for a function of lists."""
 
     def full_name(self, part: str) -> str:
         """Give the full name of one of its scores."""
@@ -63,53 +91,12 @@ class MetricScores(NamedTuple):
         )
 
 
-class Members:
-    """The rows of each group's examples, and how many examples they are.
-
-    Args:
-        rows: Any columns, with `position`; no, one or several rows a position.
-        groups: The groups.
-        table: Gives the clusters.
-
-    Attributes:
-        clustered: Whether examples are grouped into clusters.
-        parts: The rows of each group that has any, with `unit`, which is the cluster
-            or else the position.
-    """
-
-    def __init__(self, rows: pl.DataFrame, groups: Groups, table: ScoringTable) -> None:
-        joined = groups.members.join(rows, on="position", maintain_order="left_right")
-        self.clustered = table.clusters is not None
-        if table.clusters is not None:
-            cluster = table.clusters.gather(joined["position"])
-            joined = joined.with_columns(unit=cluster)
-        else:
-            joined = joined.with_columns(unit=pl.col("position"))
-        self.parts: Mapping[int, pl.DataFrame] = {
-            int(key[0]): part
-            for key, part in joined.partition_by("group", as_dict=True).items()
-        }
-        self._empty = joined.clear()
-
-    def of(self, group: int) -> pl.DataFrame:
-        """Give the rows of a group."""
-        return self.parts.get(group, self._empty)
-
-    def n(self, group: int) -> int:
-        """Count the distinct examples of a group."""
-        return self.of(group)["position"].n_unique()
-
-    def n_clusters(self, group: int) -> int | None:
-        """Count the clusters of a group; None where there are none."""
-        return self.of(group)["unit"].n_unique() if self.clustered else None
-
-
 _LEAST_IN_TAIL = 5
 """Replicates beyond each end of a percentile interval."""
 
 
 def bootstrap_interval(
-    replicates: Floats, requested: int, confidence: float, clustered: bool
+    replicates: Floats, requested: int, confidence: float, method: str
 ) -> Interval:
     """Make an interval of bootstrap replicates.
 
@@ -117,7 +104,7 @@ def bootstrap_interval(
         replicates: The values that are defined.
         requested: How many were drawn.
         confidence: Probability of the interval.
-        clustered: Whether whole clusters were drawn.
+        method: What it is called.
 
     Returns:
         The interval; none where fewer than half of the replicates are defined.
@@ -128,4 +115,9 @@ def bootstrap_interval(
         )
     if len(replicates) < requested / 2:
         return without_interval("the score is undefined in most bootstrap replicates")
-    return percentile_interval(replicates, confidence, clustered)
+    return percentile_interval(replicates, confidence, method)
+
+
+def bootstrap_method(clustered: bool) -> str:
+    """Name the bootstrap of examples, or of clusters."""
+    return "bootstrap-clustered" if clustered else "bootstrap"

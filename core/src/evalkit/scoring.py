@@ -6,53 +6,35 @@ No file is read or written here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evalkit.bootstrap import replicate_sums
-from evalkit.calls import (
-    HOOK_FAILURES,
-    ScoringTable,
-    checked_value,
-    compute_statistics,
-    failure,
-    finalize,
-    merge_by_group,
-    value_columns,
-)
+from evalkit.aggregates import aggregate_scores
+from evalkit.calls import ScoringTable, checked_value, compute_statistics
 from evalkit.errors import MetricError
+from evalkit.evidence import Evidence, example_column
+from evalkit.finalization import EXAMPLES
+from evalkit.group_intervals import GroupIntervals
 from evalkit.grouping import Groups
-from evalkit.hookspecs import IntervalKind
-from evalkit.intervals import (
-    Floats,
-    Interval,
-    mean_interval,
-    proportion_interval,
-    without_interval,
-)
+from evalkit.intervals import Floats, without_interval
 from evalkit.list_scoring import score_lists
 from evalkit.registry import Bound
-from evalkit.scores import (
-    Advance,
-    GroupScore,
-    Members,
-    MetricScores,
-    ScoringSettings,
-    bootstrap_interval,
+from evalkit.replications import (
+    Repeated,
+    repeated_statistics,
+    stddev_of_replications,
+    stddev_within,
 )
-from evalkit.seeds import generator
+from evalkit.row_scores import score_examples
+from evalkit.scores import Advance, GroupScore, MetricScores, ScoringSettings
 from evalkit.wording import count_of
+from evalkit.workers import Workers
 
-SUM_REPLICATES = 1_000
-
-_NO_INTERVAL = "the metric declares no interval"
-_NO_MEAN = "the declared interval is that of a mean, which this score is not"
-
-Replicates = Mapping[str, Floats]
-"""Values of bootstrap replicates that are defined, by score."""
+NOTHING_SCORED = "no example was scored"
 
 
 def score_metric(
@@ -61,6 +43,7 @@ def score_metric(
     groups: Groups,
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
+    workers: Workers | None = None,
 ) -> MetricScores:
     """Compute a metric for all groups; a failure is caught and reported.
 
@@ -70,20 +53,58 @@ def score_metric(
         groups: The groups.
         settings: How intervals are computed.
         advance: Told about progress.
+        workers: Processes for metrics written in Python; None for this one only.
 
     Returns:
         Its scores; nulls with the reason where it does not apply or failed.
     """
     try:
+        refuse_absent_fields(metric, table)
         reason = why_not(metric, table)
         if reason:
             return _all_null(metric, groups, reason)
         if metric.has("compute"):
             return score_lists(metric, table, groups, settings, advance)
-        return _score_statistics(metric, table, groups, settings, advance)
+        rate = _Rate(metric.name, table.frame.height, advance)
+        statistics = metric_statistics(metric, table, workers, rate.told)
+        return score_statistics(metric, statistics, table, groups, settings, advance)
     except MetricError as error:
-        nulls = _all_null(metric, groups, str(error))
-        return nulls._replace(error=str(error), failure=error)
+        return failed_scores(metric, groups, error)
+
+
+def failed_scores(metric: Bound, groups: Groups, error: MetricError) -> MetricScores:
+    """Give the scores of a metric that failed: null for every group.
+
+    Args:
+        metric: The metric.
+        groups: The groups.
+        error: How it failed.
+
+    Returns:
+        Nulls with the error as their reason.
+    """
+    nulls = _all_null(metric, groups, str(error))
+    return nulls._replace(error=str(error), failure=error)
+
+
+def refuse_absent_fields(metric: Bound, table: ScoringTable) -> None:
+    """Refuse to score without a field that a metric asks for.
+
+    Args:
+        metric: The metric.
+        table: What would be scored.
+
+    Raises:
+        MetricError: The table lacks one of the metric's columns.
+    """
+    if table.frame.is_empty():
+        return
+    for name in metric.attributes["columns"]:
+        if name not in table.frame.columns:
+            raise MetricError(
+                f"{metric.component.origin}: it needs the field {name!r}, which was "
+                "not given"
+            )
 
 
 def why_not(metric: Bound, table: ScoringTable) -> str | None:
@@ -105,7 +126,7 @@ def why_not(metric: Bound, table: ScoringTable) -> str | None:
     if absent:
         return f"it needs the field {absent[0]!r}, which was not given"
     if table.frame.is_empty():
-        return "no example was scored"
+        return NOTHING_SCORED
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")
@@ -130,273 +151,237 @@ def _all_null(metric: Bound, groups: Groups, reason: str) -> MetricScores:
     return MetricScores(metric.name, metric, scores, None)
 
 
-def metric_statistics(metric: Bound, table: ScoringTable) -> pl.DataFrame:
+class _Rate:
+    """Says how many examples are behind, and how many that is a second."""
+
+    def __init__(self, name: str, rows: int, advance: Advance) -> None:
+        self._name = name
+        self._rows = rows
+        self._advance = advance
+        self._done = 0
+        self._started = time.monotonic()
+
+    def told(self, rows: int) -> None:
+        self._done += rows
+        seconds = max(time.monotonic() - self._started, 1e-3)
+        rate = f"{self._done / seconds:.3g} examples/s"
+        self._advance(f"{self._name}: {self._done:,} of {self._rows:,}, {rate}")
+
+
+def metric_statistics(
+    metric: Bound,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> pl.DataFrame:
     """Get a metric's statistics, also of one written as `score_example`.
 
     Args:
         metric: A metric that is not a function of lists.
         table: What is scored.
+        workers: Processes that may share the work.
+        advance: Told after every batch how many examples it had.
 
     Returns:
         `position`, the metric's keys, and number columns; for `score_example` the
-        column `score`.
+        columns `score` and `EXAMPLES`, which is 1.
 
     Raises:
         MetricError: The metric failed.
     """
     if metric.has("score_example"):
-        return _score_examples(metric, table)
-    return compute_statistics(metric, table)
+        scores = score_examples(metric, table, workers, advance)
+        return scores.with_columns(pl.lit(1.0).alias(EXAMPLES))
+    return compute_statistics(metric, table, workers, advance)
 
 
-def _score_examples(metric: Bound, table: ScoringTable) -> pl.DataFrame:
-    function = metric.row_function("score_example")
-    columns = list(metric.attributes["columns"])
-    worst = metric.attributes["worst_value"]
-    passes_null = metric.attributes["accepts_no_prediction"]
-    positions: list[int] = []
-    scores: list[float] = []
-    rows = table.frame.select("position", "prediction", "target", *columns)
-    for position, prediction, target, *fields in rows.iter_rows():
-        if prediction is None and not passes_null:
-            value: Any = worst
-        else:
-            try:
-                value = function(
-                    prediction=prediction,
-                    target=target,
-                    fields=dict(zip(columns, fields, strict=True)),
-                )
-            except HOOK_FAILURES as error:
-                step = f"score_example for the example {table.ids[position]!r}"
-                raise failure(metric, step, error) from error
-        if value is None:
-            continue
-        positions.append(position)
-        scores.append(_checked_score(metric, value, table.ids[position]))
-    return pl.DataFrame(
-        {"position": positions, "score": scores},
-        schema={"position": pl.UInt32, "score": pl.Float64},
-    )
+def group_values(
+    metric: Bound, table: ScoringTable, groups: Groups
+) -> Mapping[tuple[int, str], float | None]:
+    """Compute the values of all groups and nothing else.
 
+    Args:
+        metric: A metric that is not a function of lists.
+        table: What is scored.
+        groups: The groups.
 
-def _checked_score(metric: Bound, value: Any, uid: str) -> float:
-    number, reason = checked_value(metric, value)
-    if number is None:
-        where = f"{metric.component.origin}: score_example for the example {uid!r}"
-        raise MetricError(f"{where}: {reason}")
-    return number
+    Returns:
+        The values by group and score.
 
-
-def _score_statistics(
-    metric: Bound,
-    table: ScoringTable,
-    groups: Groups,
-    settings: ScoringSettings,
-    advance: Advance,
-) -> MetricScores:
+    Raises:
+        MetricError: The metric failed.
+    """
     statistics = metric_statistics(metric, table)
-    column = example_column(metric)
-    by_group = Members(statistics, groups, table)
-    values = _values(metric, statistics, groups, table, by_group)
-    resampled = dict(_bootstrap(metric, table, groups, settings, by_group, advance))
-    scores = []
-    for row in values.iter_rows(named=True):
-        group = row["group"]
-        value, reason = checked_value(metric, row["value"])
-        reason = row["reason"] or reason if value is None else None
-        spread = None
-        if value is None:
-            interval = without_interval("there is no value")
-        elif column and row["score"] == "":
-            scores_of_group = by_group.of(group)[column].to_numpy()
-            spread = _spread(scores_of_group)
-            if interval_kind(metric) != "bootstrap" and math.isclose(
-                value, spread[0], rel_tol=1e-9, abs_tol=1e-12
-            ):
-                interval = _mean_interval(metric, by_group, group, column, settings)
-            else:
-                drawn = resampled.get(group, _NO_MEAN)
-                interval = _bootstrap_interval(drawn, "", by_group, settings)
-        else:
-            otherwise = _NO_INTERVAL if interval_kind(metric) == "none" else _NO_MEAN
-            drawn = resampled.get(group, otherwise)
-            interval = _bootstrap_interval(drawn, row["score"], by_group, settings)
-        scores.append(
-            GroupScore(
-                row["score"],
-                group,
-                value,
-                by_group.n(group),
-                by_group.n_clusters(group),
-                interval,
-                reason,
-                row["flag"],
-                spread,
-            )
-        )
-    per_example = statistics.select("position", score=column) if column else None
-    return MetricScores(metric.name, metric, scores, per_example)
+    repeated = _repeated(metric, statistics, table)
+    evidence = _evidence(metric, repeated, table, groups, ScoringSettings())
+    rows = evidence.finalizer(evidence.sums).select("group", "score", "value")
+    return {
+        (group, score): checked_value(metric, value)[0]
+        for group, score, value in rows.iter_rows()
+    }
 
 
-def interval_kind(metric: Bound) -> IntervalKind:
-    """Give the kind of interval that a metric declares, or that its way implies."""
-    declared: IntervalKind | None = metric.attributes["interval"]
-    if declared is not None:
-        return declared
-    return "t" if metric.has("score_example") else "bootstrap"
-
-
-def example_column(metric: Bound) -> str | None:
-    """Give the statistic that is a metric's per-example score."""
-    if metric.has("score_example"):
-        return "score"
-    column: str | None = metric.attributes["per_example"]
-    return column
-
-
-def _values(
+def score_statistics(
     metric: Bound,
     statistics: pl.DataFrame,
-    groups: Groups,
     table: ScoringTable,
-    by_group: Members,
-) -> pl.DataFrame:
-    present = [number for number in range(len(groups.tags)) if by_group.n(number)]
-    if metric.has("score_example"):
-        means = [_mean(by_group.of(group)["score"]) for group in present]
-        values = _as_values(present, means, [None] * len(present))
-    else:
-        sums = merge_by_group(metric, statistics, groups.members)
-        values = finalize(metric, sums, table.context)
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance = lambda _: None,
+) -> MetricScores:
+    """Compute scores and intervals from statistics.
+
+    Args:
+        metric: The metric.
+        statistics: What `metric_statistics` returned.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        advance: Told about progress.
+
+    Returns:
+        The scores.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    column = example_column(metric)
+    repeated = _repeated(metric, statistics, table)
+    evidence = _evidence(metric, repeated, table, groups, settings)
+    intervals = GroupIntervals(evidence, advance)
+    scores = [_score(evidence, intervals, row) for row in _values(evidence)]
+    per_example = statistics.select("position", score=column) if column else None
+    if table.repeats > 1:
+        scores = _with_replications(scores, evidence, repeated, per_example)
+    aggregates = aggregate_scores(evidence, intervals, scores)
+    return MetricScores(
+        metric.name,
+        metric,
+        scores,
+        per_example,
+        aggregates=aggregates,
+        statistics=statistics,
+    )
+
+
+def _repeated(metric: Bound, statistics: pl.DataFrame, table: ScoringTable) -> Repeated:
+    if table.repeats == 1:
+        return Repeated(statistics, 1)
+    keys = metric.attributes["keys"]
+    return repeated_statistics(statistics, example_column(metric), keys, table.repeats)
+
+
+def _evidence(
+    metric: Bound,
+    repeated: Repeated,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+) -> Evidence:
+    return Evidence(
+        metric, repeated.statistics, table, groups, settings, repeated.apart
+    )
+
+
+def _values(evidence: Evidence) -> list[dict[str, Any]]:
+    """Give the values of all groups, null with the reason where there is none."""
+    values = evidence.finalizer(evidence.sums)
     given = set(values["group"])
-    absent = [number for number in range(len(groups.tags)) if number not in given]
-    reasons = [
-        "the metric gave no value" if number in present else "no example was scored"
-        for number in absent
-    ]
-    nothing = _as_values(absent, [None] * len(absent), reasons)
-    return pl.concat([values, nothing]).sort("score", "group", maintain_order=True)
+    rows = values.to_dicts()
+    for group in range(len(evidence.groups.tags)):
+        if group in given:
+            continue
+        scored = bool(evidence.n[group])
+        reason = "the metric gave no value" if scored else NOTHING_SCORED
+        rows.append(dict.fromkeys(values.columns))
+        rows[-1].update(group=group, score="", reason=reason)
+    return sorted(rows, key=lambda row: (row["score"], row["group"]))
 
 
-def _as_values(
-    groups: list[int], values: list[Any], reasons: list[Any]
-) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "group": groups,
-            "score": [""] * len(groups),
-            "value": values,
-            "reason": reasons,
-            "flag": [None] * len(groups),
-        },
-        schema={
-            "group": pl.Int64,
-            "score": pl.String,
-            "value": pl.Float64,
-            "reason": pl.String,
-            "flag": pl.String,
-        },
+def _score(
+    evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
+) -> GroupScore:
+    metric, group, score = evidence.metric, row["group"], row["score"]
+    value, reason = checked_value(metric, row["value"])
+    reason = row["reason"] or reason if value is None else None
+    column = example_column(metric)
+    interval, spread = without_interval("there is no value"), None
+    if value is not None:
+        confidence = evidence.settings.confidence
+        interval = intervals.of(group, score, value, confidence)
+        if column and score == "":
+            spread = _spread(*evidence.values_of(group, column))
+    return GroupScore(
+        score,
+        group,
+        value,
+        int(evidence.n[group]),
+        evidence.n_clusters(group),
+        interval,
+        reason,
+        row["flag"],
+        spread,
+        stddev_replications=row["stddev_replications"],
     )
 
 
-def _spread(scores: Floats) -> tuple[float, float, float, float]:
+def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:
+    """Give mean, population standard deviation, least and greatest value."""
     with np.errstate(over="ignore", invalid="ignore"):
-        deviation = float(np.std(scores))
-    return _mean(scores), deviation, float(scores.min()), float(scores.max())
-
-
-def _mean(scores: Iterable[float]) -> float:
-    values = list(scores)
-    try:
-        return math.fsum(values) / len(values)
-    except OverflowError:
-        return math.inf
-
-
-def _mean_interval(
-    metric: Bound,
-    by_group: Members,
-    group: int,
-    column: str,
-    settings: ScoringSettings,
-) -> Interval:
-    kind = interval_kind(metric)
-    if kind == "none":
-        return without_interval(_NO_INTERVAL)
-    part = by_group.of(group)
-    scores = part[column].to_numpy()
-    clusters = part["unit"].to_numpy() if by_group.clustered else None
-    if kind == "wilson" and bool(np.isin(scores, (0.0, 1.0)).all()):
-        return proportion_interval(scores, clusters, settings.confidence)
-    return mean_interval(scores, clusters, settings.confidence)
-
-
-def _bootstrap_interval(
-    drawn: Replicates | str, score: str, by_group: Members, settings: ScoringSettings
-) -> Interval:
-    if isinstance(drawn, str):
-        return without_interval(drawn)
-    return bootstrap_interval(
-        drawn.get(score, np.empty(0)),
-        SUM_REPLICATES,
-        settings.confidence,
-        by_group.clustered,
-    )
-
-
-def _bootstrap(
-    metric: Bound,
-    table: ScoringTable,
-    groups: Groups,
-    settings: ScoringSettings,
-    by_group: Members,
-    advance: Advance,
-) -> Iterator[tuple[int, Replicates | str]]:
-    """Give the replicates of each group, or why there are none."""
-    if interval_kind(metric) != "bootstrap":
-        return
-    keys = list(metric.attributes["keys"])
-    for group, part in by_group.parts.items():
-        tag = groups.tags[group]
-        advance(f"{metric.name}: {tag or 'all'}")
-        columns = value_columns(metric, part.drop("unit"))
-        reason = _why_no_bootstrap(metric, part, columns, by_group.clustered)
-        if reason:
-            yield group, reason
-            continue
-        random = generator(settings.seed, metric.name, tag or "")
-        drawn = replicate_sums(part, keys, columns, SUM_REPLICATES, random)
-        if drawn is None:
-            yield group, "the group is too large to resample"
-            continue
         try:
-            values = finalize(
-                metric, drawn.rename({"replicate": "group"}), table.context
+            mean = math.fsum(values * counts) / math.fsum(counts)
+        except OverflowError:
+            mean = math.inf
+        squares = counts * (values - mean) ** 2
+    finite = bool(np.isfinite(squares).all())
+    deviation = (
+        math.sqrt(math.fsum(squares) / math.fsum(counts)) if finite else math.inf
+    )
+    return mean, deviation, float(values.min()), float(values.max())
+
+
+def _with_replications(
+    scores: list[GroupScore],
+    evidence: Evidence,
+    repeated: Repeated,
+    per_example: pl.DataFrame | None,
+) -> list[GroupScore]:
+    """Add what only several answers to an example can tell."""
+    groups, repeats = evidence.groups, evidence.table.repeats
+    between: list[float | None] = [None] * len(groups.tags)
+    if per_example is not None:
+        between = stddev_of_replications(per_example, groups, repeats)
+    within = repeated.within
+    found = []
+    for score in scores:
+        is_mean = within is not None and score.score == "" and score.value is not None
+        answers = _answers(evidence, per_example, score.group)
+        found.append(
+            score._replace(
+                replications=repeats,
+                coverage=answers,
+                stddev_within=(
+                    stddev_within(within, groups, score.group)
+                    if is_mean and within is not None
+                    else None
+                ),
+                stddev_replications=(
+                    between[score.group] if is_mean else score.stddev_replications
+                ),
             )
-        except MetricError as error:
-            yield group, f"the bootstrap failed: {error}"
-            continue
-        defined = values.filter(pl.col("value").is_finite())
-        yield (
-            group,
-            {
-                str(score): found["value"].to_numpy()
-                for (score,), found in defined.partition_by(
-                    "score", as_dict=True
-                ).items()
-            },
         )
+    return found
 
 
-def _why_no_bootstrap(
-    metric: Bound, part: pl.DataFrame, columns: list[str], clustered: bool
-) -> str | None:
-    merges = metric.attributes["merges"]
-    if any(merges.get(column, "sum") != "sum" for column in columns):
-        return "the metric's statistics do not merge by sum"
-    if part["position"].n_unique() < 2:
-        return "n is 1"
-    if clustered and part["unit"].n_unique() < 2:
-        return "all examples are in one cluster"
-    return None
+def _answers(
+    evidence: Evidence, per_example: pl.DataFrame | None, group: int
+) -> float | None:
+    """Give the share of a group's answers that were scored."""
+    positions = evidence.groups.positions_of(group)
+    if not len(positions):
+        return None
+    scored = evidence.rows.has_rows
+    if per_example is not None:
+        scored = np.zeros(len(scored), dtype=bool)
+        scored[per_example["position"].to_numpy()] = True
+    return float(scored[positions].mean())

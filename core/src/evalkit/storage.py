@@ -13,11 +13,14 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from evalkit.errors import StorageError
+from evalkit.parquet_files import write_parquet
+from evalkit.run_statistics import STATISTICS_FOLDER, write_statistics
 from evalkit.violations import json_value
 
 if TYPE_CHECKING:
@@ -98,9 +101,16 @@ def write_run(result: Result, folder: Path) -> None:
         result: The result.
         folder: An empty folder.
     """
-    if result.examples is not None:
-        result.examples.write_parquet(folder / EXAMPLES_FILE)
-    result.frame.write_parquet(folder / SCORES_FILE)
+    with ThreadPoolExecutor(2, "evalkit-writer") as threads:
+        waiting = [
+            threads.submit(_write_examples, result, folder),
+            threads.submit(
+                write_statistics, result.statistics, folder / STATISTICS_FOLDER
+            ),
+        ]
+        write_parquet(result.frame, folder / SCORES_FILE)
+        for future in waiting:
+            future.result()
     with _open_text(folder / PROBLEMS_FILE) as stream:
         stream.writelines(map(problem_line, result.problems))
     with _open_text(folder / RUN_FILE) as stream:
@@ -109,9 +119,16 @@ def write_run(result: Result, folder: Path) -> None:
         os.fsync(stream.fileno())
 
 
+def _write_examples(result: Result, folder: Path) -> None:
+    if result.examples is not None:
+        write_parquet(result.examples, folder / EXAMPLES_FILE)
+
+
 def problem_line(problem: Problem) -> str:
     """Give the line of `problems.jsonl` that a problem is written as."""
     row = problem._asdict()
+    if problem.replication is None:
+        del row["replication"]
     row["violations"] = [
         {**found._asdict(), "value": json_value(found.value)}
         for found in problem.violations
@@ -121,13 +138,9 @@ def problem_line(problem: Problem) -> str:
 
 def _check_same(final: Path, result: Result) -> None:
     """Refuse to pass off a run with other scores as this one."""
-    with (final / RUN_FILE).open(encoding="utf-8") as stream:
-        stored = {
-            (row["metric"], row["tag"]): row["value"]
-            for row in json.load(stream)["scores"]
-        }
+    stored = _stored_values(final / RUN_FILE)
     for score in result.scores:
-        before = stored.get((score.metric, score.tag))
+        before = stored.get((score.metric, score.tag, score.aggregate))
         if (before is None) != (score.value is None) or not math.isclose(
             before or 0.0, score.value or 0.0, rel_tol=1e-9, abs_tol=1e-12
         ):
@@ -137,6 +150,20 @@ def _check_same(final: Path, result: Result) -> None:
                 "metric depends on something else: a random number, a file, or the "
                 "state of an object that is no parameter"
             )
+
+
+def _stored_values(path: Path) -> dict[tuple[Any, ...], Any]:
+    """Read the value of each score of a run; a broken run is not passed off either."""
+    try:
+        return {
+            (row["metric"], row["tag"], row.get("aggregate")): row["value"]
+            for row in json.loads(path.read_text(encoding="utf-8"))["scores"]
+        }
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StorageError(
+            f"{path}: is no record of a run ({error!r}), so that this run cannot be "
+            "kept in its place; move the folder away"
+        ) from error
 
 
 def _open_text(path: Path) -> TextIO:

@@ -1,4 +1,4 @@
-"""Quantiles of the normal and of Student's t distribution."""
+"""Quantiles of the normal and of Student's t distribution, and tails of the latter."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def t_quantile(confidence: float, degrees: int) -> float:
         return _expanded(normal_quantile(confidence), degrees)
     outside = 1 - confidence
     low, high = 0.0, 1.0
-    while _outside(high, degrees) > outside:
+    while outside_probability(high, degrees) > outside:
         low, high = high, high * 2
     middle = (low + high) / 2
     while low < middle < high:
-        if _outside(middle, degrees) > outside:
+        if outside_probability(middle, degrees) > outside:
             low = middle
         else:
             high = middle
@@ -64,25 +64,47 @@ def _expanded(z: float, degrees: int) -> float:
     return z * (1 + first + second + third + fourth)
 
 
-def _outside(t: float, degrees: int) -> float:
-    """Probability that Student's t lies outside of ±t."""
+def outside_probability(t: float, degrees: int) -> float:
+    """Give the probability that Student's t lies outside of ±t.
+
+    Args:
+        t: A finite number, 0 or more.
+        degrees: Degrees of freedom, at least 1.
+
+    Returns:
+        The probability of both tails together (26.7.1).
+    """
     square = t * t
     # both shares are computed, because 1 minus one would lose the digits of the other
     inner, outer = square / (degrees + square), degrees / (degrees + square)
     if inner == 0:
         return 1.0
-    a, b = degrees / 2, 0.5
+    return incomplete_beta(outer, inner, degrees / 2, 0.5)
+
+
+def incomplete_beta(x: float, rest: float, a: float, b: float) -> float:
+    """Give the regularised incomplete beta function I_x(a, b).
+
+    Args:
+        x: From above 0 to below 1.
+        rest: 1 - x, which the caller may know to more digits.
+        a: Above 0.
+        b: Above 0.
+
+    Returns:
+        The probability that a beta variable is at most x (26.5.8).
+    """
     log_front = (
         math.lgamma(a + b)
         - math.lgamma(a)
         - math.lgamma(b)
-        + a * math.log(outer)
-        + b * math.log(inner)
+        + a * math.log(x)
+        + b * math.log(rest)
     )
     front = math.exp(log_front)
-    if outer < (a + 1) / (a + b + 2):
-        return front * _continued_fraction(outer, a, b) / a
-    return 1 - front * _continued_fraction(inner, b, a) / b
+    if x < (a + 1) / (a + b + 2):
+        return front * _continued_fraction(x, a, b) / a
+    return 1 - front * _continued_fraction(rest, b, a) / b
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:

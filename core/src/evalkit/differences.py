@@ -1,0 +1,90 @@
+"""What the comparison of two models on one group of examples gives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.intervals import Floats, Integers, Interval, without_interval
+from evalkit.pairing import PairedRuns
+
+EQUIVALENCE_LEVEL = 2.0
+"""Tails of the interval for equivalence are this many times as wide: two one-sided
+tests at alpha are an interval of 1 - 2 alpha (Schuirmann 1987)."""
+
+
+class Difference(NamedTuple):
+    """The difference of one score on one group; all values as stored."""
+
+    value_a: float | None
+    value_b: float | None
+    n: int
+    left_out: int
+    """Examples that only one of the two was scored on."""
+    n_clusters: int | None
+    interval: Interval
+    narrow: Interval
+    """The interval whose tails are twice as wide, for equivalence."""
+    p_value: float | None = None
+    p_method: str = "none"
+    p_mid: float | None = None
+    wins: int | None = None
+    losses: int | None = None
+    ties: int | None = None
+    reason: str | None = None
+    """Why there is no difference, or else no test."""
+
+    @property
+    def value(self) -> float | None:
+        """The first value less the second; None where one is undefined."""
+        if self.value_a is None or self.value_b is None:
+            return None
+        return self.value_a - self.value_b
+
+
+def without_difference(
+    reason: str, n: int, left_out: int, n_clusters: int | None
+) -> Difference:
+    """Give a difference that there is not, with the reason."""
+    none = without_interval("there is no difference")
+    return Difference(None, None, n, left_out, n_clusters, none, none, reason=reason)
+
+
+def narrower(confidence: float) -> float:
+    """Give the confidence of the interval for equivalence: .90 for .95."""
+    return max(0.0, 1 - EQUIVALENCE_LEVEL * (1 - confidence))
+
+
+def members_of(pair: PairedRuns) -> list[Integers]:
+    """Give the examples of each group, sorted, by number of the group."""
+    members = pair.groups.members.sort("group", "position")
+    examples = members["position"].to_numpy().astype(np.int64)
+    ends = np.cumsum(pair.groups.sizes)
+    return list(np.split(examples, ends[:-1]))
+
+
+def count_clusters(pair: PairedRuns, examples: Integers) -> int | None:
+    """Count the clusters of some examples; None where there are none."""
+    if pair.clusters is None:
+        return None
+    return len(np.unique(pair.clusters[examples]))
+
+
+def sums_by_unit(
+    pair: PairedRuns, examples: Integers, values: Floats
+) -> tuple[Floats, NDArray[np.uint64]]:
+    """Add up values by unit.
+
+    Args:
+        pair: Says which unit an example belongs to.
+        examples: The examples, of shape (n,).
+        values: Their values, of shape (n,).
+
+    Returns:
+        The sums and the keys of the units that have any example.
+    """
+    units, membership = np.unique(pair.units[examples], return_inverse=True)
+    sums = np.bincount(membership, weights=values, minlength=len(units))
+    return sums.astype(np.float64), pair.keys[units]

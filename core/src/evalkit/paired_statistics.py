@@ -1,0 +1,310 @@
+"""Compares two models by a metric of sums, such as macro-F1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from evalkit.calls import finalize, merge_by_group, value_columns
+from evalkit.differences import Difference, narrower, without_difference
+from evalkit.errors import MetricError
+from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
+from evalkit.paired_sums import MOST_CELLS, JointCounts, Labels, SumPair, UnitSums
+from evalkit.paired_tables import PairedTables, Side
+from evalkit.registry import Bound
+from evalkit.scoring import metric_statistics, why_not
+
+SUM_REPLICATES = 1_000
+
+_LEAST_IN_TAIL = 5
+"""Replicates beyond each end of an interval."""
+
+_SLACK = 1e-12
+
+Parts = Mapping[str, list[Difference]]
+"""The difference of each group by number, by name of the score within the metric."""
+
+
+def compare_statistics(
+    metric: Bound, tables: PairedTables, confidence: float
+) -> dict[str, list[Difference]]:
+    """Compare two models by every score of a metric, for every group.
+
+    The interval is that of the differences in 1 000 replicates in which both models
+    get the same examples (Koehn 2004); the test swaps examples between the models
+    1 000 times (Noreen 1989).
+
+    Args:
+        metric: A metric that gives statistics.
+        tables: What is scored.
+        confidence: Probability of the interval.
+
+    Returns:
+        The differences by name of the score within the metric, then by group.
+
+    Raises:
+        MetricError: The metric cannot score these examples.
+    """
+    for side in tables.sides:
+        reason = why_not(metric, side.table)
+        if reason:
+            raise MetricError(reason)
+    statistics = tuple(_statistics(metric, side) for side in tables.sides)
+    values = [
+        _values(metric, found, side, tables)
+        for found, side in zip(statistics, tables.sides, strict=True)
+    ]
+    names = sorted({part for found in values for part, _ in found})
+    differences: dict[str, list[Difference]] = {name: [] for name in names}
+    for group in range(len(tables.examples)):
+        drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
+        for name in names:
+            pair = tuple(found.get((name, group), _ABSENT) for found in values)
+            differences[name].append(
+                _difference(pair[0], pair[1], drawn, name, tables, group, confidence)
+            )
+    return differences
+
+
+_ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
+
+
+def _statistics(metric: Bound, side: Side) -> pl.DataFrame:
+    """Give the statistics with the example and replication that they are of."""
+    return metric_statistics(metric, side.table).join(
+        side.rows, on="position", how="inner"
+    )
+
+
+def _values(
+    metric: Bound, statistics: pl.DataFrame, side: Side, tables: PairedTables
+) -> dict[tuple[str, int], tuple[float | None, str | None]]:
+    """Give value and reason of every score and group, the mean over replications."""
+    members = pl.concat(
+        [
+            pl.DataFrame({"example": examples}).with_columns(
+                number=pl.lit(group, dtype=pl.Int64)
+            )
+            for group, examples in enumerate(tables.examples)
+        ]
+    )
+    rows = members.join(side.rows, on="example").select(
+        "position", group=pl.col("number") * side.replications + pl.col("replication")
+    )
+    drop = statistics.drop("example", "replication")
+    sums = merge_by_group(metric, drop, rows)
+    scores = finalize(metric, sums, side.table.context)
+    found: dict[tuple[str, int], list[tuple[float | None, str | None]]] = {}
+    for group, score, value, reason, _ in scores.iter_rows():
+        key = (score, group // side.replications)
+        found.setdefault(key, []).append((value, reason))
+    return {key: _mean(given, side.repeats) for key, given in found.items()}
+
+
+def _mean(
+    given: list[tuple[float | None, str | None]], repeats: int
+) -> tuple[float | None, str | None]:
+    if len(given) < repeats:
+        return None, "the metric is not defined for every replication"
+    for value, reason in given:
+        if value is None or not np.isfinite(value):
+            return None, reason or "the metric is not defined for these examples"
+    return float(np.mean([value for value, _ in given])), None
+
+
+class _Drawn:
+    """Differences in replicates of one group, by score; or why there are none."""
+
+    def __init__(
+        self,
+        draws: Mapping[str, Floats] | str,
+        swaps: Mapping[str, Floats] | str,
+        method: str,
+    ) -> None:
+        self.draws = draws
+        self.swaps = swaps
+        self.method = method
+
+    @classmethod
+    def of(
+        cls, metric: Bound, statistics: SumPair, tables: PairedTables, group: int
+    ) -> _Drawn:
+        """Draw and swap the examples of a group."""
+        members = pl.DataFrame({"example": tables.examples[group]})
+        parts = [part.join(members, on="example", how="semi") for part in statistics]
+        columns = value_columns(metric, parts[0].drop("example", "replication"))
+        merges = metric.attributes["merges"]
+        if any(merges.get(name, "sum") != "sum" for name in columns):
+            return cls.none("the metric's statistics do not merge by sum")
+        if any(part.is_empty() for part in parts):
+            return cls.none("no example was scored in both runs")
+        if parts[0].drop("position").equals(parts[1].drop("position")):
+            return cls.none("both runs have the same predictions")
+        source: JointCounts | UnitSums
+        both = (parts[0], parts[1])
+        keys = list(metric.attributes["keys"])
+        clustered = tables.pair.clusters is not None
+        if keys == ["gold", "predicted"] and not clustered and _is_count(both, columns):
+            seed = (tables.pair.seed, metric.name)
+            labels = Labels("gold", "predicted", columns[0])
+            known = _known_labels(both, tables)
+            source = JointCounts(both, labels, known, seed)
+            method = "paired-multinomial"
+        else:
+            source = UnitSums(both, keys, columns, tables.pair)
+            method = "paired-bootstrap" + ("-clustered" if clustered else "")
+            if source.size > MOST_CELLS:
+                return cls.none("the group is too large to resample")
+            if len(source.keys) < 2:
+                return cls.none(
+                    "all examples are in one cluster" if clustered else "n is 1"
+                )
+        swaps: Mapping[str, Floats] | str = "the runs do not have the same replications"
+        try:
+            draws = _finalised(metric, source.draw(SUM_REPLICATES), tables)
+            if tables.swappable:
+                swaps = _finalised(metric, source.swap(SUM_REPLICATES), tables)
+        except MetricError as error:
+            return cls.none(f"resampling failed: {error}")
+        return cls(draws, swaps, method)
+
+    @classmethod
+    def none(cls, reason: str) -> _Drawn:
+        """Give no replicates, with the reason."""
+        return cls(reason, reason, "none")
+
+
+def _known_labels(statistics: SumPair, tables: PairedTables) -> pl.Series:
+    """Give all labels that a prediction may be of, sorted."""
+    declared = tables.sides[0].table.context.labels or ()
+    parts = [pl.Series("label", [str(label) for label in declared], dtype=pl.String)]
+    for part in statistics:
+        parts += [part[name].alias("label") for name in ("gold", "predicted")]
+    return pl.concat(parts).drop_nulls().unique().sort()
+
+
+def _is_count(parts: SumPair, columns: list[str]) -> bool:
+    """Tell whether each example has one row, which counts 1, in either model."""
+    if len(columns) != 1 or len(parts[0]) != len(parts[1]) or len(parts[0]) < 2:
+        return False
+    return all(
+        part["example"].n_unique() == part.height
+        and bool((part[columns[0]] == 1).all())
+        for part in parts
+    )
+
+
+def _finalised(metric: Bound, sums: SumPair, tables: PairedTables) -> dict[str, Floats]:
+    """Give the difference in each replicate by score; NaN where it is undefined."""
+    first, second = (
+        _replicate_values(metric, part, side)
+        for part, side in zip(sums, tables.sides, strict=True)
+    )
+    nothing = np.full(SUM_REPLICATES, np.nan)
+    return {
+        name: first.get(name, nothing) - second.get(name, nothing)
+        for name in {*first, *second}
+    }
+
+
+def _replicate_values(
+    metric: Bound, sums: pl.DataFrame, side: Side
+) -> dict[str, Floats]:
+    times = side.replications
+    numbered = sums.with_columns(
+        group=pl.col("replicate") * times + pl.col("replication")
+    ).drop("replicate", "replication")
+    keys = metric.attributes["keys"]
+    ordered = numbered.select("group", *keys, pl.exclude("group", *keys))
+    scores = finalize(metric, ordered.sort("group", *keys), side.table.context)
+    found = {}
+    for (name,), part in scores.partition_by("score", as_dict=True).items():
+        values = np.full(SUM_REPLICATES * times, np.nan)
+        values[part["group"].to_numpy()] = part["value"].fill_null(np.nan).to_numpy()
+        found[str(name)] = values.reshape(SUM_REPLICATES, times).mean(axis=1)
+    return found
+
+
+def _difference(
+    first: tuple[float | None, str | None],
+    second: tuple[float | None, str | None],
+    drawn: _Drawn,
+    name: str,
+    tables: PairedTables,
+    group: int,
+    confidence: float,
+) -> Difference:
+    n, left_out = len(tables.examples[group]), tables.left_out[group]
+    clusters = tables.n_clusters(group)
+    if not n:
+        reason = "no example was scored in both runs"
+        return without_difference(reason, n, left_out, None)
+    if first[0] is None or second[0] is None:
+        why = first[1] or second[1] or ""
+        return without_difference(why, n, left_out, clusters)
+    draws, swaps = (
+        found if isinstance(found, str) else found.get(name, np.empty(0))
+        for found in (drawn.draws, drawn.swaps)
+    )
+    value = first[0] - second[0]
+    p_value, reason_without = swap_p_value(swaps, value)
+    interval, narrow = (
+        replicate_interval(draws, level, drawn.method)
+        for level in (confidence, narrower(confidence))
+    )
+    method = "none" if p_value is None else "swaps"
+    return Difference(
+        *(first[0], second[0], n, left_out, clusters, interval, narrow),
+        p_value=p_value,
+        p_method=method,
+        reason=reason_without,
+    )
+
+
+def swap_p_value(swaps: Floats | str, value: float) -> tuple[float | None, str | None]:
+    """Give the share of swaps that differ at least as much as what was observed.
+
+    Args:
+        swaps: The difference after each swap, NaN where it is undefined; or why there
+            are none.
+        value: The observed difference.
+
+    Returns:
+        `(1 + hits) / (1 + swaps)`, or why there is none.
+    """
+    if isinstance(swaps, str):
+        return None, swaps
+    defined = swaps[np.isfinite(swaps)]
+    if len(defined) <= len(swaps) / 2:
+        return None, "the score is undefined in most swaps"
+    hits = int((np.abs(defined) >= abs(value) * (1 - _SLACK)).sum())
+    return (1 + hits) / (1 + len(defined)), None
+
+
+def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
+    """Make an interval of the differences in replicates.
+
+    Args:
+        draws: The difference in each replicate, NaN where it is undefined; or why
+            there are none.
+        confidence: Probability of the interval.
+        method: Name of the way they were drawn.
+
+    Returns:
+        The percentile interval; none where most replicates are undefined, or there are
+        too few of them for this confidence.
+    """
+    if isinstance(draws, str):
+        return without_interval(draws)
+    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
+        few = f"{len(draws)} replicates are too few for this confidence"
+        return without_interval(few)
+    defined = draws[np.isfinite(draws)]
+    if len(defined) <= len(draws) / 2:
+        return without_interval("the score is undefined in most replicates")
+    found = percentile_interval(defined, confidence)
+    if found.low is None:
+        return without_interval("the difference is the same in all replicates")
+    return found._replace(method=method)

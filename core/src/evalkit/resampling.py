@@ -1,0 +1,109 @@
+"""How often each unit (an example or a cluster) is drawn in bootstrap replicates.
+
+How often a unit is drawn depends on the seed, the unit's own name and the replicate,
+and on nothing else. So a unit is drawn equally often in the whole set and in every tag,
+in a part of the data and in the whole, for two models that are compared, and on any
+machine; and the sums of replicates of disjoint parts add up. Drawing each unit
+independently by Poisson(1) in place of n out of n is due to Hanley and MacGibbon
+(2006).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+Weights = NDArray[np.uint8]
+
+FEWEST_POISSON_UNITS = 20
+"""Units below which n are drawn out of n: so few Poisson weights may all be zero."""
+
+_LANES = 4
+"""Draws of 16 bits that one hash gives."""
+
+# of 65 536 equally likely draws, how many give 0, 1, 2, …: Poisson(1) rounded to
+# whole numbers in such a way that mean and variance are exactly 1
+_POISSON_COUNTS = (24107, 24113, 12055, 4017, 1004, 201, 33, 5, 1)
+_POISSON = np.repeat(np.arange(9, dtype=np.uint8), _POISSON_COUNTS)
+
+
+def unit_keys(names: Iterable[str], seed: int) -> Keys:
+    """Hash the names of units.
+
+    Args:
+        names: Names of the units, each once.
+        seed: The user's seed.
+
+    Returns:
+        One key for each, the same on any machine.
+    """
+    start = hashlib.blake2b(str(seed).encode(), digest_size=8)
+    digests = bytearray()
+    for name in names:
+        hashed = start.copy()
+        hashed.update(b"\x1f" + name.encode("utf-8", "surrogatepass"))
+        digests += hashed.digest()
+    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
+
+
+def poisson_weights(keys: Keys, first: int, count: int) -> Weights:
+    """Draw how often each unit is in some replicates.
+
+    Args:
+        keys: Keys of the units, of shape (units,).
+        first: Number of the first replicate.
+        count: How many replicates.
+
+    Returns:
+        Poisson(1) draws to 16 bits, of shape (units, count), 0 to 8.
+    """
+    from_lane = first % _LANES
+    hashes = -(-(from_lane + count) // _LANES)
+    numbers = np.arange(first // _LANES, first // _LANES + hashes, dtype=np.uint64)
+    mixed = _mixed(keys[:, None] + _step(numbers)[None, :])
+    lanes = mixed.astype("<u8", copy=False).view("<u2")
+    drawn: Weights = _POISSON[lanes[:, from_lane : from_lane + count]]
+    return drawn
+
+
+def exact_weights(keys: Keys, count: int) -> Weights:
+    """Draw n units out of n with replacement.
+
+    Args:
+        keys: Keys of the units, of shape (units,), at most 255.
+        count: How many replicates, from the first one.
+
+    Returns:
+        How often each unit is drawn, of shape (units, count); what a unit gets does
+        not depend on the order of the keys.
+    """
+    units = len(keys)
+    order = np.argsort(keys)
+    together = np.zeros(1, dtype=np.uint64)
+    for key in keys[order]:
+        together = _mixed(together + key)
+    numbers = np.arange(count * units, dtype=np.uint64)
+    drawn = _mixed(together + _step(numbers)) % np.uint64(max(1, units))
+    weights = np.zeros((units, count), dtype=np.uint8)
+    replicates = np.arange(count).repeat(units)
+    np.add.at(weights, (order[drawn.astype(np.int64)], replicates), 1)
+    return weights
+
+
+def _step(numbers: Keys) -> Keys:
+    with np.errstate(over="ignore"):
+        return (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(values: NDArray[Any]) -> Keys:
+    """Mix bits as the finaliser of SplitMix64 does (Steele, Lea and Flood 2014)."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Keys = values ^ (values >> np.uint64(31))
+    return mixed

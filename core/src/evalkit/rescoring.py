@@ -1,0 +1,155 @@
+"""Computes metrics of a run that was made before, from its folder alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import EvalkitError, MetricError
+from evalkit.file_datasets import local_path
+from evalkit.grouping import Groups
+from evalkit.measurement import Progress, measure
+from evalkit.objects import Resolver
+from evalkit.provenance import (
+    describe_component,
+    describe_core,
+    environment,
+    run_id_of,
+)
+from evalkit.registry import Bound, Registry
+from evalkit.results import FORMAT_VERSION, Result
+from evalkit.run_record import saved_statistics, with_example_scores
+from evalkit.score_records import bounds_of, to_scores
+from evalkit.scores import MetricScores
+from evalkit.scoring import failed_scores
+from evalkit.stored_runs import examples_of, find_run, metric_names, read_run
+from evalkit.stored_tables import measured_run, settings_of, with_inputs
+
+
+def as_result(run: Result | str | Path, folder: str | Path = "runs") -> Result:
+    """Give the result that a caller means.
+
+    Args:
+        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        folder: Folder that runs are looked for in.
+
+    Returns:
+        The result.
+
+    Raises:
+        StorageError: There is no such run.
+    """
+    return run if isinstance(run, Result) else read_run(find_run(run, folder))
+
+
+def rescore(
+    run: Result | str | Path,
+    metrics: Sequence[Any],
+    *,
+    folder: str | Path = "runs",
+    out: str | Path | None = None,
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Result:
+    """Compute further metrics of a run, from what its folder holds.
+
+    Neither the predictions nor, unless a metric asks for a field of the input, the data
+    are read again. Policies, confidence and seed are the run's.
+
+    Args:
+        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        metrics: The metrics, by name or as functions, classes or instances.
+        folder: Folder that the run is looked for in.
+        out: Folder to write the new run to; nothing is written by default.
+        jobs: Processes that metrics written in Python may use.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        A new result that names the run as its parent and holds its scores too.
+
+    Raises:
+        EvalkitError: The run holds one of the metrics already, or the data that a
+            metric asks for is not what it was.
+        PluginError: A metric is unknown or broken.
+        StorageError: The run cannot be read, or holds no answers and predictions.
+    """
+    started = time.time()
+    out = None if out is None else local_path(out)
+    parent = as_result(run, folder)
+    resolver = Resolver(registry or Registry())
+    chosen = [metrics] if isinstance(metrics, str) else metrics
+    bound = _bind(parent, resolver, chosen)
+    measured = measured_run(parent)
+    settings = settings_of(parent.to_dict(), jobs)
+    lacking: dict[str, MetricScores] = {}
+    for metric in bound:
+        try:
+            measured = with_inputs(measured, parent, [metric], resolver)
+        except EvalkitError as error:
+            if len(bound) == 1:
+                raise
+            failure = MetricError(f"{metric.component.origin}: {error}")
+            lacking[metric.name] = failed_scores(metric, measured.groups, failure)
+    ready = [metric for metric in bound if metric.name not in lacking]
+    found = {each.name: each for each in measure(ready, measured, settings, progress)}
+    scored = [(found | lacking)[metric.name] for metric in bound]
+    result = _extended(parent, bound, scored, measured.groups)
+    result.record_time(started, time.time() - started)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bound]:
+    bound = [resolver.bind("metrics", metric) for metric in metrics]
+    if not bound:
+        raise EvalkitError("no metric was named (-m NAME)")
+    names = [metric.name for metric in bound]
+    if len(set(names)) < len(names):
+        raise EvalkitError("a metric was named twice")
+    known = metric_names(parent.to_dict())
+    for name in names:
+        if name in known:
+            raise EvalkitError(
+                f"the run {parent.run_id} holds {name} already; `evalkit verify` "
+                "computes it again"
+            )
+    return bound
+
+
+def _extended(
+    parent: Result, bound: Sequence[Bound], scored: list[MetricScores], groups: Groups
+) -> Result:
+    record = parent.to_dict()
+    del record["scores"]
+    components = [describe_component(metric) for metric in bound]
+    failed = [found.error for found in scored if found.error]
+    includes = bool(record["includes_examples"])
+    inputs = {
+        "format": FORMAT_VERSION,
+        "parent": parent.run_id,
+        "metrics": [metric.name for metric in bound],
+        "components": components,
+        "core": describe_core(),
+    }
+    record |= {
+        "format": FORMAT_VERSION,
+        "run_id": run_id_of(inputs),
+        "parent": parent.run_id,
+        "merged": record.get("merged", []),
+        "bounds": record.get("bounds", {}) | bounds_of(bound),
+        "components": [*record["components"], *components],
+        "errors": [*record.get("errors", []), *failed],
+        "core": describe_core(),
+        "environment": environment(),
+    }
+    if failed and record["status"] == "complete":
+        record["status"] = "partial"
+    scores = [*parent.scores, *to_scores(scored, groups, str(record["split"]))]
+    examples = with_example_scores(examples_of(parent), scored)
+    statistics = parent.statistics | saved_statistics(scored, includes)
+    return Result(record, scores, parent.problems, examples, statistics)

@@ -1,0 +1,30 @@
+"""Checks that a metric keeps the laws that its scores rest on.
+
+For the tests of a plugin's own package:
+
+```python
+from evalkit.testing import check_metric
+
+def test_laws():
+    check_metric("my-metric")
+```
+
+It needs hypothesis, which the extra `testing` of evalkit-core installs.
+"""
+
+from __future__ import annotations
+
+try:
+    import hypothesis as _hypothesis
+except ImportError as error:
+    raise ImportError(
+        "evalkit.testing needs hypothesis; install evalkit-core with its extra "
+        "'testing', in a checkout: pip install './core[testing]'"
+    ) from error
+
+from evalkit.testing.checking import MetricLawError, check_metric
+from evalkit.testing.laws import LAWS
+
+del _hypothesis
+
+__all__ = ["LAWS", "MetricLawError", "check_metric"]

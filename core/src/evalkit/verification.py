@@ -1,0 +1,245 @@
+"""Computes the numbers of a run again, and says whether they still are the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.errors import EvalkitError, PluginError
+from evalkit.measurement import Progress, measure
+from evalkit.objects import Resolver
+from evalkit.provenance import describe_component, describe_core, environment
+from evalkit.registry import Bound, Registry
+from evalkit.rescoring import as_result
+from evalkit.results import Result, Score
+from evalkit.score_records import to_scores
+from evalkit.stored_runs import bound_component, metric_names, metric_of
+from evalkit.stored_tables import (
+    load_data,
+    measured_run,
+    settings_of,
+    with_inputs,
+)
+
+COMPARED = (
+    "value",
+    "se",
+    "ci_low",
+    "ci_high",
+    "n",
+    "n_clusters",
+    "coverage",
+    "p_value",
+    "bound_low",
+    "bound_high",
+    "mean",
+    "stddev",
+    "min",
+    "max",
+    "stddev_within",
+    "stddev_replications",
+)
+"""Fields of a score that are compared: all that are computed."""
+
+_RELATIVE = 1e-9
+_ABSOLUTE = 1e-12
+
+
+class Difference(NamedTuple):
+    """A number that is not what the run says."""
+
+    metric: str
+    tag: str | None
+    aggregate: str | None
+    field: str
+    stored: float | None
+    computed: float | None
+
+
+class Change(NamedTuple):
+    """Something that computes the numbers and is not what it was."""
+
+    what: str
+    then: str | None
+    now: str | None
+
+
+class Verification(NamedTuple):
+    """What came of computing a run again."""
+
+    run_id: str
+    scores: int
+    """How many scores were compared."""
+    differences: tuple[Difference, ...]
+    unverified: Mapping[str, str]
+    """Why metrics could not be computed again, by name."""
+    changes: tuple[Change, ...]
+    """Versions and sources that differ."""
+    data: str
+    """`same`, `changed`, or why it could not be read."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all numbers that could be computed are the same, and some could."""
+        return not self.differences and self.scores > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON values."""
+        return {
+            **self._asdict(),
+            "agrees": self.agrees,
+            "differences": [found._asdict() for found in self.differences],
+            "unverified": dict(self.unverified),
+            "changes": [found._asdict() for found in self.changes],
+        }
+
+
+def verify(
+    run: Result | str | Path,
+    *,
+    folder: str | Path = "runs",
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Verification:
+    """Compute all metrics of a run again, from what its folder holds.
+
+    Numbers agree where they are within 1e-9 of each other, relative to their size.
+
+    Args:
+        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        folder: Folder that the run is looked for in.
+        jobs: Processes that metrics written in Python may use.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        What agrees and what does not.
+
+    Raises:
+        StorageError: The run cannot be read, was refused, or holds no answers and
+            predictions.
+    """
+    result = as_result(run, folder)
+    record = result.to_dict()
+    resolver = Resolver(registry or Registry())
+    measured = measured_run(result)
+    metrics, unverified = _load_metrics(record, resolver)
+    changes = [*_changed_components(record, metrics), *_changed_environment(record)]
+    ready = []
+    for metric, _ in metrics:
+        try:
+            measured = with_inputs(measured, result, [metric], resolver)
+            ready.append(metric)
+        except EvalkitError as error:
+            unverified[metric.name] = str(error)
+    scored = measure(ready, measured, settings_of(record, jobs), progress)
+    computed = to_scores(scored, measured.groups, str(record["split"]))
+    stored = _verifiable(result, [metric.name for metric in ready], unverified)
+    return Verification(
+        result.run_id,
+        len(stored),
+        tuple(_differences(stored, computed)),
+        unverified,
+        tuple(changes),
+        _check_data(result, resolver),
+    )
+
+
+def _verifiable(
+    result: Result, ready: Sequence[str], unverified: dict[str, str]
+) -> list[Score]:
+    """Give the stored scores of the metrics that are computed again."""
+    names = [*metric_names(result.to_dict()), *ready]
+    stored = []
+    for score in result.scores:
+        name = metric_of(score.metric, names)
+        if name in ready:
+            stored.append(score)
+        elif name is None:
+            unverified.setdefault(score.metric, "no metric of the run computed it")
+    return stored
+
+
+def _load_metrics(
+    record: Mapping[str, Any], resolver: Resolver
+) -> tuple[list[tuple[Bound, Mapping[str, Any]]], dict[str, str]]:
+    """Load metrics, each with what the run recorded of it; and say why some cannot."""
+    metrics, unverified = [], {}
+    for component in record["components"]:
+        if not component["id"].startswith("metrics/"):
+            continue
+        try:
+            metrics.append((bound_component(component, resolver), component))
+        except PluginError as error:
+            [name] = metric_names({"components": [component]})
+            unverified[name] = str(error)
+    return metrics, unverified
+
+
+def _changed_components(
+    record: Mapping[str, Any], metrics: Sequence[tuple[Bound, Mapping[str, Any]]]
+) -> Iterator[Change]:
+    for metric, before in metrics:
+        yield from _changed(metric.name, before, describe_component(metric))
+    yield from _changed("evalkit-core", record.get("core") or {}, describe_core())
+
+
+def _changed(
+    name: str, before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[Change]:
+    if before.get("version") != now["version"]:
+        yield Change(f"{name} version", before.get("version"), now["version"])
+    elif before.get("source_sha256") != now["source_sha256"]:
+        yield Change(
+            f"{name} source", before.get("source_sha256"), now["source_sha256"]
+        )
+
+
+def _changed_environment(record: Mapping[str, Any]) -> Iterator[Change]:
+    then: Mapping[str, str] = record.get("environment") or {}
+    for name, version in environment().items():
+        if name != "evalkit-core" and then.get(name) != version:
+            yield Change(name, then.get(name), version)
+
+
+def _check_data(result: Result, resolver: Resolver) -> str:
+    """Say whether the data set is still what the run was made from."""
+    if len(set(result.to_dict().get("merged", ()))) > 1:
+        return "not read: the run was merged from several"
+    try:
+        examples = load_data(result, resolver, {"uid"})
+    except EvalkitError as error:
+        return f"not read: {error}"
+    is_same = examples.fingerprint == result.to_dict()["data"]["sha256"]
+    return "same" if is_same else "changed"
+
+
+def _differences(
+    stored: Sequence[Score], computed: Sequence[Score]
+) -> Iterator[Difference]:
+    now = {_key(score): score for score in computed}
+    for score in stored:
+        found = now.pop(_key(score), None)
+        for field in COMPARED:
+            before = getattr(score, field)
+            after = None if found is None else getattr(found, field)
+            if not _equal(before, after):
+                yield Difference(*_key(score), field, before, after)
+    for key, score in now.items():
+        if score.value is not None:
+            yield Difference(*key, "value", None, score.value)
+
+
+def _key(score: Score) -> tuple[str, str | None, str | None]:
+    # the worst tag may be another one now: then it is the same score with other numbers
+    tag = None if score.aggregate else score.tag
+    return score.metric, tag, score.aggregate
+
+
+def _equal(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return math.isclose(first, second, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)

@@ -1,0 +1,390 @@
+"""Computes batches of a metric in processes of their own.
+
+A worker is a fresh interpreter that runs `evalkit.worker_process`: it is not forked,
+because a fork after polars hangs, and it does not run the caller's main module again,
+so that a script needs no `if __name__ == "__main__"`. It gets what its metric's
+distribution declares and the metric's parameters, and imports and binds the metric
+itself, once. It ends when its pipe closes, also when the parent is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+
+from evalkit.errors import EvalkitError, MetricError
+from evalkit.registry import Bound, load_component
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import polars as pl
+
+    from evalkit.batches import Batch, BatchFunction
+
+_PROGRAM = Path(__file__).with_name("worker_process.py")
+
+_GRACE = 5.0
+"""Seconds that a worker gets to end by itself."""
+
+_LOOK_UP = 0.1
+"""Seconds after which a wait for workers notices an interrupt."""
+
+
+class NotPortable(Exception):
+    """A metric or its data cannot go to another process; this one has to do it."""
+
+
+class Reply(NamedTuple):
+    """What a worker answers."""
+
+    kind: Literal["result", "failed", "raised", "not portable"]
+    """`failed` with a `MetricError`, `raised` anything else."""
+    result: pl.DataFrame | None = None
+    message: str = ""
+    cause: bytes | None = None
+    """The exception, pickled; None where it cannot be pickled."""
+    trace: str = ""
+
+
+class Workers:
+    """Processes that compute batches; started when there is first work for them.
+
+    Use it in a `with` statement, from one thread; leaving it ends the processes.
+
+    Args:
+        jobs: How many processes there are at most.
+
+    Attributes:
+        jobs: The same; with 1 nothing is ever started.
+
+    Raises:
+        EvalkitError: `jobs` is less than 1.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        if jobs < 1:
+            raise EvalkitError(f"jobs must be 1 or more, is {jobs}")
+        self.jobs = jobs
+        self._processes = _Processes()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._processes.close()
+        else:
+            self._processes.kill()
+        self._processes.reap()
+
+    def compute(
+        self, metric: Bound, function: BatchFunction, batches: Iterable[Batch]
+    ) -> Generator[pl.DataFrame, None, None]:
+        """Compute batches, several at a time.
+
+        Args:
+            metric: A metric that was loaded by its name.
+            function: Computes one batch.
+            batches: The batches; only a few are taken ahead.
+
+        Yields:
+            The result of each batch, in order.
+
+        Raises:
+            MetricError: The batch whose turn it is failed, or its process died.
+            NotPortable: The metric or the data cannot go to another process.
+        """
+        reference = _reference(metric)
+        if self.jobs == 1 or reference is None:
+            raise NotPortable
+        waiting: deque[tuple[Batch, Future[Reply]]] = deque()
+        threads = ThreadPoolExecutor(self.jobs, "evalkit-worker")
+        is_done = False
+        try:
+            for batch in batches:
+                request = _pickled_request(reference, function, batch)
+                waiting.append((batch, threads.submit(self._processes.ask, request)))
+                while len(waiting) > self.jobs + 1:
+                    yield _next_result(metric, waiting)
+            while waiting:
+                yield _next_result(metric, waiting)
+            is_done = True
+        finally:
+            if not is_done:
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._processes.kill()
+            threads.shutdown()
+            if not is_done:
+                self._processes.reap()
+
+
+def _reference(metric: Bound) -> bytes | None:
+    """Give what a worker needs to load a metric; None for an object of the caller's."""
+    if metric.loaded_with is None:
+        return None
+    try:
+        return pickle.dumps((metric.component, dict(metric.loaded_with)))
+    except Exception:  # an object in the parameters may raise anything
+        return None
+
+
+def _pickled_request(reference: bytes, function: BatchFunction, batch: Batch) -> bytes:
+    try:
+        return pickle.dumps((reference, function, batch.with_own_ids()))
+    except Exception as error:  # polars refuses to write columns of Python objects
+        raise NotPortable from error
+
+
+def _next_result(
+    metric: Bound, waiting: deque[tuple[Batch, Future[Reply]]]
+) -> pl.DataFrame:
+    batch, future = waiting.popleft()
+    # polars has waiting resumed after an interrupt; only a wait that ends notices one
+    while not wait([future], _LOOK_UP).done:
+        pass
+    try:
+        reply = future.result()
+    except _Died as error:
+        first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
+        raise MetricError(
+            f"{metric.component.origin}: its worker process {error} while it computed "
+            f"the examples {first!r} to {last!r}; one job instead of several runs it "
+            "in this process"
+        ) from error
+    except OSError as error:
+        raise NotPortable from error
+    if reply.result is not None:
+        return reply.result
+    if reply.kind == "not portable":
+        raise NotPortable
+    cause = _cause_of(reply)
+    if reply.kind == "raised" and cause is not None:
+        raise cause
+    raise MetricError(reply.message) from cause
+
+
+def _cause_of(reply: Reply) -> BaseException | None:
+    if not reply.trace:
+        return None
+    cause: object = None
+    if reply.cause is not None:
+        with suppress(Exception):  # its constructor may want other arguments
+            cause = pickle.loads(reply.cause)
+    if not isinstance(cause, BaseException):
+        cause = MetricError(reply.trace)
+    cause.add_note(f"In a worker process:\n{reply.trace}")
+    return cause
+
+
+class _Died(Exception):
+    """A worker process ended before it answered."""
+
+
+class _Process:
+    """One worker, which answers one request at a time."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, *_interpreter_options(), str(_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests: IO[bytes] = self._process.stdin
+        self._replies: IO[bytes] = self._process.stdout
+        self._greeting = pickle.dumps(list(sys.path))
+
+    def ask(self, request: bytes) -> Reply:
+        """Send a request and wait for the reply.
+
+        Raises:
+            _Died: The process ended instead.
+        """
+        try:
+            self._requests.write(self._greeting)
+            self._greeting = b""
+            pickle.dump(request, self._requests)
+            self._requests.flush()
+            reply: Reply = pickle.loads(pickle.load(self._replies))
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
+            raise _Died(_ending(self.reap(_GRACE))) from error
+        return reply
+
+    def close(self) -> None:
+        """Tell the process that no request will follow."""
+        with suppress(OSError):  # what was not written yet cannot be, if it died
+            self._requests.close()
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+
+    def reap(self, seconds: float) -> int:
+        """Give the process some time to end, then end it.
+
+        Returns:
+            Its exit code.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0.0, seconds))
+        self.kill()
+        code = self._process.wait()
+        self.close()
+        self._replies.close()
+        return code
+
+
+class _Processes:
+    """The workers that run, and those of them that have nothing to do."""
+
+    def __init__(self) -> None:
+        self._running: list[_Process] = []
+        self._idle: SimpleQueue[_Process] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._killed = False
+
+    def ask(self, request: bytes) -> Reply:
+        """Let a worker answer a request; a new one if none is idle."""
+        try:
+            process = self._idle.get_nowait()
+        except Empty:
+            process = self._start()
+        reply = process.ask(request)
+        self._idle.put(process)
+        return reply
+
+    def _start(self) -> _Process:
+        with self._lock:
+            if self._killed:
+                raise _Died("was ended")
+            process = _Process()
+            self._running.append(process)
+            return process
+
+    def close(self) -> None:
+        """Tell all workers that there is no more work."""
+        for process in self._running:
+            process.close()
+
+    def kill(self) -> None:
+        """End all workers, and start no other."""
+        with self._lock:
+            self._killed = True
+            for process in self._running:
+                process.kill()
+
+    def reap(self) -> None:
+        """Wait until all workers have ended; new ones may be started then."""
+        deadline = time.monotonic() + _GRACE
+        for process in self._running:
+            process.reap(deadline - time.monotonic())
+        self._running.clear()
+        self._idle = SimpleQueue()
+        self._killed = False
+
+
+def _interpreter_options() -> list[str]:
+    """Give the options of this interpreter that change what code does."""
+    flags = {
+        "-E": sys.flags.ignore_environment,
+        "-s": sys.flags.no_user_site,
+        "-B": sys.dont_write_bytecode,
+    }
+    return [
+        "-P",  # the program's folder holds modules that are no top-level ones
+        *(option for option, is_set in flags.items() if is_set),
+        *["-O"] * sys.flags.optimize,
+        *(f"-W{text}" for text in sys.warnoptions),
+        *("-X", f"utf8={sys.flags.utf8_mode}"),
+    ]
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}"
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer requests, one at a time, until there are no more.
+
+    Args:
+        requests: Pickled bytes of pickled requests.
+        replies: The same for replies.
+    """
+    inbox: SimpleQueue[bytes | None] = SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    bound: dict[bytes, Bound] = {}
+    while (request := inbox.get()) is not None:
+        reply = _answer(request, bound)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):  # a plugin may have closed or replaced it
+                stream.flush()
+        with suppress(OSError):  # the parent is gone, and the pipe says so too
+            pickle.dump(reply, replies)
+            replies.flush()
+
+
+def _receive(requests: IO[bytes], inbox: SimpleQueue[bytes | None]) -> None:
+    """Pass requests on; end this process, even a busy one, when the parent is gone."""
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            inbox.put(pickle.load(requests))
+    inbox.put(None)
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
+def _answer(request: bytes, bound: dict[bytes, Bound]) -> bytes:
+    try:
+        reference, function, batch = pickle.loads(request)
+        if reference not in bound:
+            bound[reference] = load_component(*pickle.loads(reference))
+    except Exception:  # the parent could load it, and will have to do the work
+        return pickle.dumps(Reply("not portable"))
+    try:
+        reply = Reply("result", function(bound[reference], batch))
+    except MetricError as error:
+        reply = _error_reply("failed", error, error.__cause__)
+    except BaseException as error:
+        reply = _error_reply("raised", error, error)
+    try:
+        return pickle.dumps(reply)
+    except Exception:  # keys of Python objects
+        return pickle.dumps(Reply("not portable"))
+
+
+def _error_reply(
+    kind: Literal["failed", "raised"],
+    error: BaseException,
+    cause: BaseException | None,
+) -> Reply:
+    if cause is None:
+        return Reply(kind, message=str(error))
+    trace = "".join(traceback.format_exception(cause)).rstrip()
+    pickled = None
+    with suppress(Exception):  # an exception may hold anything
+        pickled = pickle.dumps(cause)
+    return Reply(kind, None, str(error), pickled, trace)

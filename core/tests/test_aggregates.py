@@ -1,0 +1,718 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from evalkit import Metric, aggregates
+from evalkit.aggregates import max_t_gap
+from evalkit.evidence import Evidence
+from evalkit.exact_shares import exact_clustered_share_interval
+from evalkit.intervals import Interval
+from evalkit.scores import MetricScores
+
+from .engine_tables import (
+    BootstrapMean,
+    Mean,
+    Ratio,
+    Share,
+    aggregate,
+    main_score,
+    make_groups,
+    make_table,
+    scored,
+)
+
+Floats = NDArray[np.float64]
+
+
+class LowerIsBetter(Mean):
+    higher_is_better = False
+
+
+class NoDirection(Mean):
+    higher_is_better = None
+
+
+class NoInterval(Mean):
+    interval = "none"
+
+
+def disjoint_tags(n: int, groups: int, facet: str = "f") -> list[list[str]]:
+    return [[f"{facet}:{chr(97 + i % groups)}"] for i in range(n)]
+
+
+def overlapping_tags(n: int, seed: int = 0) -> list[list[str]]:
+    random = np.random.default_rng(seed)
+    return [[f"f:{tag}" for tag in "abc" if random.random() < 0.5] for _ in range(n)]
+
+
+def means_of(
+    values: Sequence[float], tags: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    names = sorted({tag for one in tags for tag in one})
+    return {
+        name: float(
+            np.mean([v for v, one in zip(values, tags, strict=True) if name in one])
+        )
+        for name in names
+    }
+
+
+def macro_error(
+    values: Sequence[float],
+    tags: Sequence[Sequence[str]],
+    units: Sequence[Any] | None = None,
+) -> tuple[float, int]:
+    """The influence formula of a macro average over tags that may overlap.
+
+    psi_i = 1/T * sum over the tags t of i of (n / n_t)(s_i - m_t), and
+    SE = sqrt(G/(G-1) * sum over units of (summed psi)²) / n.
+    """
+    means = means_of(values, tags)
+    sizes = {name: sum(name in one for one in tags) for name in means}
+    tagged = [i for i, one in enumerate(tags) if one]
+    n = len(tagged)
+    totals: dict[Any, float] = {}
+    for i in tagged:
+        psi = sum(n / sizes[t] * (values[i] - means[t]) for t in tags[i]) / len(means)
+        unit = i if units is None else units[i]
+        totals[unit] = totals.get(unit, 0.0) + psi
+    count = len(totals)
+    squares = sum(x**2 for x in totals.values())
+    return math.sqrt(count / (count - 1) * squares) / n, count
+
+
+def assert_student(interval: Interval, value: float, error: float, units: int) -> None:
+    assert interval.standard_error == pytest.approx(error, rel=1e-6)
+    half = stats.t.isf(0.025, units - 1) * error
+    found = (interval.low, interval.high)
+    assert found == pytest.approx((value - half, value + half), rel=1e-6)
+
+
+# macro ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [Mean, BootstrapMean, Share])
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_macro_over_overlapping_tags_equals_the_influence_formula(
+    metric: Any, is_clustered: bool
+) -> None:
+    random = np.random.default_rng(1)
+    values = random.exponential(size=120).tolist()
+    tags = overlapping_tags(120)
+    clusters = random.integers(0, 30, 120).tolist() if is_clustered else None
+    found = scored(metric, make_table(values, clusters=clusters), make_groups(tags))
+    macro = aggregate(found, "macro:f")
+    value = float(np.mean(list(means_of(values, tags).values())))
+    error, units = macro_error(values, tags, clusters)
+    assert macro.value == pytest.approx(value, rel=1e-12)
+    assert_student(macro.interval, value, error, units)
+    assert macro.interval.method == ("delta-clustered" if is_clustered else "delta")
+    assert macro.n == sum(bool(one) for one in tags)
+    tagged = [i for i, one in enumerate(tags) if one]
+    clusters_of_facet = {clusters[i] for i in tagged} if clusters else None
+    assert macro.n_clusters == (len(clusters_of_facet) if clusters_of_facet else None)
+    assert (macro.tag, macro.reason, macro.flag, macro.p_value) == (None,) * 4
+
+
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_macro_over_overlapping_tags_agrees_with_a_bootstrap(
+    is_clustered: bool,
+) -> None:
+    random = np.random.default_rng(2)
+    n = 200
+    effects = random.normal(size=50)
+    clusters = random.integers(0, 50, n)
+    values = effects[clusters] + random.normal(size=n)
+    tags = overlapping_tags(n, 3)
+    units = clusters if is_clustered else np.arange(n)
+    is_member = np.array(
+        [[f"f:{t}" in one for t in "abc"] for one in tags], dtype=float
+    )
+    totals = np.array(
+        [
+            (is_member[units == u] * values[units == u, None]).sum(0)
+            for u in range(max(units) + 1)
+        ]
+    )
+    counts = np.array([is_member[units == u].sum(0) for u in range(max(units) + 1)])
+    drawn = random.multinomial(len(totals), [1 / len(totals)] * len(totals), size=8_000)
+    macros = ((drawn @ totals) / (drawn @ counts)).mean(axis=1)
+    table = make_table(values.tolist(), clusters=clusters if is_clustered else None)
+    found = aggregate(scored(Mean, table, make_groups(tags)), "macro:f").interval
+    assert found.standard_error == pytest.approx(macros.std(), rel=0.1)
+    assert found.low == pytest.approx(
+        np.quantile(macros, 0.025), abs=0.25 * macros.std()
+    )
+    assert found.high == pytest.approx(
+        np.quantile(macros, 0.975), abs=0.25 * macros.std()
+    )
+
+
+@pytest.mark.parametrize("metric", [Mean, Share, Ratio])
+def test_groups_that_share_nothing_need_only_their_variances(
+    metric: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(4)
+    values, others = random.exponential(size=90), random.exponential(size=90) + 1
+    groups = make_groups(disjoint_tags(90, 4))
+    table = make_table(values, others)
+    quick = scored(metric, table, groups)
+    monkeypatch.setattr(Evidence, "is_simple", False)
+    general = scored(metric, table, groups)
+    for kind in ("macro:f", "gap:f"):
+        one, other = aggregate(quick, kind), aggregate(general, kind)
+        assert one.value == other.value
+        assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-6)
+        assert one.interval.method == other.interval.method
+        assert (one.n, one.n_clusters, one.flag) == (
+            other.n,
+            other.n_clusters,
+            other.flag,
+        )
+        assert one.p_value == other.p_value
+    if metric is not Ratio:
+        error, units = macro_error(values.tolist(), disjoint_tags(90, 4))
+        macro = aggregate(quick, "macro:f")
+        assert_student(macro.interval, float(macro.value or 0), error, units)
+
+
+def test_macro_of_a_set_level_metric_agrees_with_a_bootstrap() -> None:
+    random = np.random.default_rng(5)
+    gold = random.choice(["x", "y"], 300, p=[0.7, 0.3])
+    predicted = np.where(
+        random.random(300) < 0.75, gold, random.choice(["x", "y"], 300)
+    )
+    tags = overlapping_tags(300, 6)
+    is_member = np.array([[f"f:{t}" in one for t in "abc"] for one in tags])
+
+    def f1(part: NDArray[np.int64], label: str) -> float:
+        is_gold, is_predicted = gold[part] == label, predicted[part] == label
+        hits = (is_gold & is_predicted).sum()
+        return float(2 * hits / (is_gold.sum() + is_predicted.sum()))
+
+    def macro(drawn: NDArray[np.int64]) -> float:
+        parts = [drawn[is_member[drawn, tag]] for tag in range(3)]
+        return float(np.mean([f1(part, label) for part in parts for label in "xy"]))
+
+    found = aggregate(
+        scored("macro-f1", make_table(predicted, gold), make_groups(tags)), "macro:f"
+    )
+    assert found.value == pytest.approx(macro(np.arange(300)))
+    draws = [macro(random.integers(0, 300, 300)) for _ in range(1_000)]
+    assert found.interval.standard_error == pytest.approx(np.std(draws), rel=0.12)
+
+
+def test_every_facet_and_crossing_of_two_groups_is_aggregated() -> None:
+    tags = [["f:a", "g:a", "plain"], ["f:b", "g:a"], ["f:a"], ["f:b", "other"]]
+    crossed = {
+        "f,g": [["f:a & g:a"], ["f:b & g:a"], ["f:a & g:(none)"], ["f:b & g:(none)"]]
+    }
+    found = scored(Mean, make_table([1.0, 2.0, 3.0, 5.0]), make_groups(tags, crossed))
+    kinds = [one.kind for one in found.aggregates]
+    assert kinds == ["macro:f", "worst:f", "gap:f", "macro:f,g", "worst:f,g", "gap:f,g"]
+    assert aggregate(found, "macro:f").value == (2.0 + 3.5) / 2
+    assert aggregate(found, "worst:f").tag == "f:a"
+    assert aggregate(found, "worst:f,g").tag == "f:a & g:a"
+    assert aggregate(found, "worst:f,g").interval.reason == "n is 1"
+    for kind in ("macro:f,g", "gap:f,g"):
+        assert aggregate(found, kind).interval == Interval(reason="n of a group is 1")
+
+
+def test_groups_without_a_value_or_with_too_few_examples_are_left_out() -> None:
+    class NotForZero(Mean):
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            mean = pl.col("total") / pl.col("n")
+            return sums.select("group", value=pl.when(mean != 0).then(mean))
+
+    values = [1.0, 2.0, 3.0, 5.0, 0.0, 0.0, 9.0]
+    tags = [[f"f:{t}"] for t in "aabbccd"]
+    found = scored(NotForZero, make_table(values), make_groups(tags), fewest=2)
+    macro = aggregate(found, "macro:f")
+    assert (macro.value, macro.n, macro.flag) == (2.75, 4, "2 groups left out")
+    worst, gap = aggregate(found, "worst:f"), aggregate(found, "gap:f")
+    assert (worst.tag, worst.flag) == ("f:a", "2 groups left out")
+    assert (gap.value, gap.flag) == (2.5, "from f:a to f:b; 2 groups left out")
+    few = scored(NotForZero, make_table(values), make_groups(tags), fewest=3)
+    assert list(few.aggregates) == []
+
+
+def test_examples_without_rows_do_not_count() -> None:
+    tags = disjoint_tags(12, 2)
+    values = np.arange(12.0)
+    found = scored(Mean, make_table(values, present=range(6)), make_groups(tags))
+    alone = scored(Mean, make_table(values[:6]), make_groups(tags[:6]))
+    assert list(found.aggregates) == list(alone.aggregates)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "clusters", "reason"),
+    [
+        (NoInterval, [1.0, 2.0, 3.0, 5.0], None, "the metric declares no interval"),
+        (Mean, [1.0, 1.0, 2.0, 2.0], None, "all values are equal"),
+        (
+            Mean,
+            [1.0, 2.0, 3.0, 5.0],
+            [1, 1, 2, 3],
+            "all examples of a group are in one cluster",
+        ),
+    ],
+)
+def test_macro_without_an_interval_says_why(
+    metric: Any, values: list[float], clusters: Any, reason: str
+) -> None:
+    tags = [["f:a"], ["f:a"], ["f:b"], ["f:b"]]
+    found = scored(metric, make_table(values, clusters=clusters), make_groups(tags))
+    assert aggregate(found, "macro:f").interval == Interval(reason=reason)
+
+
+class Root(Ratio):
+    """Has no derivative where the sum is 0."""
+
+    interval = "delta"
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("above").sqrt())
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_scores_without_a_gradient_have_no_aggregated_intervals(overlap: bool) -> None:
+    tags = [["f:a"], ["f:a"], ["f:b"], ["f:b", *(["f:a"] if overlap else [])]]
+    table = make_table([0.0, 0.0, 3.0, 0.0], [1.0] * 4)
+    found = scored(Root, table, make_groups(tags))
+    reason = "the score is no smooth function of sums"
+    for kind in ("macro:f", "gap:f"):
+        assert aggregate(found, kind).interval == Interval(reason=reason)
+        assert aggregate(found, kind).p_value is None
+
+
+# worst ---------------------------------------------------------------------------
+
+
+def test_the_worst_group_has_an_interval_at_the_level_of_sidak() -> None:
+    right = {"a": 30, "b": 22, "c": 35}
+    values = [float(i < right[t]) for t in "abc" for i in range(40)]
+    tags = [[f"f:{t}"] for t in "abc" for _ in range(40)]
+    found = scored(Share, make_table(values), make_groups(tags))
+    worst = aggregate(found, "worst:f")
+    assert (worst.tag, worst.value, worst.n) == ("f:b", 0.55, 40)
+    expected = stats.binomtest(22, 40).proportion_ci(0.95 ** (1 / 3), method="exact")
+    assert (worst.interval.low, worst.interval.high) == pytest.approx(tuple(expected))
+    assert worst.interval.method == "sidak"
+    plain = main_score(found, 2)
+    assert worst.interval.standard_error == plain.interval.standard_error
+
+
+def test_the_worst_share_in_clusters_has_the_exact_interval_of_fewer_rows() -> None:
+    random = np.random.default_rng(3)
+    rates = np.repeat([0.9, 0.6, 0.8, 0.3, 0.9, 0.7], 5)
+    clusters = [str(i // 5) for i in range(30)] * 2
+    values = (random.random(60) < np.tile(rates, 2)).astype(float)
+    values[:30] *= random.random(30) < 0.5
+    tags = [["f:a"]] * 30 + [["f:b"]] * 30
+    table = make_table(values.tolist(), clusters=clusters)
+    worst = aggregate(scored(Share, table, make_groups(tags)), "worst:f")
+    assert worst.tag == "f:a"
+    expected = exact_clustered_share_interval(
+        values[:30].reshape(6, 5).sum(axis=1), np.full(6, 5.0), 0.95**0.5
+    )
+    assert worst.interval == expected._replace(method="sidak")
+
+
+@pytest.mark.parametrize(
+    ("metric", "clusters", "degrees"),
+    [
+        (Mean, None, 29),
+        (BootstrapMean, None, 29),
+        (BootstrapMean, list(range(30)) * 2, 29),
+    ],
+)
+def test_the_worst_group_of_other_metrics_has_students(
+    metric: Any, clusters: Any, degrees: int
+) -> None:
+    values = np.random.default_rng(7).normal(size=60).tolist()
+    found = scored(
+        metric, make_table(values, clusters=clusters), make_groups(disjoint_tags(60, 2))
+    )
+    worst = aggregate(found, "worst:f")
+    [group] = [g for g in (1, 2) if main_score(found, g).value == worst.value]
+    plain = main_score(found, group)
+    error = plain.interval.standard_error
+    assert worst.interval.standard_error == error
+    units = plain.n_clusters or plain.n
+    half = stats.t.isf((1 - 0.95**0.5) / 2, units - 1) * error
+    assert (worst.interval.low, worst.interval.high) == pytest.approx(
+        (worst.value - half, worst.value + half), rel=1e-6
+    )
+    assert worst.interval.method == "sidak"
+    assert worst.n_clusters == plain.n_clusters
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+def test_the_interval_of_the_worst_group_holds_for_all_at_once() -> None:
+    """Of 12 equal groups the worst is covered, though it was picked for being so."""
+    random = np.random.default_rng(8)
+    plain = simultaneous = 0
+    sets = 150
+    groups = make_groups(disjoint_tags(480, 12))
+    for _ in range(sets):
+        values = (random.random(480) < 0.8).astype(float)
+        found = scored(Share, make_table(values), groups)
+        worst = aggregate(found, "worst:f")
+        [own] = [s for s in found.scores if groups.tags[s.group] == worst.tag]
+        plain += own.interval.low <= 0.8 <= own.interval.high
+        simultaneous += worst.interval.low <= 0.8 <= worst.interval.high
+    error = math.sqrt(0.95 * 0.05 / sets)
+    assert simultaneous / sets > 0.95 - 2.5 * error
+    assert plain < simultaneous
+
+
+def test_worse_is_what_the_metric_says() -> None:
+    values = [1.0, 2.0, 3.0, 5.0, 1.0, 2.0]
+    tags = [[f"f:{t}"] for t in "aabbcc"]
+    groups = make_groups(tags)
+    lower = scored(LowerIsBetter, make_table(values), groups)
+    assert aggregate(lower, "worst:f").tag == "f:b"
+    higher = scored(Mean, make_table(values), groups)
+    # of two groups that are equally bad, the first by name
+    assert aggregate(higher, "worst:f").tag == "f:a"
+    unknown = scored(NoDirection, make_table(values), groups)
+    assert [one.kind for one in unknown.aggregates] == ["macro:f", "gap:f"]
+    gaps = [aggregate(found, "gap:f") for found in (lower, higher, unknown)]
+    assert {gap.value for gap in gaps} == {2.5}
+    assert {gap.flag for gap in gaps} == {"from f:a to f:b"}
+
+
+def test_a_worst_group_whose_interval_is_none_has_none() -> None:
+    values = [1.0, 1.0, 3.0, 5.0]
+    found = scored(Mean, make_table(values), make_groups([["f:a"]] * 2 + [["f:b"]] * 2))
+    assert aggregate(found, "worst:f").interval == Interval(
+        reason="all values are equal"
+    )
+
+
+def test_a_level_that_is_too_high_has_no_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wider interval may be none where the plain one was not."""
+    values = np.random.default_rng(3).normal(size=40)
+    from evalkit.group_intervals import GroupIntervals
+
+    def none(*_: Any) -> Interval:
+        return Interval(reason="too high")
+
+    monkeypatch.setattr(GroupIntervals, "of_mean", none)
+    found = scored(Mean, make_table(values), make_groups(disjoint_tags(40, 2)))
+    assert aggregate(found, "worst:f").interval == Interval(reason="too high")
+
+
+# gap -----------------------------------------------------------------------------
+
+
+def largest_difference(covariance: Floats, draws: int, seed: int) -> Floats:
+    """Draw the largest standardised difference, pair by pair."""
+    random = np.random.default_rng(seed)
+    drawn = random.multivariate_normal(np.zeros(len(covariance)), covariance, draws)
+    largest = np.zeros(draws)
+    for i in range(len(covariance)):
+        for j in range(i):
+            variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+            np.maximum(
+                largest, np.abs(drawn[:, i] - drawn[:, j]) / variance**0.5, out=largest
+            )
+    return largest
+
+
+@pytest.mark.parametrize("is_correlated", [False, True])
+def test_the_gap_is_that_of_all_pairs_at_once(is_correlated: bool) -> None:
+    covariance = np.diag([0.01, 0.02, 0.005, 0.04])
+    if is_correlated:
+        covariance += 0.004
+    values = np.array([0.5, 0.9, 0.7, 0.6])
+    units = 100_000  # Student's quantile is the normal one
+    found, p_value = max_t_gap(
+        values, covariance, 0.4, 0.95, units, np.random.default_rng(0)
+    )
+    largest = largest_difference(covariance, 100_000, 1)
+    quantile = np.quantile(largest, 0.95)
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    differences = np.array([abs(values[i] - values[j]) for i, j in pairs])
+    errors = np.array(
+        [
+            (covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]) ** 0.5
+            for i, j in pairs
+        ]
+    )
+    low = max(0.0, (differences - quantile * errors).max())
+    high = (differences + quantile * errors).max()
+    assert found.low == pytest.approx(low, abs=0.05 * errors.max())
+    assert found.high == pytest.approx(high, abs=0.05 * errors.max())
+    assert found.standard_error == pytest.approx(errors[np.argmax(differences)])
+    assert found.method == "max-t"
+    expected = (largest >= (differences / errors).max()).mean()
+    assert p_value == pytest.approx(
+        expected, abs=5 * math.sqrt(expected / 10_000) + 1e-3
+    )
+
+
+def test_few_units_widen_the_interval_as_students_quantile_does() -> None:
+    values, covariance = np.array([0.0, 1.0]), np.diag([0.04, 0.05])
+
+    def of(units: int) -> tuple[Interval, float]:
+        return max_t_gap(values, covariance, 1.0, 0.95, units, np.random.default_rng(0))
+
+    many, few = of(10**6), of(4)
+    # with two groups it is a single difference, and its test Welch's at 2 (n - 1)
+    assert many[0].high == pytest.approx(1 + stats.norm.isf(0.025) * 0.3, abs=0.02)
+    assert few[0].high == pytest.approx(1 + stats.t.isf(0.025, 6) * 0.3, abs=0.03)
+    assert many[1] == pytest.approx(2 * stats.norm.sf(1 / 0.3), abs=0.002)
+    assert few[1] == pytest.approx(2 * stats.t.sf(1 / 0.3, 6), abs=0.006)
+
+
+@pytest.mark.parametrize("units", [2, 3, 10, 1_000])
+def test_the_test_agrees_with_the_interval(units: int) -> None:
+    covariance = np.diag([0.03, 0.01, 0.02])
+    for gap in np.linspace(0.05, 3.0, 40):
+        values = np.array([0.0, gap, gap / 3])
+        found, p_value = max_t_gap(
+            values, covariance, gap, 0.9, units, np.random.default_rng(1)
+        )
+        assert found.low is not None
+        if abs(p_value - 0.1) > 1e-3:
+            assert (found.low > 0) == (p_value < 0.1)
+
+
+def test_enormous_differences_have_the_least_p_value() -> None:
+    for units in (2, 50, 10**6):
+        found, p_value = max_t_gap(
+            np.array([0.0, 1e9]),
+            np.diag([1e-9, 1e-9]),
+            1e9,
+            0.95,
+            units,
+            np.random.default_rng(0),
+        )
+        assert p_value == 1 / 10_001
+        assert found.low == pytest.approx(1e9, rel=0.01)
+
+
+def test_groups_of_the_same_examples_have_no_gap() -> None:
+    covariance = np.full((2, 2), 0.01)
+    found = max_t_gap(
+        np.array([0.5, 0.5]), covariance, 0.0, 0.95, 10, np.random.default_rng(0)
+    )
+    assert found == (Interval(reason="the groups do not differ in their examples"), 1.0)
+    values = np.random.default_rng(9).normal(size=30)
+    tags = [["f:a", "f:b"] for _ in values]
+    gap = aggregate(scored(Mean, make_table(values), make_groups(tags)), "gap:f")
+    assert (gap.value, gap.flag) == (0.0, "all groups are equal")
+    # rounding leaves differences of next to nothing at most
+    assert gap.interval.low is None or gap.interval.high < 1e-6
+
+
+def test_the_extreme_quantiles_stay_finite() -> None:
+    assert aggregates._student_quantile(0.0, 5) == 0.0
+    assert aggregates._student_quantile(9.0, 5) == 9.0
+    assert aggregates._student_quantile(1.96, 10**7) == pytest.approx(1.96, rel=1e-5)
+    assert aggregates._normal_equivalent(0.0, 5) == 0.0
+    for units in (2, 7, 400):
+        there = aggregates._student_quantile(2.5, units)
+        assert aggregates._normal_equivalent(there, units) == pytest.approx(
+            2.5, abs=1e-6
+        )
+
+
+def gap_of(values: Any, groups: Any, metric: Any = Share, **options: Any) -> Any:
+    return aggregate(scored(metric, make_table(values, **options), groups), "gap:f")
+
+
+def test_shares_get_one_right_and_one_wrong_example_more() -> None:
+    right, sizes = [10, 7], [10, 12]
+    values = [float(i < r) for r, n in zip(right, sizes, strict=True) for i in range(n)]
+    tags = [[f"f:{t}"] for t, n in zip("ab", sizes, strict=True) for _ in range(n)]
+    gap = gap_of(values, make_groups(tags))
+    assert gap.value == 1 - 7 / 12
+    shares = [(r + 1) / (n + 2) for r, n in zip(right, sizes, strict=True)]
+    error = math.sqrt(
+        sum(p * (1 - p) / (n + 2) for p, n in zip(shares, sizes, strict=True))
+    )
+    assert gap.interval.standard_error == pytest.approx(error)
+    half = stats.t.isf(0.025, 2 * 9) * error
+    centre = shares[0] - shares[1]
+    # the quantile is drawn: of 10 000 draws its error is about 1 %
+    assert gap.interval.low == pytest.approx(max(0.0, centre - half), abs=0.05 * half)
+    assert gap.interval.high == pytest.approx(centre + half, abs=0.05 * half)
+    assert gap.flag == "from f:b to f:a"
+
+
+def test_groups_that_are_all_right_have_a_gap_that_may_be_zero() -> None:
+    gap = gap_of([1.0] * 40, make_groups(disjoint_tags(40, 4)))
+    assert (gap.value, gap.flag, gap.p_value) == (0.0, "all groups are equal", 1.0)
+    assert gap.interval.low == 0.0
+    assert 0.2 < gap.interval.high < 0.6
+    overlapping = [["f:a", *(["f:b"] if i % 2 else [])] for i in range(40)]
+    none = gap_of([1.0] * 40, make_groups(overlapping))
+    assert none.interval == Interval(reason="all scores of a group are equal")
+    assert none.p_value is None
+
+
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_overlapping_groups_have_their_covariance(is_clustered: bool) -> None:
+    """The error of a difference of two groups that share examples."""
+    random = np.random.default_rng(10)
+    n = 200
+    values = random.normal(size=n)
+    tags = [
+        [*(["f:a"] if i < 150 else []), *(["f:b"] if i >= 50 else [])] for i in range(n)
+    ]
+    clusters = random.integers(0, 40, n) if is_clustered else np.arange(n)
+    gap = gap_of(
+        values, make_groups(tags), Mean, clusters=clusters if is_clustered else None
+    )
+    a, b = np.arange(n) < 150, np.arange(n) >= 50
+    psi = (
+        a * (values - values[a].mean()) / a.sum()
+        - b * (values - values[b].mean()) / b.sum()
+    )
+    totals = np.bincount(clusters, weights=psi)
+    expected = math.sqrt((totals**2).sum())
+    # each group's variance has its own factor G / (G - 1)
+    assert gap.interval.standard_error == pytest.approx(expected, rel=0.02)
+    assert gap.n_clusters == (len(set(clusters)) if is_clustered else None)
+
+
+def test_clustered_groups_without_any_overlap_use_clustered_errors() -> None:
+    random = np.random.default_rng(11)
+    clusters = np.repeat(np.arange(40), 5)
+    values = random.normal(size=40)[clusters] + 0.1 * random.normal(size=200)
+    tags = [[f"f:{'ab'[c % 2]}"] for c in clusters]
+    gap = gap_of(values, make_groups(tags), Mean, clusters=clusters)
+    variance = 0.0
+    for half in (0, 1):
+        inside = clusters % 2 == half
+        centred = (values - values[inside].mean()) * inside
+        totals = np.bincount(clusters, weights=centred)
+        variance += 20 / 19 * (totals**2).sum() / inside.sum() ** 2
+    assert gap.interval.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
+    plain = gap_of(values, make_groups(tags), Mean)
+    assert gap.interval.standard_error > 1.8 * plain.interval.standard_error
+
+
+def test_a_facet_of_very_many_groups_has_no_interval_of_its_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = (np.random.default_rng(12).random(402) < 0.5).astype(float)
+    tags = [[f"f:{i % 201}"] for i in range(402)]
+    gap = gap_of(values, make_groups(tags))
+    reason = "a gap of more than 200 groups has no interval"
+    assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
+    assert gap.value == 1.0
+    monkeypatch.setattr(aggregates, "_MOST_ENTRIES", 50)
+    overlapping = make_groups(overlapping_tags(60))
+    large = gap_of(values[:60], overlapping, Mean)
+    reason = "the facet is too large for the interval of a gap"
+    assert large.interval == Interval(reason=reason)
+
+
+def test_shares_of_other_values_are_not_smoothed() -> None:
+    values = np.random.default_rng(13).random(40)
+    groups = make_groups(disjoint_tags(40, 2))
+    share, mean = gap_of(values, groups), gap_of(values, groups, Mean)
+    assert share.interval.standard_error == mean.interval.standard_error
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "clusters", "reason"),
+    [
+        (NoInterval, [1.0, 2.0, 3.0, 5.0], None, "the metric declares no interval"),
+        (Mean, [1.0, 2.0, 2.0, 2.0], None, "all scores of a group are equal"),
+        (
+            Mean,
+            [1.0, 2.0, 3.0, 5.0],
+            [1, 1, 2, 3],
+            "all examples of a group are in one cluster",
+        ),
+    ],
+)
+def test_a_gap_without_an_interval_says_why(
+    metric: Any, values: list[float], clusters: Any, reason: str
+) -> None:
+    tags = [["f:a"], ["f:a"], ["f:b"], ["f:b"]]
+    gap = gap_of(values, make_groups(tags), metric, clusters=clusters)
+    assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
+
+
+def p_values(kind: str, sets: int) -> Floats:
+    """Test the gap of sets in which all groups are equal."""
+    random = np.random.default_rng(14)
+    found = []
+    groups = make_groups(disjoint_tags(240, 6))
+    overlap = make_groups(overlapping_tags(240))
+    clusters = np.repeat(np.arange(120), 2)
+    for _ in range(sets):
+        if kind == "shares":
+            gap = gap_of((random.random(240) < 0.6).astype(float), groups)
+        elif kind == "means":
+            gap = gap_of(random.normal(size=240), groups, Mean)
+        elif kind == "overlapping":
+            gap = gap_of(random.normal(size=240), overlap, Mean)
+        else:
+            values = random.normal(size=120)[clusters] + random.normal(size=240)
+            gap = gap_of(values, groups, Mean, clusters=clusters)
+        assert gap.interval.low is not None
+        assert (gap.interval.low == 0) or gap.p_value < 0.06
+        found.append(gap.p_value)
+    return np.array(found)
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["shares", "means", "overlapping", "clusters"])
+def test_p_values_of_equal_groups_are_uniform(kind: str) -> None:
+    sets = 300
+    found = p_values(kind, sets)
+    for level in (0.05, 0.2, 0.5, 0.8):
+        spread = math.sqrt(level * (1 - level) / sets)
+        assert (found <= level).mean() < level + 3.5 * spread + 0.02
+        # smoothing makes the test of shares a little cautious
+        slack = 0.1 if kind == "shares" else 0.04
+        assert (found <= level).mean() > level - 3.5 * spread - slack
+
+
+def test_aggregates_do_not_depend_on_the_order_of_rows() -> None:
+    random = np.random.default_rng(15)
+    values = random.normal(size=80)
+    tags = overlapping_tags(80)
+    clusters = random.integers(0, 20, 80)
+    order = random.permutation(80)
+
+    def found(rows: Any) -> MetricScores:
+        table = make_table(
+            values[rows], clusters=clusters[rows], ids=[str(i) for i in rows]
+        )
+        return scored(Mean, table, make_groups([tags[i] for i in rows]))
+
+    for one, other in zip(
+        found(np.arange(80)).aggregates, found(order).aggregates, strict=True
+    ):
+        assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-9)
+        assert one.value == pytest.approx(other.value, rel=1e-12)
+        assert one.p_value == other.p_value
+        assert (one.kind, one.tag, one.flag) == (other.kind, other.tag, other.flag)
+
+
+def test_metrics_of_lists_have_no_aggregates() -> None:
+    class Lists(Metric):
+        def compute(self, predictions: list[float], targets: list[float]) -> float:
+            return sum(predictions) / len(predictions)
+
+    found = scored(Lists, make_table([1.0, 2.0]), make_groups([["f:a"], ["f:b"]]))
+    assert list(found.aggregates) == []

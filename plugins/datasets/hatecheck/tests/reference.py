@@ -58,9 +58,11 @@ def clustered_interval(data: pd.DataFrame) -> list[float]:
     variance = count / (count - 1) * (residuals**2).sum() / n**2
     effect = variance / (share * (1 - share) / n)
     # averaged with the mean size of a cluster, which weighs as much as one of the
-    # clusters that hold the rarer outcome
+    # clusters that hold the rarer outcome, times the share of clusters of one outcome
     rarer = data.loc[right == (0.0 if share > 0.5 else 1.0), "templ_id"].nunique()
-    effect = (rarer * max(1.0, effect) + max(n / count, effect)) / (rarer + 1)
+    alike = (right.groupby(data["templ_id"]).nunique() == 1).mean()
+    weight = alike / (rarer + 1)
+    effect = (1 - weight) * max(1.0, effect) + weight * max(n / count, effect)
     effective = n / effect
     z = stats.t.ppf(0.975, count - 1)
     # the two solutions p of (share - p)^2 = z^2 p (1 - p) / effective

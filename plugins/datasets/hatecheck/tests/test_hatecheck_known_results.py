@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +140,7 @@ def test_every_tag_has_the_n_and_scores_of_the_reference(
         found = {
             score.tag or "": (score.n, score.value)
             for score in result.scores
-            if score.metric == metric
+            if score.metric == metric and score.aggregate is None
         }
         assert found == {
             tag: (scores["n"], pytest.approx(scores[metric], abs=1e-12))
@@ -179,3 +182,41 @@ def test_clustered_interval_is_that_of_the_reference_and_wider_than_the_plain_on
     width = score.ci.high - score.ci.low
     assert width > 1.5 * (plain.high - plain.low)
     assert score.ci.low < plain.low < score.value < plain.high < score.ci.high
+
+
+def test_a_keyword_rules_standard_error_is_twice_that_of_independent_rows(
+    table: pd.DataFrame,
+    tmp_path: Path,
+    run_evalkit: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    says_hate = table["test_case"].str.contains("hate", case=False)
+    right = (says_hate == (table["label_gold"] == "hateful")).astype(float)
+    rows = [
+        {"id": uid, "label": "hateful" if hit else "not-hateful"}
+        for uid, hit in zip(table["case_id"], says_hate, strict=True)
+    ]
+    file = tmp_path / "keyword.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done = run_evalkit("eval", "hatecheck", "-p", str(file), "-m", "accuracy")
+    assert done.returncode == 0, done.stderr
+    # Liang and Zeger's: residuals are summed by template before they are squared
+    by_template = (right - right.mean()).groupby(table["templ_id"]).sum()
+    count, n = len(by_template), len(right)
+    clustered = math.sqrt(count / (count - 1) * (by_template**2).sum()) / n
+    plain = math.sqrt(right.mean() * (1 - right.mean()) / n)
+    assert clustered > 2 * plain
+    assert 5 < (clustered / plain) ** 2 < 7
+    assert f"; {count} clusters by templ_id\n" in done.stdout
+    [(effect, ratio)] = re.findall(
+        r"^accuracy: design effect (\S+); its standard error is (\S+) times that of "
+        r"independent examples$",
+        done.stdout,
+        re.MULTILINE,
+    )
+    assert effect == f"{(clustered / plain) ** 2:.2f}"
+    assert ratio == f"{clustered / plain:.2f}"
+    [file] = tmp_path.glob("runs/hatecheck/*/run.json")
+    record = json.loads(file.read_text("utf-8"))
+    score = record["scores"][0]
+    assert (score["ci_method"], record["cluster"]) == ("wilson-clustered", ["templ_id"])
+    assert score["se"] == pytest.approx(clustered, abs=1e-12)

@@ -429,7 +429,8 @@ def test_console_script_scores_a_file_of_predictions(
     assert (run["status"], run["dataset"], run["model"]) == ("complete", "med", "small")
     counts = {key: count for key, count in run["counts"].items() if count}
     assert counts == {"examples": 4, "predictions": 4, "scored": 4}
-    tags = {score["tag"]: (score["n"], score["value"]) for score in run["scores"]}
+    groups = [score for score in run["scores"] if score["aggregate"] is None]
+    tags = {score["tag"]: (score["n"], score["value"]) for score in groups}
     assert tags == {
         None: (4, 0.75),
         "source:crowd": (2, 0.5),

@@ -137,7 +137,8 @@ def test_accuracy_of_every_tag_is_that_of_the_bare_table(
     for direction in ("downward", "upward"):
         expected[direction] = expected.pop(f"{direction}_monotone")
     expected["non-monotone"] = expected.pop("non_monotone")
-    scores = [s for s in result.scores if s.metric == "accuracy" and s.tag]
+    groups = [score for score in result.scores if score.aggregate is None]
+    scores = [s for s in groups if s.metric == "accuracy" and s.tag]
     found = {str(s.tag).partition(":")[2]: (s.n, s.value) for s in scores}
     assert found == expected
     assert len(scores) == len(expected) == 28

@@ -28,7 +28,7 @@ class ConfusionMetric(Metric):
     higher_is_better = True
     scale = 100.0
     answer_kinds = ("one",)
-    interval = "bootstrap"
+    interval = "multinomial"
     keys = ("gold", "predicted")
     accepts_no_prediction = True
 

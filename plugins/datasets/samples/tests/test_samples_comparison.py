@@ -1,0 +1,46 @@
+"""The systems that ship with the sample data, compared with each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import evalkit
+from evalkit.compared_scores import Comparison
+
+PREDICTIONS = Path(__file__).parents[1] / "src/evalkit_datasets_samples/predictions"
+
+
+def compared(dataset: str) -> Comparison:
+    files = sorted((PREDICTIONS / dataset).iterdir())
+    return evalkit.compare(*(evalkit.evaluate(dataset, path) for path in files))
+
+
+def test_sentiment_cannot_tell_the_two_apart() -> None:
+    comparison = compared("sample-sentiment")
+    assert [row.metric for row in comparison.whole] == ["macro-f1", "accuracy"]
+    for row in comparison.rows:
+        assert row.conclusion.startswith("undecided: ")
+    accuracy = comparison.whole[1]
+    assert (accuracy.wins, accuracy.losses, accuracy.p_value) == (7, 8, 1)
+    assert accuracy.conclusion == (
+        "undecided: the difference of 0.7 points could be chance (p = 1); this "
+        "comparison would detect 8.1 points or more (80 % power)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "conclusion"),
+    [
+        ("sample-hs", "keywords is better than profanity by "),
+        ("sample-nli", "rules is better than overlap by "),
+        ("sample-qa", "typed is better than overlap by "),
+    ],
+)
+def test_the_other_pairs_differ(dataset: str, conclusion: str) -> None:
+    for row in compared(dataset).whole:
+        assert row.conclusion.startswith(conclusion)
+        assert row.ci_low is not None
+        assert row.ci_high is not None
+        assert row.ci_low * row.ci_high > 0

@@ -246,9 +246,15 @@ def predict(write_rows: WriteRows) -> WriteRows:
 
 @pytest.fixture
 def run_on_terminal(tmp_path: Path) -> RunOnTerminal:
-    """Run the real console script on a terminal of some width."""
+    """Run the real console script on a terminal of some width.
 
-    def run(*arguments: str, columns: int, **variables: str) -> tuple[int, str]:
+    With `talk=False` the standard error, where the progress is shown once the work
+    takes a while, goes elsewhere.
+    """
+
+    def run(
+        *arguments: str, columns: int, talk: bool = True, **variables: str
+    ) -> tuple[int, str]:
         script = Path(sys.executable).with_name("evalkit")
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -260,7 +266,7 @@ def run_on_terminal(tmp_path: Path) -> RunOnTerminal:
             env=environment,
             stdin=theirs,
             stdout=theirs,
-            stderr=theirs,
+            stderr=theirs if talk else subprocess.DEVNULL,
         )
         os.close(theirs)
         shown = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
@@ -19,10 +20,16 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
+COMMANDS = [
+    *("cite", "compare", "eval", "list", "merge", "rescore", "runs", "show"),
+    *("validate", "verify"),
+]
+
+
 @pytest.mark.parametrize(
     ("words", "position", "expected"),
     [
-        ("evalkit ", 1, ["eval", "list", "show", "validate"]),
+        ("evalkit ", 1, COMMANDS),
         ("evalkit show metrics/ag", 2, ["metrics/agreement"]),
         ("evalkit eval ti", 2, ["tiny"]),
         ("evalkit eval tiny -m fai", 4, ["failing"]),
@@ -38,6 +45,18 @@ def test_names_are_completed(
     run_evalkit: Run, plugins: Any, words: str, position: int, expected: list[str]
 ) -> None:
     assert complete(run_evalkit, words, position) == expected
+
+
+def test_runs_are_completed(run_evalkit: Run, tmp_path: Path, plugins: Any) -> None:
+    for name in ("runs/tiny/12ab", "runs/tiny/12cd", "old/tiny/34ef"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text("{}", "utf-8")
+    (tmp_path / "runs/tiny/12xx").mkdir()
+    assert complete(run_evalkit, "evalkit show 12", 2) == ["12ab", "12cd"]
+    assert complete(run_evalkit, "evalkit show la", 2) == ["latest"]
+    assert complete(run_evalkit, "evalkit cite ", 2) == ["12ab", "12cd", "latest"]
+    assert complete(run_evalkit, "evalkit cite -o old 3", 4) == ["34ef"]
+    assert complete(run_evalkit, "evalkit cite -o nowhere la", 4) == [""]
 
 
 def test_completing_imports_no_plugin(

@@ -36,7 +36,8 @@ def record_of(done: Result) -> Any:
 
 
 def whole(record: Any) -> dict[str, Any]:
-    return {s["metric"]: s["value"] for s in record["scores"] if s["tag"] is None}
+    scores = [s for s in record["scores"] if s["tag"] is s["aggregate"] is None]
+    return {score["metric"]: score["value"] for score in scores}
 
 
 def test_json_is_the_run_file_and_scores_are_right(
@@ -56,7 +57,10 @@ def test_json_is_the_run_file_and_scores_are_right(
         "problems.jsonl",
         "run.json",
         "scores.parquet",
+        "statistics",
     ]
+    statistics = sorted(path.name for path in (folder / "statistics").iterdir())
+    assert statistics == ["accuracy.parquet", "macro-f1.parquet"]
 
 
 def test_plain_lines_are_taken_in_the_order_of_the_data(
@@ -534,7 +538,8 @@ def test_no_examples_leaves_texts_and_answers_out_of_every_file(
                 texts.append(path.read_bytes().decode("latin-1"))
             if path.suffix == ".parquet":  # its pages may be compressed
                 texts.append(repr(pl.read_parquet(path).to_dicts()))
-        assert len(texts) == 6
+        # run.json, problems.jsonl, and examples, scores and statistics twice
+        assert len(texts) == 8
         return "".join(texts)
 
     secret = ("xqanswerone", "xqanswertwo", "xqwrongone", "xqguesstwo", "xqbroken")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
-from evalkit_cli.reports import show_share
+from evalkit_cli.score_cells import show_share
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -22,6 +23,7 @@ RunOnTerminal = Callable[..., tuple[int, str]]
 
 RIGHT = ("positive", "negative", "neutral", "positive")
 THREE = ("positive", "negative", "positive", "positive")
+P_VALUE = re.compile(r"\(p = ([.0-9]+)\)")
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -54,7 +56,16 @@ def only_run(folder: Path) -> str:
 
 
 def wilson(right: int, n: int) -> str:
-    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return shown_interval(right, n, 0.95, "wilson")
+
+
+def worst_of_two(right: int, n: int) -> str:
+    """Give Clopper and Pearson's interval at Šidák's level for two groups."""
+    return shown_interval(right, n, 0.95 ** (1 / 2), "exact")
+
+
+def shown_interval(right: int, n: int, level: float, method: str) -> str:
+    interval = binomtest(right, n).proportion_ci(level, method=method)
     return f"[{100 * interval.low:.2f}, {100 * interval.high:.2f}]"
 
 
@@ -74,15 +85,28 @@ tag         n  accuracy          95 % CI
 topic:food  2     50.00    [9.45, 90.55]
 topic:film  2    100.00  [34.24, 100.00]
 
+Worst group and gap; each 95 % CI holds for all groups at once:
+
+topic: worst food 50.00 % [0.64, 99.36], n = 2
+topic: gap 50.00 points [0.00, 100.00], from food to film; no evidence that the groups \
+differ (p = P)
+
+95 % CI: wilson
 4 of 4 examples scored, every row accounted for
 run folder: {only_run(tmp_path)}
 """
-    assert shown == expected
+    p_value = float(P_VALUE.findall(shown)[0])
+    assert P_VALUE.sub("(p = P)", shown) == expected
     assert [wilson(*pair) for pair in ((3, 4), (1, 2), (2, 2))] == [
         "[30.06, 95.44]",
         "[9.45, 90.55]",
         "[34.24, 100.00]",
     ]
+    assert worst_of_two(1, 2) == "[0.64, 99.36]"
+    # shares with one right and one wrong example more: 2 / 4 and 3 / 4, and Student's
+    # distribution for two groups of two
+    error = math.sqrt(0.5 * 0.5 / 4 + 0.75 * 0.25 / 4)
+    assert p_value == pytest.approx(2 * t.sf(0.25 / error, 2), abs=0.02)
 
 
 def test_quiet_prints_the_scores_only(show: Callable[..., str]) -> None:
@@ -147,9 +171,11 @@ def test_csv_holds_every_score_as_stored(
     assert shown.splitlines()[0] == (
         "model,metric,split,tag,perturbation,computed_on,value,se,ci_low,ci_high,"
         "ci_method,n,n_clusters,coverage,unit,scale,higher_is_better,reason,flag,"
-        "bound_low,bound_high,mean,stddev,min,max"
+        "bound_low,bound_high,mean,stddev,min,max,aggregate,p_value,replications,"
+        "stddev_within,stddev_replications"
     )
-    assert [row["tag"] for row in rows] == ["", "topic:film", "topic:food"]
+    groups = [row["tag"] for row in rows if not row["aggregate"]]
+    assert groups == ["", "topic:film", "topic:food"]
     assert rows[0]["model"] == "three"
     assert rows[0]["value"] == "0.75"
     assert float(rows[0]["ci_low"]) == pytest.approx(interval.low, abs=1e-12)
@@ -183,15 +209,27 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
         "topic:food  2   50.00    [9.45, 90.55]   100.00  [34.24, 100.00]",
         "topic:film  2  100.00  [34.24, 100.00]   100.00  [34.24, 100.00]",
     ]
-    assert lines[12] == "three: 4 of 4 examples scored, every row accounted for"
-    assert lines[13].startswith("three: run folder: runs/tiny/")
-    assert lines[14].startswith("perfect: 4 of 4 examples")
+    assert lines[14] == "three: topic: worst food 50.00 % [0.64, 99.36], n = 2"
+    assert lines[15].startswith("three: topic: gap 50.00 points [0.00, 100.00], from")
+    # where all are right, the worst is the first by name, and nothing differs
+    assert lines[16:18] == [
+        f"perfect: topic: worst film 100.00 % {worst_of_two(2, 2)}, n = 2",
+        "perfect: topic: gap 0.00 points [0.00, 100.00], all groups are equal; no "
+        "evidence that the groups differ (p = 1)",
+    ]
+    assert lines[19:21] == [
+        "95 % CI: wilson",
+        "three: 4 of 4 examples scored, every row accounted for",
+    ]
+    assert lines[21].startswith("three: run folder: runs/tiny/")
+    assert lines[22].startswith("perfect: 4 of 4 examples")
     markdown = invoke(*arguments, "--format", "md").stdout.splitlines()
     assert markdown[5] == (
         "| tag | n | three: accuracy | 95 % CI | perfect: accuracy | 95 % CI |"
     )
-    rows = list(csv.reader(io.StringIO(invoke(*arguments, "--format", "csv").stdout)))
-    assert [row[0] for row in rows] == ["model", *["three"] * 3, *["perfect"] * 3]
+    shown = invoke(*arguments, "--format", "csv").stdout
+    rows = [r for r in csv.DictReader(io.StringIO(shown)) if not r["aggregate"]]
+    assert [row["model"] for row in rows] == [*["three"] * 3, *["perfect"] * 3]
 
 
 def test_verbose_gives_every_metric_for_every_tag(invoke: Invoke, three: str) -> None:
@@ -228,6 +266,7 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "topic:food  0         –              –      0.0%     0.00 to 100.00",
     ]
     assert lines[11:] == [
+        "95 % CI: wilson",
         "notice: 2 missing examples left out of the scores",
         f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
         "problems.jsonl",
@@ -289,7 +328,10 @@ def test_a_data_set_without_tags_has_no_table_of_tags(
         "metric         score        95 % CI  n",
         "exact-match  50.00 %  [9.45, 90.55]  2",
     ]
-    assert lines[5] == "2 of 2 examples scored, every row accounted for"
+    assert lines[5:7] == [
+        "95 % CI: wilson",
+        "2 of 2 examples scored, every row accounted for",
+    ]
 
 
 def test_clusters_are_counted_beside_n(
@@ -314,12 +356,12 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     three: str, run_on_terminal: RunOnTerminal, show: Callable[..., str]
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy")
-    code, shown = run_on_terminal(*arguments, columns=80)
+    code, shown = run_on_terminal(*arguments, columns=80, talk=False)
     assert code == 0
     assert "\x1b[1m" in shown
     lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
     assert lines == show().splitlines()
-    _, plain = run_on_terminal(*arguments, columns=80, NO_COLOR="1")
+    _, plain = run_on_terminal(*arguments, columns=80, talk=False, NO_COLOR="1")
     assert plain == show()
 
 
@@ -328,7 +370,8 @@ def test_a_narrow_terminal_loses_no_score(
     three: str, run_on_terminal: RunOnTerminal, columns: int
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
-    code, shown = run_on_terminal(*arguments, "-v", columns=columns, NO_COLOR="1")
+    terminal = {"columns": columns, "talk": False, "NO_COLOR": "1"}
+    code, shown = run_on_terminal(*arguments, "-v", **terminal)
     assert code == 0
     for text in (
         *("75.00 %", "[30.06, 95.44]", "50.00 %", "33.33 %"),
@@ -341,7 +384,7 @@ def test_long_tags_are_folded_before_anything_wraps(
     run_on_terminal: RunOnTerminal,
 ) -> None:
     arguments = ("eval", "sample-sentiment", "-m", "accuracy", "--format", "table")
-    code, shown = run_on_terminal(*arguments, columns=72, NO_COLOR="1")
+    code, shown = run_on_terminal(*arguments, columns=72, talk=False, NO_COLOR="1")
     assert code == 0
     tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
     assert max(map(len, tags)) <= 72

@@ -65,7 +65,9 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
             return
         if schema.get("type") == "object" and "properties" in schema:
             assert schema["additionalProperties"] is False
-            required = set(schema["properties"]) - {"unselected"}
+            counts = "unselected" in schema["properties"]
+            optional = {"unselected", "replications"} if counts else set()
+            required = set(schema["properties"]) - optional
             assert set(schema["required"]) == required
         for part in schema.values():
             check(part)

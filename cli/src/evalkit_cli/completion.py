@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -45,6 +46,30 @@ def complete_ids(
     catalog = find_components()
     ids = [(found.id, found) for found in catalog.components]
     return _items(ids, catalog, incomplete)
+
+
+def complete_runs(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the ids of the runs in the folder of `--out`, and `latest`."""
+    folder = Path(ctx.params.get("folder") or "runs")
+    runs = [path.parent for path in sorted(folder.glob("*/*/run.json"))]
+    named = [(run.name, run.parent.name) for run in runs]
+    if named:
+        named.append(("latest", "the newest run"))
+    return [
+        CompletionItem(name, help=text)
+        for name, text in named
+        if name.startswith(incomplete)
+    ]
+
+
+def complete_ids_and_runs(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete `KIND/NAME` or a run."""
+    ids = complete_ids(ctx, param, incomplete)
+    return [*complete_runs(ctx, param, incomplete), *ids]
 
 
 def _items(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.completion import complete_names
+from evalkit_cli.metric_options import chosen_metrics, metric_options
 from evalkit_cli.options import (
     chosen_dataset,
     data_options,
@@ -24,13 +24,14 @@ from evalkit_cli.prediction_sources import (
     spool_folder,
 )
 from evalkit_cli.progress_bar import watched
+from evalkit_cli.run_options import FORMATS
+from evalkit_cli.scoring_options import scoring_options
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
+from evalkit_cli.thresholds import NOT_MET, Threshold, read_thresholds, unmet
 
 if TYPE_CHECKING:
     from evalkit.registry import Registry
     from evalkit.results import Result
-
-FORMATS = ("table", "md", "csv", "latex")
 
 
 @click.command("eval")
@@ -55,38 +56,9 @@ FORMATS = ("table", "md", "csv", "latex")
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME[:KEY=VALUE,…]",
-    shell_complete=complete_names("metrics"),
-    help="Compute this metric instead of the task's; repeatable.",
-)
-@click.option(
-    "--params",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="EVALKIT_PARAMS",
-    help="JSON file of parameters by name of the metric.",
-)
+@metric_options
 @policy_options
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    envvar="EVALKIT_CONFIDENCE",
-    help="Probability of the confidence intervals.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    envvar="EVALKIT_SEED",
-    help="Seed of the bootstrap.",
-)
+@scoring_options
 @click.option(
     "-o",
     "--out",
@@ -101,6 +73,15 @@ FORMATS = ("table", "md", "csv", "latex")
     is_flag=True,
     envvar="EVALKIT_NO_EXAMPLES",
     help="Leave answers, predictions and rejected values out of the run folder.",
+)
+@click.option(
+    "--fail-under",
+    "thresholds",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    envvar="EVALKIT_FAIL_UNDER",
+    help="Exit with 3 where this score of the whole set is less (more, where lower is "
+    "better): accuracy=0.8, or accuracy=80%; repeatable.",
 )
 @click.option(
     "--observer",
@@ -156,6 +137,7 @@ def eval_command(
     quiet: bool,
     verbose: bool,
     no_examples: bool,
+    thresholds: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Score predictions on a data set, for the whole set and every tag.
@@ -167,12 +149,15 @@ def eval_command(
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval --task nli --predictions-dir my-model/
+      evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8
+      evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
-    wrong usage.
+    wrong usage; 3 a score that --fail-under does not let pass.
     """  # noqa: D301 - click reads the backspace
     from evalkit.registry import Registry
 
+    least = read_thresholds(thresholds)
     registry = Registry()
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
@@ -181,16 +166,16 @@ def eval_command(
                     "--predictions-dir finds data sets and files by their names; give "
                     "it without a data set, --data and --predictions."
                 )
-            jobs = jobs_of_folder(registry, predictions_dir, task, model, quiet)
+            work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
             task = None
         else:
             name = chosen_dataset(dataset, data, task)
-            jobs = _jobs(registry, name, files, model, quiet, folder)
-        chosen = _chosen_metrics(registry, metrics, params)
+            work = _jobs(registry, name, files, model, quiet, folder)
+        chosen = chosen_metrics(registry, metrics, params)
         with watched(quiet) as progress:
             results, failed = _evaluate_all(
                 registry,
-                jobs,
+                work,
                 folder,
                 metrics=chosen,
                 task=task,
@@ -202,12 +187,28 @@ def eval_command(
             )
     if as_json:
         records = [result.to_dict() for result in results]
-        is_one = len(jobs) == 1 and predictions_dir is None
+        is_one = len(work) == 1 and predictions_dir is None
         echo_json(records[0] if is_one else records)
     elif results:
         _print(results, table_format, quiet=quiet, verbose=verbose)
-    if failed or any(result.is_failed for result in results):
-        raise click.exceptions.Exit(1)
+    _exit_with_code(results, least, failed)
+
+
+def _exit_with_code(
+    results: list[Result], thresholds: list[Threshold], failed: bool
+) -> None:
+    """Tell which thresholds are not met; a failure weighs more than they do."""
+    failed = failed or any(result.is_failed for result in results)
+    try:
+        lines = unmet(results, thresholds)
+    except click.UsageError as error:
+        if not failed:
+            raise
+        lines = [error.message]
+    for line in lines:
+        click.echo(f"evalkit: error: {line}", err=True)
+    if failed or lines:
+        raise click.exceptions.Exit(1 if failed else NOT_MET)
 
 
 def _jobs(
@@ -226,19 +227,19 @@ def _jobs(
 
 
 def _evaluate_all(
-    registry: Registry, jobs: list[Job], folder: Path, **options: Any
+    registry: Registry, work: list[Job], folder: Path, **options: Any
 ) -> tuple[list[Result], bool]:
     """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
 
     results = []
     failed = False
-    for job in jobs:
+    for job in work:
         try:
-            several = len({each.dataset for each in jobs}) > 1
+            several = len({each.dataset for each in work}) > 1
             results.append(_evaluate(registry, job, several, **options))
         except EvalkitError as error:
-            if len(jobs) == 1:
+            if len(work) == 1:
                 raise
             # the others' scores are not lost with this one's
             where = "" if job.path in str(error) else f"{job.path}: "
@@ -246,45 +247,6 @@ def _evaluate_all(
             click.echo(f"evalkit: error: {message}", err=True)
             failed = True
     return results, failed
-
-
-def _chosen_metrics(
-    registry: Registry, metrics: tuple[str, ...], params: Path | None
-) -> list[Any] | None:
-    if not metrics:
-        if params is not None:
-            raise click.UsageError("--params needs the metrics named with --metric.")
-        return None
-    from evalkit.names import parse_reference
-
-    by_name = _read_params(params) if params is not None else {}
-    names = [parse_reference(metric).name for metric in metrics]
-    for name in by_name:
-        if name not in names:
-            raise click.UsageError(
-                f"{params} has parameters of {name!r}, which --metric does not name."
-            )
-    return [
-        registry.load("metrics", metric, by_name.get(name))
-        for metric, name in zip(metrics, names, strict=True)
-    ]
-
-
-def _read_params(path: Path) -> dict[str, Any]:
-    from evalkit.errors import DataError
-
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(values, dict) or not all(
-        isinstance(item, dict) for item in values.values()
-    ):
-        raise DataError(
-            f"{path}: must hold an object of objects, such as "
-            '{"macro-f1": {"labels": "declared"}}'
-        )
-    return values
 
 
 def _evaluate(

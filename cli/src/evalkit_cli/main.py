@@ -14,10 +14,16 @@ from typing import Any
 
 import click
 
+from evalkit_cli.cite_command import cite_command
+from evalkit_cli.compare_command import compare_command
 from evalkit_cli.eval_command import eval_command
 from evalkit_cli.list_command import list_command
+from evalkit_cli.merge_command import merge_command
+from evalkit_cli.rescore_command import rescore_command
+from evalkit_cli.runs_command import runs_command
 from evalkit_cli.show_command import show_command
 from evalkit_cli.validate_command import validate_command
+from evalkit_cli.verify_command import verify_command
 
 INTERRUPTED = 130
 
@@ -69,6 +75,12 @@ cli.add_command(list_command)
 cli.add_command(show_command)
 cli.add_command(validate_command)
 cli.add_command(eval_command)
+cli.add_command(compare_command)
+cli.add_command(runs_command)
+cli.add_command(rescore_command)
+cli.add_command(merge_command)
+cli.add_command(verify_command)
+cli.add_command(cite_command)
 
 
 def main() -> None:

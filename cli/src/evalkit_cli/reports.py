@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.tables import NO_VALUE, Rows, draw
+from evalkit_cli.closing_lines import account, closing_lines, failed_lines
+from evalkit_cli.facet_lines import MOST_FACETS, facet_lines
+from evalkit_cli.printed_results import PrintedResult
+from evalkit_cli.score_cells import (
+    COVERAGE,
+    score_label,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_number,
+    show_value,
+)
+from evalkit_cli.tables import Rows, draw, echo_csv, without_empty_columns
+from evalkit_cli.tag_tables import MOST_ROWS, Columns, TagTable, tag_tables
 
 if TYPE_CHECKING:
     from evalkit.results import Result, Score
 
-_MOST_DIGITS = 8
+_AS_WRONG = "as wrong"
+"""Header of how many examples without a valid prediction are part of n."""
 
 
 def print_report(
@@ -28,17 +40,32 @@ def print_report(
         quiet: Leave out everything but the scores.
         verbose: Give every metric for every tag.
     """
+    printed = [PrintedResult(result) for result in results]
+    talk = table_format == "table" and not quiet
     if table_format == "csv":
-        click.echo(_all_scores(results), nl=False)
+        echo_csv(_all_scores(results))
+        tables = []
     else:
-        _print_tables(results, table_format, quiet=quiet, verbose=verbose)
-    if table_format != "table" and not quiet:
-        for line in _closing(results, verbose):
-            click.echo(line, err=True)
-    elif quiet:
+        tables = _tag_tables(printed, verbose, talk)
+        _print_tables(printed, tables, table_format, verbose=verbose, talk=talk)
+    if quiet:
         for result in results:
-            for error in result.to_dict()["errors"]:
+            for error in result.errors:
                 click.echo(f"evalkit: error: {error}", err=True)
+        return
+    notes = [] if talk else [note for table in tables for note in table.notes]
+    for line in [*notes, *_below(printed, verbose)]:
+        click.echo(line, err=not talk)
+
+
+def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    """Give what is said below the tables."""
+    headline = results[0].headline
+    facets = []
+    if headline is not None:
+        most = None if verbose else MOST_FACETS
+        facets = facet_lines(results, headline.metric, most)
+    return [*facets, *([""] if facets else []), *closing_lines(results, verbose)]
 
 
 def print_overview(
@@ -51,295 +78,129 @@ def print_overview(
         table_format: `table`, `md` or `latex`.
         quiet: Leave out everything but the scores.
     """
-    header = ["dataset", "model", "metric", "score", f"{_confidence(results)} CI", "n"]
-    rows = [[*header, _AS_WRONG, *_COVERAGE]]
-    for result in results:
-        headline = result.headline
+    printed = [PrintedResult(result) for result in results]
+    interval = f"{printed[0].confidence} CI"
+    header = ["dataset", "model", "metric", "score", interval, "n"]
+    rows = [[*header, _AS_WRONG, *COVERAGE]]
+    for each in printed:
+        headline = each.headline
         if headline is None:
             continue
         rows.append(
             [
-                str(result.dataset),
-                str(result.model),
-                headline.metric,
+                str(each.result.dataset),
+                str(each.result.model),
+                score_label(headline),
                 show_value(headline),
-                show_interval(headline),
-                _n(headline),
-                _counted_as_wrong(result),
-                *_show_coverage(headline),
+                show_interval(headline, each.bounds),
+                show_n(headline),
+                each.counted_as_wrong,
+                *show_coverage(headline),
             ]
         )
-    draw(_without_empty_columns(rows), table_format)
+    draw(without_empty_columns(rows), table_format)
     talk = table_format == "table" and not quiet
-    for result in results if not quiet else ():
-        reasons = [
-            f"{score.metric}: {score.reason}"
-            for score in _whole(result)
-            if score.value is None and score.reason
-        ]
-        for line in [*reasons, *_account(result)]:
-            click.echo(f"{result.dataset}: {line}", err=not talk)
+    for each in printed if not quiet else ():
+        for line in [*failed_lines([each]), *account(each.result)]:
+            click.echo(f"{each.result.dataset}: {line}", err=not talk)
+
+
+def _tag_tables(
+    results: Sequence[PrintedResult], verbose: bool, talk: bool
+) -> list[TagTable]:
+    headline = results[0].headline
+    if headline is None or headline.value is None:
+        return []
+    columns = Columns(results, headline, verbose, with_unit=verbose or not talk)
+    return tag_tables(columns, MOST_ROWS if talk and not verbose else None)
 
 
 def _print_tables(
-    results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
+    results: Sequence[PrintedResult],
+    tables: Sequence[TagTable],
+    table_format: str,
+    *,
+    verbose: bool,
+    talk: bool,
 ) -> None:
-    first = results[0].to_dict()
-    talk = table_format == "table" and not quiet
     if talk:
-        click.echo(_title(results, first))
+        click.echo(_title(results))
         click.echo()
     draw(_summary(results), table_format)
-    headline = results[0].headline
-    tags = _tag_table(results, headline, verbose, talk) if headline else []
-    if headline and headline.value is not None and len(tags) > 1:
+    for table in tables:
         click.echo()
         if talk:
-            unit = f", in {headline.unit}" if headline.unit and not verbose else ""
-            click.echo(f"By tag, worst {headline.metric} first{unit}:\n")
-        draw(tags, table_format)
+            click.echo(f"{_heading(table, results[0].headline, verbose)}\n")
+        draw(table.rows, table_format)
+        for note in table.notes if talk else ():
+            click.echo(note)
     if talk:
         click.echo()
-        for line in _closing(results, verbose):
-            click.echo(line)
 
 
-def _title(results: Sequence[Result], record: dict[str, object]) -> str:
-    models = ", ".join(str(result.model) for result in results)
+def _title(results: Sequence[PrintedResult]) -> str:
+    record = results[0].record
+    models = ", ".join(str(each.result.model) for each in results)
     return f"{record['dataset']} ({record['task']}, split {record['split']}): {models}"
 
 
-def _summary(results: Sequence[Result]) -> Rows:
+def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
+    assert headline is not None
+    unit = f", in {headline.unit}" if headline.unit and not verbose else ""
+    return f"By {table.by}, worst {headline.metric} first{unit}:"
+
+
+def _summary(results: Sequence[PrintedResult]) -> Rows:
     header = [
         "metric",
         "score",
-        f"{_confidence(results)} CI",
+        f"{results[0].confidence} CI",
         "n",
         _AS_WRONG,
         "majority",
         "chance",
-        *_COVERAGE,
+        *COVERAGE,
     ]
     if len(results) > 1:
         header.insert(0, "model")
     rows = [header]
-    for result in results:
-        baselines = result.to_dict()["baselines"] or {}
-        for score in _whole(result):
-            main = score == result.headline
-            row = [
-                score.metric,
-                show_value(score),
-                show_interval(score),
-                _n(score),
-                _counted_as_wrong(result),
-                _shown(score, baselines.get("majority")) if main else "",
-                _shown(score, baselines.get("chance")) if main else "",
-                *_show_coverage(score),
-            ]
-            rows.append([str(result.model), *row] if len(results) > 1 else row)
-    return _without_empty_columns(rows)
+    for each in results:
+        headline = each.headline
+        mean = [headline] if headline is not None and headline.aggregate else []
+        for score in [*mean, *each.whole]:
+            row = _summary_row(each, score)
+            rows.append([str(each.result.model), *row] if len(results) > 1 else row)
+    return without_empty_columns(rows)
 
 
-def _whole(result: Result) -> list[Score]:
-    return [score for score in result.scores if score.tag is None]
-
-
-def _confidence(results: Sequence[Result]) -> str:
-    return f"{100 * float(results[0].to_dict()['confidence']):g} %"
-
-
-def _without_empty_columns(rows: Rows) -> Rows:
-    kept = [
-        column
-        for column in range(len(rows[0]))
-        if any(row[column] for row in rows[1:]) or len(rows) == 1
-    ]
-    return [[row[column] for column in kept] for row in rows]
-
-
-def _tag_table(
-    results: Sequence[Result], headline: Score, verbose: bool, talk: bool
-) -> Rows:
-    """Give one row for each tag, worst headline of the first model first.
-
-    Where the line above the table says metric and unit, the table does not.
-    """
-    told = talk and not verbose
-    columns = [
-        (result, metric)
-        for result in results
-        for metric in (result.metrics if verbose else [headline.metric])
-    ]
-    found = {
-        (id(result), score.metric, score.tag): score
-        for result in results
-        for score in result.scores
-    }
-    header = ["tag", "n"]
-    for result, metric in columns:
-        both = f"{result.model}: {metric}"
-        named = metric if len(results) == 1 else str(result.model) if told else both
-        whose = f"{result.model}: " if len(results) > 1 else ""
-        coverage = [f"{whose}{name}" for name in _COVERAGE]
-        header += [named, f"{_confidence(results)} CI", *coverage]
-    order = results[0].by_tag.filter(metric=headline.metric)["tag"].to_list()
-    rows = [header]
-    for tag in order:
-        scores = [found.get((id(result), metric, tag)) for result, metric in columns]
-        cells = [_printable(tag), " / ".join(dict.fromkeys(_n(s) for s in scores if s))]
-        for score in scores:
-            if score is None:
-                cells += ["", "", "", ""]
-                continue
-            value = show_value(score, with_unit=not told)
-            cells += [value, show_interval(score), *_show_coverage(score)]
-        rows.append(cells)
-    return _without_empty_columns(rows)
-
-
-def _printable(text: str) -> str:
-    """Escape characters that would break a table or speak to the terminal."""
-    return "".join(
-        mark if mark.isprintable() else mark.encode("unicode_escape").decode()
-        for mark in text
+def _summary_row(result: PrintedResult, score: Score) -> list[str]:
+    baselines = result.record["baselines"] or {}
+    headline = result.headline
+    # they are about the whole set, and not about a mean over tags
+    is_main = (
+        headline is not None and score.is_whole and score.metric == headline.metric
     )
-
-
-def _n(score: Score) -> str:
-    if score.n_clusters is not None:
-        clusters = "cluster" if score.n_clusters == 1 else "clusters"
-        return f"{score.n} ({score.n_clusters} {clusters})"
-    return str(score.n)
-
-
-def show_value(score: Score, *, with_unit: bool = True) -> str:
-    """Give a score as a person reads it; `*` marks a flag.
-
-    Args:
-        score: The score.
-        with_unit: Whether its unit is given too.
-
-    Returns:
-        For example `72.32 %`; a dash where there is no value.
-    """
-    if score.value is None:
-        return NO_VALUE
-    shown = _shown(score if with_unit else score._replace(unit=""), score.value)
-    return shown + ("*" if score.flag else "")
-
-
-def _shown(score: Score, value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value * score.scale:z.2f} {score.unit}".rstrip()
-
-
-def show_interval(score: Score) -> str:
-    """Give an interval as a person reads it; a dash where there is none."""
-    if score.ci is None:
-        return NO_VALUE
-    return f"[{score.ci.low * score.scale:z.2f}, {score.ci.high * score.scale:z.2f}]"
-
-
-_COVERAGE = ("coverage", "if wrong to right")
-"""Headers of the columns that are empty where nothing was left out."""
-
-
-_AS_WRONG = "as wrong"
-"""Header of how many examples without a valid prediction are part of n."""
-
-
-def _counted_as_wrong(result: Result) -> str:
-    policies = result.to_dict()["policies"]
-    counted = sum(
-        result.counts[status]
-        for status in ("missing", "invalid")
-        if policies[f"on_{status}"] == "wrong"
-    )
-    return str(counted) if counted else ""
-
-
-def _show_coverage(score: Score) -> tuple[str, str]:
-    """Give the share that was scored, and what the rest could make of the value."""
-    if score.coverage in (None, 1.0):
-        return "", ""
-    if score.bound_low is None or score.bound_high is None:
-        return show_share(score.coverage), NO_VALUE
-    low, high = score.bound_low * score.scale, score.bound_high * score.scale
-    return show_share(score.coverage), f"{low:z.2f} to {high:z.2f}"
-
-
-def show_share(share: float | None) -> str:
-    """Give a share in percent, with as many digits as tell it from the whole."""
-    if share is None:
-        return NO_VALUE
-    digits = 1
-    while (
-        share < 1
-        and digits < _MOST_DIGITS
-        and f"{share:.{digits}%}" == (f"{1:.{digits}%}")
-    ):
-        digits += 1
-    return f"{share:.{digits}%}"
-
-
-def _closing(results: Sequence[Result], verbose: bool) -> list[str]:
-    lines = []
-    headline = results[0].headline
-    shown_scores = [
-        score
-        for result in results
-        for score in result.scores
-        if verbose
-        or score.tag is None
-        or (headline is not None and score.metric == headline.metric)
+    majority = baselines.get("majority") if is_main else None
+    chance = baselines.get("chance") if is_main else None
+    return [
+        score_label(score),
+        show_value(score),
+        show_interval(score, result.bounds),
+        show_n(score),
+        result.counted_as_wrong,
+        show_number(score, majority),
+        show_number(score, chance),
+        *show_coverage(score),
     ]
-    flags = {s.flag for s in shown_scores if s.flag and s.value is not None}
-    if flags:
-        lines.append(f"* {'; '.join(sorted(flags))}")
-    missing = {
-        f"{score.metric}: {score.reason}"
-        for score in shown_scores
-        if score.tag is None and score.value is None and score.reason
-    }
-    lines += sorted(missing)
-    for result in results:
-        label = f"{result.model}: " if len(results) > 1 else ""
-        lines += [f"{label}{line}" for line in _account(result)]
-    return lines
 
 
-def _account(result: Result) -> list[str]:
-    counts = result.counts
-    left = {
-        status: counts[status]
-        for status in ("invalid", "missing", "duplicate", "unknown", "unreadable")
-        if counts[status]
-    }
-    lines = [f"notice: {notice}" for notice in result.notices]
-    lines += [f"warning: {warning}" for warning in result.warnings]
-    scored = f"{counts['scored']} of {counts['examples']} examples scored"
-    if left:
-        kinds = ", ".join(f"{count} {status}" for status, count in left.items())
-        where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
-        lines.append(f"{scored}; not scored: {kinds}{where}")
-    else:
-        lines.append(f"{scored}, every row accounted for")
-    if result.path is not None:
-        lines.append(f"run folder: {result.path}")
-    return lines
-
-
-def _all_scores(results: Sequence[Result]) -> str:
+def _all_scores(results: Sequence[Result]) -> Iterator[Sequence[object]]:
     """Give every score as stored, in full precision."""
     from evalkit.results import Score
 
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     several = len({result.dataset for result in results}) > 1
-    writer.writerow([*(["dataset"] if several else []), "model", *Score._fields])
+    yield [*(["dataset"] if several else []), "model", *Score._fields]
     for result in results:
         names = [result.dataset, result.model] if several else [result.model]
-        writer.writerows([*names, *score] for score in result.scores)
-    return stream.getvalue()
+        for score in result.scores:
+            yield [*names, *score]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import click
 
@@ -20,7 +22,14 @@ _NARROWEST = 12
 """Texts are folded to this width where a terminal is too narrow; numbers never are."""
 
 
-def _draw_table(rows: Rows) -> None:
+_FOLDED = ("tag", "model", "metric", "dataset", "answer", "prediction", "tags")
+"""Headers of columns whose texts are folded."""
+
+Texts = Collection[int] | None
+"""Which columns are texts, by number; None for the first two that are no numbers."""
+
+
+def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -30,7 +39,9 @@ def _draw_table(rows: Rows) -> None:
     needed = -2
     for number, name in enumerate(rows[0]):
         is_number = name in ("n", "score", "majority", "chance") or number > 1
-        fold = name in ("tag", "model", "metric")
+        if texts is not None:
+            is_number = number not in texts
+        fold = name in _FOLDED
         width = max(cell_len(row[number]) for row in rows)
         needed += 2 + (min(width, _NARROWEST) if fold else width)
         table.add_column(
@@ -53,7 +64,7 @@ def _draw_table(rows: Rows) -> None:
         click.echo(line.rstrip())
 
 
-def _draw_markdown(rows: Rows) -> None:
+def _draw_markdown(rows: Rows, _texts: Texts) -> None:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -78,12 +89,14 @@ _LATEX = {
 }
 
 
-def _draw_latex(rows: Rows) -> None:
+def _draw_latex(rows: Rows, texts: Texts) -> None:
     def line(cells: Sequence[str]) -> str:
         escaped = ("".join(_LATEX.get(mark, mark) for mark in cell) for cell in cells)
         return f"{' & '.join(escaped)} \\\\"
 
-    click.echo(f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}")
+    left = (0,) if texts is None else texts
+    columns = "".join("l" if n in left else "r" for n in range(len(rows[0])))
+    click.echo(f"\\begin{{tabular}}{{{columns}}}")
     click.echo("\\hline")
     click.echo(line(rows[0]))
     click.echo("\\hline")
@@ -96,11 +109,38 @@ def _draw_latex(rows: Rows) -> None:
 _DRAWERS = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
 
 
-def draw(rows: Rows, table_format: str) -> None:
+def draw(rows: Rows, table_format: str, texts: Texts = None) -> None:
     """Print a table.
 
     Args:
         rows: A header and rows of cells.
         table_format: `table`, `md` or `latex`.
+        texts: Which columns are texts, by number; by default the first two that are no
+            numbers.
     """
-    _DRAWERS[table_format](rows)
+    _DRAWERS[table_format](rows, texts)
+
+
+def echo_csv(rows: Iterable[Sequence[object]]) -> None:
+    """Print rows as CSV, with values in full precision and nothing for None."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    click.echo(stream.getvalue(), nl=False)
+
+
+def printable(text: str) -> str:
+    """Escape characters that would break a table or speak to the terminal."""
+    return "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode()
+        for mark in text
+    )
+
+
+def without_empty_columns(rows: Rows) -> Rows:
+    """Leave out the columns in which no row has anything."""
+    kept = [
+        column
+        for column in range(len(rows[0]))
+        if any(row[column] for row in rows[1:]) or len(rows) == 1
+    ]
+    return [[row[column] for column in kept] for row in rows]

@@ -1,0 +1,87 @@
+"""The lines at the end of a report: flags, methods, and what was not scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.interval_lines import interval_lines
+from evalkit_cli.printed_results import PrintedResult, labelled
+
+if TYPE_CHECKING:
+    from evalkit.results import Result, Score
+
+
+def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    """Give what a reader of the tables should know.
+
+    Args:
+        results: The results.
+        verbose: Whether the tables show every metric for every tag.
+
+    Returns:
+        Lines.
+    """
+    lines = _flags(results, verbose)
+    lines += failed_lines(results)
+    lines += interval_lines(results)
+    for place, each in enumerate(results):
+        label = labelled(results, place)
+        lines += [f"{label}{line}" for line in account(each.result)]
+    return lines
+
+
+def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    headline = results[0].headline
+    metric = headline.metric if headline is not None else None
+
+    def is_shown(score: Score) -> bool:
+        return verbose or score.tag is None or score.metric == metric
+
+    flags = {
+        score.flag
+        for each in results
+        for score in each.groups.values()
+        if score.flag and score.value is not None and is_shown(score)
+    }
+    return [f"* {'; '.join(sorted(flags))}"] if flags else []
+
+
+def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
+    """Say why scores of the whole set have no value."""
+    reasons = {
+        f"{score.metric}: {score.reason}"
+        for each in results
+        for score in each.whole
+        if score.value is None and score.reason
+    }
+    return sorted(reasons)
+
+
+def account(result: Result) -> list[str]:
+    """Say what was scored, what was not, and where it was written.
+
+    Args:
+        result: The result.
+
+    Returns:
+        Its notices and warnings, the counts, and the run folder.
+    """
+    counts = result.counts
+    left = {
+        status: counts[status]
+        for status in ("invalid", "missing", "duplicate", "unknown", "unreadable")
+        if counts[status]
+    }
+    lines = [f"notice: {notice}" for notice in result.notices]
+    lines += [f"warning: {warning}" for warning in result.warnings]
+    scored = f"{counts['scored']} of {counts['examples']} examples scored"
+    if left:
+        kinds = ", ".join(f"{count} {status}" for status, count in left.items())
+        where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
+        lines.append(f"{scored}; not scored: {kinds}{where}")
+    else:
+        lines.append(f"{scored}, every row accounted for")
+    if result.path is not None:
+        lines.append(f"run folder: {result.path}")
+    return lines

@@ -1,0 +1,132 @@
+"""`evalkit compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evalkit_cli.completion import complete_names, complete_runs
+from evalkit_cli.progress_bar import watched
+from evalkit_cli.run_options import folder_option, format_option, json_option
+from evalkit_cli.streams import echo_json, plugin_output_to_stderr
+
+_FEWEST_RUNS = 2
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME[:KEY=VALUE,…]",
+    shell_complete=complete_names("metrics"),
+    help="Compare this metric instead of all that the runs share; repeatable.",
+)
+@click.option(
+    "--by-tag/--no-tags",
+    "tags",
+    default=True,
+    show_default=True,
+    envvar="EVALKIT_BY_TAG",
+    help="Whether every tag is compared too.",
+)
+@click.option(
+    "--min-n",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    envvar="EVALKIT_MIN_N",
+    help="Leave out tags of fewer examples.",
+)
+@click.option(
+    "--common",
+    is_flag=True,
+    envvar="EVALKIT_COMMON",
+    help="Compare on the examples that both runs have, where one has others.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0, min_open=True),
+    envvar="EVALKIT_MARGIN",
+    help="Differences up to this count as none; as stored: 0.01 is one point.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    envvar="EVALKIT_CONFIDENCE",
+    help="Probability of the intervals; 1 less it is the level of the tests.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    envvar="EVALKIT_SEED",
+    help="Seed of what is drawn.",
+)
+@folder_option
+@json_option
+@format_option
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print the tables and conclusions and nothing else.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="EVALKIT_VERBOSE",
+    help="Print every metric for every tag.",
+)
+def compare_command(
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    folder: Path,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Compare runs on the same examples, each with the first.
+
+    \b
+    A RUN is the path of a run, the start of its id, or `latest`.
+    \b
+    Examples:
+      evalkit compare 3f2a 91bc
+      evalkit compare base new newest --metric macro-f1 --min-n 20
+      evalkit compare runs/hatecheck/3f2a… latest --no-tags --json
+
+    Runs on other examples or with other answers are refused, and it is said what
+    differs. p-values of tags are adjusted for their number (Holm).
+
+    Exit codes: 0 done, whatever is concluded; 1 an error or runs that cannot be
+    compared; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if len(runs) < _FEWEST_RUNS:
+        raise click.UsageError("name at least two runs (see `evalkit runs`).")
+    from evalkit.comparison import compare
+    from evalkit_cli.comparison_report import print_comparison
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        comparison = compare(
+            *runs,
+            metrics=list(metrics) or None,
+            runs=folder,
+            progress=progress,
+            **options,
+        )
+    if as_json:
+        echo_json(comparison.to_dict())
+        return
+    print_comparison(comparison, table_format, verbose=verbose, quiet=quiet)

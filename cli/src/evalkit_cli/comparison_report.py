@@ -1,0 +1,146 @@
+"""Prints comparisons: a table, what may be concluded, then the tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.tables import (
+    NO_VALUE,
+    Rows,
+    draw,
+    echo_csv,
+    printable,
+    without_empty_columns,
+)
+
+if TYPE_CHECKING:
+    from evalkit.compared_scores import ComparedScore, Comparison
+
+
+def print_comparison(
+    comparison: Comparison, table_format: str, *, verbose: bool, quiet: bool
+) -> None:
+    """Print a comparison.
+
+    Args:
+        comparison: What is printed.
+        table_format: `table`, `md`, `csv` or `latex`.
+        verbose: Give every metric for every tag; else the first one.
+        quiet: Leave out everything but tables and conclusions.
+    """
+    if table_format == "csv":
+        rows = comparison.rows
+        echo_csv([rows[0]._fields, *rows])
+    else:
+        _print_tables(comparison, table_format, verbose)
+    talk_to_stderr = table_format != "table"
+    for notice in comparison.notices if not quiet else ():
+        click.echo(f"notice: {notice}", err=talk_to_stderr)
+
+
+def _print_tables(comparison: Comparison, table_format: str, verbose: bool) -> None:
+    models = dict.fromkeys(row.model_b for row in comparison.rows)
+    for place, model in enumerate(models):
+        rows = [row for row in comparison.rows if row.model_b == model]
+        if place:
+            click.echo()
+        _print_pair(rows, comparison.confidence, table_format, verbose)
+
+
+def _print_pair(
+    rows: Sequence[ComparedScore], confidence: float, table_format: str, verbose: bool
+) -> None:
+    whole = [row for row in rows if row.tag is None]
+    talk = table_format == "table"
+    if talk:
+        click.echo(f"{_names(whole[0])[0]} against {_names(whole[0])[1]}\n")
+    draw(_table(whole, confidence, "metric"), table_format, (0,))
+    click.echo(err=not talk)
+    for row in whole:
+        click.echo(f"{row.metric}: {printable(row.conclusion)}", err=not talk)
+    for metric in whole if verbose else whole[:1]:
+        tags = [
+            row for row in rows if row.tag is not None and row.metric == metric.metric
+        ]
+        if not tags:
+            continue
+        click.echo()
+        if talk:
+            click.echo(
+                f"{metric.metric} by tag, worst for {_names(metric)[0]} first:\n"
+            )
+        draw(_table(tags, confidence, "tag"), table_format, (0,))
+        click.echo(err=not talk)
+        click.echo(_tags_in_words(tags, confidence), err=not talk)
+
+
+def _names(row: ComparedScore) -> tuple[str, str]:
+    return printable(row.model_a), printable(row.model_b)
+
+
+def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows:
+    interval = f"{100 * confidence:g} % CI"
+    header = [first, "n", *_names(rows[0]), "difference", interval]
+    header += ["wins", "losses", "ties", "left out", "p"]
+    header += ["adjusted p" if first == "tag" else "", "detectable"]
+    table = [header, *(_cells(row, first) for row in rows)]
+    return without_empty_columns(table)
+
+
+def _cells(row: ComparedScore, first: str) -> list[str]:
+    from evalkit.conclusions import show_p
+
+    name = row.metric if first == "metric" else printable(row.tag or "")
+    counts = [row.wins, row.losses, row.ties, row.left_out or None]
+    p_values = [row.p_value, row.p_adjusted if first == "tag" else None]
+    return [
+        name,
+        _n(row),
+        _shown(row.value_a, row),
+        _shown(row.value_b, row),
+        _shown(row.difference, row, sign="+"),
+        _interval(row),
+        *("" if count is None else str(count) for count in counts),
+        *(show_p(p_value) for p_value in p_values),
+        _shown(row.smallest_detectable, row),
+    ]
+
+
+def _n(row: ComparedScore) -> str:
+    if row.n_clusters is None:
+        return str(row.n)
+    clusters = "cluster" if row.n_clusters == 1 else "clusters"
+    return f"{row.n} ({row.n_clusters} {clusters})"
+
+
+def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
+    if value is None:
+        return NO_VALUE
+    return f"{value * row.scale:{sign}z.2f}"
+
+
+def _interval(row: ComparedScore) -> str:
+    if row.ci_low is None or row.ci_high is None:
+        return NO_VALUE
+    low, high = _shown(row.ci_low, row, "+"), _shown(row.ci_high, row, "+")
+    return f"[{low}, {high}]"
+
+
+def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> str:
+    """Say on which tags one model is better, after adjustment."""
+    level = f"{1 - confidence:.10g}"
+    found = [
+        row
+        for row in tags
+        if row.p_adjusted is not None and row.p_adjusted < 1 - confidence
+    ]
+    if not found:
+        count = len([row for row in tags if row.p_adjusted is not None])
+        return f"On no tag is there a difference at {level}, adjusted for {count} tags."
+    lines = [
+        f"{printable(row.tag or '')}: {printable(row.conclusion)}" for row in found
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""Says in a line which group of a facet is the worst, and how far groups differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.printed_results import PrintedResult, labelled
+from evalkit_cli.score_cells import show_interval, show_number
+from evalkit_cli.tables import printable
+
+if TYPE_CHECKING:
+    from evalkit.results import Score
+
+MOST_FACETS = 5
+"""Facets and crossings that a report on a screen is about."""
+
+_KINDS = ("worst", "gap")
+
+_LEAST_P = 0.001
+"""p-values below it are not told from each other."""
+
+
+def facet_lines(
+    results: Sequence[PrintedResult], metric: str, most_facets: int | None
+) -> list[str]:
+    """Give the worst group and the gap of each facet and crossing.
+
+    Args:
+        results: The results.
+        metric: The metric they are about.
+        most_facets: How many facets; None for all. What the user asked for comes first.
+
+    Returns:
+        A heading and two lines for each facet and result; nothing without facets.
+    """
+    facets = _facets(results, metric)
+    shown = facets[:most_facets]
+    lines = [
+        f"{labelled(results, place)}{_line(result, facet, score)}"
+        for facet in shown
+        for place, result in enumerate(results)
+        for score in _scores_of(result, metric, facet)
+    ]
+    if not lines:
+        return []
+    level = results[0].confidence
+    heading = f"Worst group and gap; each {level} CI holds for all groups at once:"
+    more = len(facets) - len(shown)
+    if more:
+        what = "facet" if more == 1 else "facets"
+        lines.append(f"{more} more {what}: -v or --format csv shows all")
+    return [heading, "", *lines]
+
+
+def _facets(results: Sequence[PrintedResult], metric: str) -> list[str]:
+    found = [
+        str(score.aggregate).partition(":")[2]
+        for result in results
+        for score in result.result.scores
+        if score.aggregate and score.metric == metric
+    ]
+    asked = [name for name in results[0].crossings if name in found]
+    return list(dict.fromkeys([*asked, *found]))
+
+
+def _scores_of(result: PrintedResult, metric: str, facet: str) -> list[Score]:
+    kinds = [f"{kind}:{facet}" for kind in _KINDS]
+    return [
+        score
+        for score in result.result.scores
+        if score.metric == metric and score.aggregate in kinds
+    ]
+
+
+def _line(result: PrintedResult, facet: str, score: Score) -> str:
+    if str(score.aggregate).startswith("worst:"):
+        return f"{facet}: {_worst(result, facet, score)}"
+    return f"{facet}: {_gap(result, facet, score)}"
+
+
+def _worst(result: PrintedResult, facet: str, score: Score) -> str:
+    group = _without_facet(score.tag or "", facet)
+    flag = f"; {score.flag}" if score.flag else ""
+    without = "" if score.ci else f" (no interval: {score.reason})"
+    return f"worst {group} {_value(result, score)}{without}, n = {score.n}{flag}"
+
+
+def _gap(result: PrintedResult, facet: str, score: Score) -> str:
+    unit = "points" if score.unit == "%" else score.unit
+    shown = _value(result, score._replace(unit=unit))
+    between = f", {_without_facet(score.flag, facet)}" if score.flag else ""
+    return f"gap {shown}{between}; {_test(result, score)}"
+
+
+def _value(result: PrintedResult, score: Score) -> str:
+    interval = f" {show_interval(score, result.bounds)}" if score.ci else ""
+    return f"{show_number(score, score.value)}{interval}"
+
+
+def _without_facet(text: str, facet: str) -> str:
+    """Leave out the facet's name, with which the line begins."""
+    return printable(text.replace(f"{facet}:", ""))
+
+
+def _test(result: PrintedResult, score: Score) -> str:
+    from evalkit.conclusions import show_p
+
+    if score.p_value is None:
+        return f"not tested: {score.reason}"
+    p_value = show_p(score.p_value, sign=True)
+    if score.p_value < _LEAST_P:
+        p_value = f"< {f'{_LEAST_P:g}'.lstrip('0')}"
+    if score.p_value < 1 - float(result.record["confidence"]):
+        return f"the groups differ (p {p_value})"
+    return f"no evidence that the groups differ (p {p_value})"

@@ -1,0 +1,104 @@
+"""Says how the intervals of a report were made, and what repeated answers tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.printed_results import PrintedResult, labelled
+from evalkit_cli.score_cells import score_label, show_number
+
+if TYPE_CHECKING:
+    from evalkit.results import Score
+
+_CLUSTERED_MEANS = ("wilson-clustered", "t-clustered")
+"""Methods of scores that are the mean of the per-example scores."""
+
+
+def interval_lines(results: Sequence[PrintedResult]) -> list[str]:
+    """Say which methods were used, over which clusters, and what they cost.
+
+    Args:
+        results: The results.
+
+    Returns:
+        Lines; those that are alike for all results once.
+    """
+    methods = [line for result in results if (line := _methods(result))]
+    alike = len(set(methods)) == 1
+    lines = methods[:1] if alike else []
+    for place, result in enumerate(results):
+        label = labelled(results, place)
+        own = [] if alike else [_methods(result)]
+        own += [_design_effect(result), _replications(result)]
+        lines += [f"{label}{line}" for line in own if line]
+    return lines
+
+
+def _methods(result: PrintedResult) -> str:
+    """Name the methods of the scores at the top of the report."""
+    by_method: dict[str, list[str]] = {}
+    headline = result.headline
+    mean = [headline] if headline is not None and headline.aggregate else []
+    scores = [score for score in [*mean, *result.whole] if score.ci is not None]
+    for score in scores:
+        by_method.setdefault(score.ci_method, []).append(score_label(score))
+    if not by_method:
+        return ""
+    named = [f"{method} ({', '.join(who)})" for method, who in by_method.items()]
+    shown = ", ".join(named if len(by_method) > 1 else by_method)
+    return f"{result.confidence} CI: {shown}{_clusters(result, scores)}"
+
+
+def _clusters(result: PrintedResult, scores: Sequence[Score]) -> str:
+    counts = {score.n_clusters for score in scores} - {None}
+    if not counts:
+        return ""
+    columns = ", ".join(result.record.get("cluster", ()))
+    by = f" by {columns}" if columns else ""
+    shown = " or ".join(map(str, sorted(filter(None, counts))))
+    return f"; {shown} clusters{by}"
+
+
+def _design_effect(result: PrintedResult) -> str:
+    """Compare the main score's standard error with that of independent examples."""
+    headline = result.headline
+    score = headline and result.groups.get((headline.metric, None))
+    if score is None or score.se is None or score.ci_method not in _CLUSTERED_MEANS:
+        return ""
+    plain = _plain_error(score)
+    if not plain:
+        return ""
+    ratio = score.se / plain
+    return (
+        f"{score.metric}: design effect {ratio**2:.2f}; its standard error is "
+        f"{ratio:.2f} times that of independent examples"
+    )
+
+
+def _plain_error(score: Score) -> float | None:
+    """Give the standard error of a mean of independent examples."""
+    if score.stddev is None or score.n < 2 or score.replications is not None:
+        return None
+    n = score.n if score.ci_method.startswith("wilson") else score.n - 1
+    return score.stddev / math.sqrt(n)
+
+
+def _replications(result: PrintedResult) -> str:
+    headline = result.headline
+    score = headline and result.groups.get((headline.metric, None))
+    if score is None or score.replications is None:
+        return ""
+    deviations = {
+        "between examples": score.stddev,
+        "within": score.stddev_within,
+        "of the score": score.stddev_replications,
+    }
+    shown = [
+        f"{what} {show_number(score._replace(unit=''), value)}"
+        for what, value in deviations.items()
+        if value is not None
+    ]
+    of_score = f"; {score.metric}: SD {', '.join(shown)}" if shown else ""
+    return f"each example was answered {score.replications} times{of_score}"

@@ -1,0 +1,116 @@
+"""Gives numbers of scores as a person reads them: cells of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.tables import NO_VALUE
+
+if TYPE_CHECKING:
+    from evalkit.results import Score
+
+Bounds = Mapping[str, Sequence[float | None]]
+"""The least and the greatest value of metrics, by name; None for no bound."""
+
+COVERAGE = ("coverage", "if wrong to right")
+"""Headers of the columns that are empty where nothing was left out."""
+
+_MOST_DIGITS = 8
+
+_UNBOUNDED = (None, None)
+
+
+def score_label(score: Score) -> str:
+    """Name a score: its metric, and over which facet it is a mean.
+
+    Args:
+        score: The score.
+
+    Returns:
+        For example `accuracy`, or `accuracy (mean over direction)`.
+    """
+    kind, _, facet = (score.aggregate or "").partition(":")
+    return f"{score.metric} (mean over {facet})" if kind == "macro" else score.metric
+
+
+def show_value(score: Score, *, with_unit: bool = True) -> str:
+    """Give a score as a person reads it; `*` marks a flag.
+
+    Args:
+        score: The score.
+        with_unit: Whether its unit is given too.
+
+    Returns:
+        For example `72.32 %`; a dash where there is no value.
+    """
+    if score.value is None:
+        return NO_VALUE
+    shown = show_number(score if with_unit else score._replace(unit=""), score.value)
+    # what an aggregate's flag says stands beside it
+    return shown + ("*" if score.flag and score.aggregate is None else "")
+
+
+def show_number(score: Score, value: float | None) -> str:
+    """Give a value in the unit of a score; nothing for None."""
+    if value is None:
+        return ""
+    return f"{value * score.scale:z.2f} {score.unit}".rstrip()
+
+
+def show_interval(score: Score, bounds: Bounds | None = None) -> str:
+    """Give an interval as a person reads it; a dash where there is none.
+
+    Args:
+        score: The score.
+        bounds: Of the metrics. What is shown ends at them; what is stored does not.
+
+    Returns:
+        For example `[64.95, 71.04]`.
+    """
+    if score.ci is None:
+        return NO_VALUE
+    least, greatest = _bounds(score, bounds or {})
+    low, high = score.ci
+    low = low if least is None else max(low, least)
+    high = high if greatest is None else min(high, greatest)
+    return f"[{low * score.scale:z.2f}, {high * score.scale:z.2f}]"
+
+
+def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
+    least, greatest = bounds.get(score.metric.partition("#")[0], _UNBOUNDED)
+    if score.aggregate is None or not score.aggregate.startswith("gap:"):
+        return least, greatest
+    return 0.0, None if least is None or greatest is None else greatest - least
+
+
+def show_n(score: Score) -> str:
+    """Give the number of examples, and of clusters where there are any."""
+    if score.n_clusters is None:
+        return str(score.n)
+    clusters = "cluster" if score.n_clusters == 1 else "clusters"
+    return f"{score.n} ({score.n_clusters} {clusters})"
+
+
+def show_coverage(score: Score) -> tuple[str, str]:
+    """Give the share that was scored, and what the rest could make of the value."""
+    if score.coverage in (None, 1.0):
+        return "", ""
+    if score.bound_low is None or score.bound_high is None:
+        return show_share(score.coverage), NO_VALUE
+    low, high = score.bound_low * score.scale, score.bound_high * score.scale
+    return show_share(score.coverage), f"{low:z.2f} to {high:z.2f}"
+
+
+def show_share(share: float | None) -> str:
+    """Give a share in percent, with as many digits as tell it from the whole."""
+    if share is None:
+        return NO_VALUE
+    digits = 1
+    while (
+        share < 1
+        and digits < _MOST_DIGITS
+        and f"{share:.{digits}%}" == (f"{1:.{digits}%}")
+    ):
+        digits += 1
+    return f"{share:.{digits}%}"

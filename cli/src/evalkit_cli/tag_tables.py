@@ -1,0 +1,166 @@
+"""Tables of the scores of tags and crossings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalkit_cli.printed_results import PrintedResult
+from evalkit_cli.score_cells import (
+    COVERAGE,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_value,
+)
+from evalkit_cli.tables import Rows, printable, without_empty_columns
+
+if TYPE_CHECKING:
+    from evalkit.results import Score
+
+MOST_ROWS = 40
+"""Rows that a table on a screen has at most."""
+
+
+class TagTable(NamedTuple):
+    """A table of the scores of some groups."""
+
+    by: str
+    """`tag`, or the names that are crossed."""
+    rows: Rows
+    notes: list[str]
+    """What is not shown."""
+
+
+class Columns(NamedTuple):
+    """What a table of tags shows."""
+
+    results: Sequence[PrintedResult]
+    headline: Score
+    """Whose metric sorts the rows."""
+    every_metric: bool
+    with_unit: bool
+    """Whether the table says metric and unit itself."""
+
+    @property
+    def scores(self) -> list[tuple[PrintedResult, str]]:
+        """The result and metric of each column of scores."""
+        return [
+            (result, metric)
+            for result in self.results
+            for metric in (
+                result.result.metrics if self.every_metric else [self.headline.metric]
+            )
+        ]
+
+    @property
+    def header(self) -> list[str]:
+        """Its header."""
+        several = len(self.results) > 1
+        header = ["tag", "n"]
+        for result, metric in self.scores:
+            model = str(result.result.model)
+            both = f"{model}: {metric}" if self.with_unit else model
+            whose = f"{model}: " if several else ""
+            coverage = [f"{whose}{name}" for name in COVERAGE]
+            header += [both if several else metric, f"{result.confidence} CI"]
+            header += coverage
+        return header
+
+
+def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
+    """Make a table of the tags, and one of each crossing.
+
+    Args:
+        columns: What they show.
+        most_rows: Rows that a table has at most; None for all.
+
+    Returns:
+        Tables with a row for each tag, the worst of the first result first, those of
+        examples without a tag last; tags of fewer examples than the results' least
+        number are left out.
+    """
+    by_crossing: dict[str | None, list[str]] = {None: []}
+    crossings = columns.results[0].crossings
+    by_crossing |= {crossing: [] for crossing in crossings}
+    for tag in _sorted_tags(columns):
+        by_crossing[_crossing_of(tag, crossings)].append(tag)
+    return [
+        _table(columns, crossing, tags, most_rows)
+        for crossing, tags in by_crossing.items()
+        if tags
+    ]
+
+
+def _sorted_tags(columns: Columns) -> list[str]:
+    """Give the tags, worst first; those that only later results have come after."""
+    from evalkit.grouping import UNTAGGED
+
+    metric = columns.headline.metric
+    tags: list[str] = []
+    for result in columns.results:
+        tags += result.result.by_tag.filter(metric=metric)["tag"].to_list()
+    return sorted(dict.fromkeys(tags), key=lambda tag: tag == UNTAGGED)
+
+
+def _crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
+    """Tell which crossing a group belongs to; None for a tag."""
+    for crossing in sorted(crossings, key=lambda text: -text.count(",")):
+        parts = (f"{re.escape(name)}:.*" for name in crossing.split(","))
+        if re.fullmatch(" & ".join(parts), tag, re.DOTALL):
+            return crossing
+    return None
+
+
+def _table(
+    columns: Columns, crossing: str | None, tags: list[str], most_rows: int | None
+) -> TagTable:
+    least = columns.results[0].min_n
+    large = [tag for tag in tags if least == 1 or _largest_n(columns, tag) >= least]
+    shown = large if most_rows is None else _cut(large, most_rows)
+    rows = [columns.header, *(_row(columns, tag) for tag in shown)]
+    what = "tag" if crossing is None else "group"
+    notes = []
+    if len(shown) < len(large):
+        more = _count(len(large) - len(shown), f"better {what}")
+        notes.append(f"{more} not shown; -v or --format csv shows all")
+    if len(large) < len(tags):
+        small = _count(len(tags) - len(large), what)
+        notes.append(f"{small} of fewer than {least} examples not shown (--min-n)")
+    by = "tag" if crossing is None else crossing
+    return TagTable(by, without_empty_columns(rows), notes)
+
+
+def _cut(tags: list[str], most_rows: int) -> list[str]:
+    """Keep the worst, and the row of examples without a tag."""
+    from evalkit.grouping import UNTAGGED
+
+    last = [tag for tag in tags[most_rows:] if tag == UNTAGGED]
+    return [*tags[: most_rows - len(last)], *last]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _found(columns: Columns, tag: str) -> list[Score | None]:
+    return [result.groups.get((metric, tag)) for result, metric in columns.scores]
+
+
+def _largest_n(columns: Columns, tag: str) -> int:
+    return max(score.n for score in _found(columns, tag) if score is not None)
+
+
+def _row(columns: Columns, tag: str) -> list[str]:
+    scores = _found(columns, tag)
+    sizes = dict.fromkeys(show_n(score) for score in scores if score is not None)
+    cells = [printable(tag), " / ".join(sizes)]
+    for score, (result, _) in zip(scores, columns.scores, strict=True):
+        if score is None:
+            cells += ["", "", "", ""]
+            continue
+        value = show_value(score, with_unit=columns.with_unit)
+        interval = show_interval(score, result.bounds)
+        cells += [value, interval, *show_coverage(score)]
+    return cells

@@ -1,0 +1,81 @@
+"""Prints what came of computing a run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.tables import NO_VALUE, Rows, draw, printable
+
+if TYPE_CHECKING:
+    from evalkit.verification import Difference, Verification
+
+_MOST_DIFFERENCES = 20
+
+_LONGEST = 16
+"""Characters of a version or hash that are shown."""
+
+
+def print_verification(found: Verification, *, quiet: bool) -> None:
+    """Print whether the numbers of a run are the same, and what has changed since.
+
+    Args:
+        found: What came of computing it again.
+        quiet: Say only whether they are the same, and which are not.
+    """
+    click.echo(_in_a_sentence(found))
+    if found.differences:
+        click.echo()
+        draw(_differences(found), "table", (0, 1, 2))
+        more = len(found.differences) - _MOST_DIFFERENCES
+        if more > 0:
+            click.echo(f"{more} more; --json gives all")
+        click.echo()
+    for metric, reason in found.unverified.items():
+        click.echo(f"{metric}: not computed again: {printable(reason)}")
+    if quiet:
+        return
+    for change in found.changes:
+        then, now = _shortened(change.then), _shortened(change.now)
+        click.echo(f"changed since: {change.what}: {then}, now {now}")
+    if not found.changes:
+        click.echo("versions, source code and libraries are what they were")
+    click.echo(_data_in_words(found.data))
+
+
+def _in_a_sentence(found: Verification) -> str:
+    if not found.scores:
+        return f"{found.run_id}: no score could be computed again"
+    scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
+    start = f"{found.run_id}: {scores} computed again"
+    if not found.differences:
+        return f"{start}, all the same within 1e-9"
+    other = {(each.metric, each.tag, each.aggregate) for each in found.differences}
+    return f"{start}, {len(other)} of them with other numbers"
+
+
+def _differences(found: Verification) -> Rows:
+    rows = [["metric", "of", "field", "stored", "computed"]]
+    for each in found.differences[:_MOST_DIFFERENCES]:
+        numbers = [_number(value) for value in (each.stored, each.computed)]
+        rows.append([each.metric, printable(_whose(each)), each.field, *numbers])
+    return rows
+
+
+def _whose(found: Difference) -> str:
+    return found.aggregate or found.tag or "all examples"
+
+
+def _number(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.12g}"
+
+
+def _shortened(text: str | None) -> str:
+    return NO_VALUE if text is None else text[:_LONGEST]
+
+
+def _data_in_words(data: str) -> str:
+    if data == "same":
+        return "the data is what it was"
+    return "the data has changed" if data == "changed" else f"the data was {data}"

@@ -1,0 +1,222 @@
+"""`evalkit compare`: which runs, what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+
+RIGHT = ("positive", "negative", "neutral", "positive")
+WRONG = ("negative", "negative", "neutral", "negative")
+
+
+@pytest.fixture(autouse=True)
+def _plugins(plugins: Any) -> None:
+    """All tests here use the plugins of conftest.py."""
+
+
+@pytest.fixture
+def runs(invoke: Invoke, predict: Write) -> tuple[str, str]:
+    """Score two models on the data set `tiny`, and give the runs' ids."""
+    ids = []
+    for name, labels in (("right", RIGHT), ("wrong", WRONG)):
+        path = predict(f"{name}.jsonl", labels)
+        done = invoke("eval", "tiny", "-p", path, "--json")
+        assert done.exit_code == 0, done.stderr
+        ids.append(json.loads(done.stdout)["run_id"])
+    return ids[0], ids[1]
+
+
+def compared(invoke: Invoke, *arguments: str) -> Any:
+    done = invoke("compare", *arguments, "--json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
+    done = invoke("compare", *runs, "--metric", "accuracy")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "right against wrong"
+    assert lines[2].split() == [
+        *("metric", "n", "right", "wrong", "difference", "95", "%", "CI", "wins"),
+        *("losses", "ties", "p", "detectable"),
+    ]
+    assert lines[3].split()[:5] == ["accuracy", "4", "100.00", "50.00", "+50.00"]
+    assert lines[5] == (
+        "accuracy: undecided: the difference of 50.0 points could be chance (p = .50); "
+        "this comparison would detect 80.9 points or more (80 % power)"
+    )
+    assert lines[7] == "accuracy by tag, worst for right first:"
+    assert "adjusted p" in lines[9]
+    assert [line.split()[0] for line in lines[10:12]] == ["topic:film", "topic:food"]
+    assert lines[13] == "On no tag is there a difference at 0.05, adjusted for 2 tags."
+
+
+def test_json_has_every_row_and_the_mid_p_value(
+    invoke: Invoke, runs: tuple[str, str]
+) -> None:
+    record = compared(invoke, *runs)
+    assert [run["run_id"] for run in record["runs"]] == list(runs)
+    metrics = {row["metric"] for row in record["rows"]}
+    assert {"accuracy", "macro-f1"} <= metrics
+    (row,) = (
+        row
+        for row in record["rows"]
+        if row["metric"] == "accuracy" and row["tag"] is None
+    )
+    assert (row["wins"], row["losses"], row["ties"]) == (2, 0, 2)
+    assert (row["p_value"], row["p_mid"]) == (0.5, 0.25)
+    assert row["p_method"] == "mcnemar-exact"
+    tags = {row["tag"] for row in record["rows"]}
+    assert tags == {None, "topic:film", "topic:food"}
+    untagged = compared(invoke, *runs, "--no-tags")
+    assert {row["tag"] for row in untagged["rows"]} == {None}
+    assert compared(invoke, *runs, "--min-n", "3")["rows"] == untagged["rows"]
+
+
+def test_runs_are_found_by_path_prefix_and_latest(
+    invoke: Invoke, runs: tuple[str, str]
+) -> None:
+    by_id = compared(invoke, *runs)
+    path = str(Path("runs") / "tiny" / runs[0])
+    assert compared(invoke, path, runs[1])["rows"] == by_id["rows"]
+    assert compared(invoke, runs[0][:8], runs[1][:8])["rows"] == by_id["rows"]
+    newest = compared(invoke, runs[0], "latest")["runs"][1]
+    assert newest["run_id"] in runs
+    Path("runs").rename("elsewhere")
+    assert compared(invoke, *runs, "-o", "elsewhere")["rows"] == by_id["rows"]
+    missing = invoke("compare", *runs)
+    assert missing.exit_code == 1
+    assert "no run" in missing.stderr
+
+
+def test_other_examples_are_refused_and_named(
+    invoke: Invoke, predict: Write, runs: tuple[str, str]
+) -> None:
+    path = predict("half.jsonl", RIGHT[:2])
+    done = invoke("eval", "tiny", "-p", path, "-n", "2", "--json")
+    part = json.loads(done.stdout)["run_id"]
+    done = invoke("compare", runs[0], part)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "2 examples only in right" in done.stderr
+    assert "such as '3', '4'" in done.stderr
+    assert "--common" in done.stderr
+    done = invoke("compare", runs[0], part, "--common", "--metric", "accuracy")
+    assert done.exit_code == 0
+    assert "left out; 2 compared" in done.stdout
+    quiet = invoke("compare", runs[0], part, "--common", "-m", "accuracy", "-q")
+    assert "notice" not in quiet.stdout
+
+
+def test_other_answers_are_refused_and_named(
+    invoke: Invoke, write_rows: Write, predict: Write
+) -> None:
+    ids = []
+    for label in ("positive", "negative"):
+        rows = [
+            {"uid": "1", "statement": "fine", "label": label},
+            {"uid": "2", "statement": "bad", "label": "negative"},
+        ]
+        data = write_rows(f"{label}.jsonl", rows)
+        path = predict("p.jsonl", ["positive", "negative"])
+        done = invoke("eval", data, "--task", "sentiment", "-p", path, "--json")
+        assert done.exit_code == 0, done.stderr
+        ids.append(json.loads(done.stdout)["run_id"])
+    done = invoke("compare", *ids, "--common")
+    assert done.exit_code == 1
+    assert "have different answers to 1 example, such as '1'" in done.stderr
+    assert "('positive' and 'negative')" in done.stderr
+
+
+@pytest.mark.parametrize("table_format", ["md", "latex"])
+def test_tables_alone_go_to_stdout(
+    invoke: Invoke, runs: tuple[str, str], table_format: str
+) -> None:
+    done = invoke("compare", *runs, "-m", "accuracy", "--format", table_format)
+    assert done.exit_code == 0
+    assert "undecided" not in done.stdout
+    assert "accuracy: undecided: " in done.stderr
+
+
+def test_csv_has_every_row_in_full_precision(
+    invoke: Invoke, runs: tuple[str, str]
+) -> None:
+    done = invoke("compare", *runs, "--format", "csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    record = compared(invoke, *runs)
+    assert len(rows) == len(record["rows"])
+    assert float(rows[0]["difference"]) == record["rows"][0]["difference"]
+    assert rows[0]["tag"] == ""
+
+
+def test_verbose_gives_every_metric_for_every_tag(
+    invoke: Invoke, runs: tuple[str, str]
+) -> None:
+    short, long = (
+        invoke("compare", *runs, *more).stdout for more in ((), ("--verbose",))
+    )
+    assert short.count("by tag, worst for") == 1
+    assert long.count("by tag, worst for") == 2
+
+
+def test_tags_with_a_difference_are_named(invoke: Invoke, write_rows: Write) -> None:
+    rows = [
+        {"uid": str(n), "statement": "x", "label": "positive", "tags": ["t"]}
+        for n in range(30)
+    ]
+    data = write_rows("data.jsonl", rows)
+    ids = []
+    for name, label in (("good", "positive"), ("bad", "negative")):
+        found = [{"id": str(n), "label": label if n else "positive"} for n in range(30)]
+        path = write_rows(f"{name}.jsonl", found)
+        done = invoke("eval", data, "--task", "sentiment", "-p", path, "--json")
+        ids.append(json.loads(done.stdout)["run_id"])
+    done = invoke("compare", *ids, "-m", "accuracy")
+    assert "t: good is better than bad by 96.7 points" in done.stdout
+
+
+def test_three_runs_are_two_tables(invoke: Invoke, predict: Write, runs: Any) -> None:
+    path = predict("third.jsonl", WRONG[::-1])
+    done = invoke("eval", "tiny", "-p", path, "--json")
+    third = json.loads(done.stdout)["run_id"]
+    shown = invoke("compare", *runs, third, "--no-tags").stdout
+    assert "right against wrong" in shown
+    assert "right against third" in shown
+
+
+def test_a_metric_without_a_value_is_a_dash(invoke: Invoke, predict: Write) -> None:
+    ids = []
+    for name, labels in (("one", RIGHT), ("two", WRONG)):
+        path = predict(f"{name}.jsonl", labels)
+        done = invoke("eval", "tiny", "-p", path, "-m", "failing", "--json")
+        ids.append(json.loads(done.stdout)["run_id"])
+    done = invoke("compare", *ids)
+    assert done.exit_code == 0
+    assert "–" in done.stdout
+    assert "not compared: " in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [(), ("latest",)])
+def test_fewer_than_two_runs_are_wrong_usage(
+    invoke: Invoke, arguments: tuple[str, ...]
+) -> None:
+    done = invoke("compare", *arguments)
+    assert done.exit_code == 2
+    assert "at least two runs" in done.stderr
+
+
+def test_clusters_are_counted(invoke: Invoke) -> None:
+    done = invoke("eval", "sample-qa", "--json")
+    ids = [record["run_id"] for record in json.loads(done.stdout)]
+    done = invoke("compare", *ids)
+    assert done.exit_code == 0, done.stderr
+    assert " clusters)" in done.stdout

@@ -1,0 +1,197 @@
+"""`--fail-under` makes a low score an exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+
+THREE = ("positive", "negative", "positive", "positive")
+
+LOSS = '''
+import evalkit
+
+class Loss(evalkit.Metric):
+    """Share of predictions that are not the answer."""
+
+    unit = "nats"
+    higher_is_better = False
+
+    def score_example(self, prediction, target):
+        return 2.0 * (prediction != target)
+
+def get_nothing(predictions, targets):
+    return None
+'''
+
+
+@pytest.fixture(autouse=True)
+def _plugins(plugins: Any, fake_distribution: Callable[..., Any]) -> None:
+    """All tests here use the plugins of conftest.py and two metrics."""
+    names = {"evalkit.metrics": {"loss": "Loss", "nothing": "get_nothing"}}
+    fake_distribution(LOSS, names, name="loss-plugins")
+
+
+@pytest.fixture
+def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
+    """Evaluate three of four right labels under thresholds."""
+
+    def run(
+        *thresholds: str,
+        metrics: tuple[str, ...] = ("accuracy",),
+        options: tuple[str, ...] = (),
+        **variables: str,
+    ) -> Result:
+        arguments = ["eval", "tiny", "-p", predict("three.jsonl", THREE), *options]
+        for metric in metrics:
+            arguments += ["-m", metric]
+        for threshold in thresholds:
+            arguments += ["--fail-under", threshold]
+        return invoke(*arguments, **variables)
+
+    return run
+
+
+@pytest.mark.parametrize("threshold", ["accuracy=0.75", "accuracy=75%", "accuracy=-1"])
+def test_a_threshold_that_is_met_changes_nothing(
+    evaluate: Callable[..., Result], threshold: str
+) -> None:
+    done = evaluate(threshold)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == evaluate().stdout
+
+
+@pytest.mark.parametrize("threshold", ["accuracy=0.8", "accuracy=80%", "accuracy=80.%"])
+def test_a_score_under_its_threshold_exits_with_3_after_the_scores(
+    evaluate: Callable[..., Result], threshold: str
+) -> None:
+    done = evaluate(threshold)
+    assert done.exit_code == 3
+    assert done.stdout == evaluate().stdout
+    assert done.stderr == "evalkit: error: accuracy is 0.75, under 0.8\n"
+
+
+def test_json_is_printed_all_the_same(evaluate: Callable[..., Result]) -> None:
+    done = evaluate("accuracy=1", options=("--json",))
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["scores"][0]["value"] == 0.75
+
+
+def test_where_lower_is_better_the_threshold_is_the_most(
+    evaluate: Callable[..., Result],
+) -> None:
+    assert evaluate("loss=0.5", metrics=("loss",)).exit_code == 0
+    done = evaluate("loss=0.4", metrics=("loss",))
+    assert done.exit_code == 3
+    assert done.stderr == "evalkit: error: loss is 0.5, above 0.4\n"
+
+
+def test_each_threshold_has_a_line(evaluate: Callable[..., Result]) -> None:
+    done = evaluate(
+        *("accuracy=0.8", "f1:label=positive=0.1", "loss=0.1", "accuracy=0.9"),
+        metrics=("accuracy", "loss", "f1:label=positive"),
+    )
+    assert done.exit_code == 3
+    assert done.stderr.splitlines() == [
+        "evalkit: error: accuracy is 0.75, under 0.8",
+        "evalkit: error: loss is 0.5, above 0.1",
+        "evalkit: error: accuracy is 0.75, under 0.9",
+    ]
+
+
+def test_every_model_must_meet_them(
+    evaluate: Callable[..., Result], predict: Write
+) -> None:
+    other = predict("other.jsonl", ("neutral",) * 4)
+    done = evaluate("accuracy=0.5", options=("-p", other))
+    assert done.exit_code == 3
+    assert done.stderr == "evalkit: error: other: accuracy is 0.25, under 0.5\n"
+
+
+def test_a_score_without_a_value_meets_none(evaluate: Callable[..., Result]) -> None:
+    done = evaluate("nothing=0", metrics=("nothing",))
+    assert done.exit_code == 3
+    assert done.stderr.startswith("evalkit: error: nothing has no value: ")
+
+
+def test_the_variable_holds_several(evaluate: Callable[..., Result]) -> None:
+    done = evaluate(EVALKIT_FAIL_UNDER="accuracy=0.8 accuracy=0.1")
+    assert done.exit_code == 3
+    assert done.stderr == "evalkit: error: accuracy is 0.75, under 0.8\n"
+    assert evaluate("accuracy=0.1", EVALKIT_FAIL_UNDER="accuracy=1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "threshold", ["accuracy", "accuracy=", "=0.8", "accuracy=high", "accuracy=nan", ""]
+)
+def test_another_form_is_wrong_usage_before_anything_runs(
+    evaluate: Callable[..., Result], threshold: str
+) -> None:
+    done = evaluate(threshold)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "is not of the form METRIC=VALUE" in done.stderr
+
+
+def test_an_unknown_metric_names_those_of_the_run(
+    evaluate: Callable[..., Result],
+) -> None:
+    done = evaluate("acuracy=0.8", metrics=("accuracy", "loss"))
+    assert done.exit_code == 2
+    assert done.stdout == evaluate(metrics=("accuracy", "loss")).stdout
+    assert "names 'acuracy', of which there is no score; there are: " in done.stderr
+    assert "accuracy, loss." in done.stderr
+
+
+def test_percent_is_for_proportions(evaluate: Callable[..., Result]) -> None:
+    done = evaluate("loss=50%", metrics=("loss",))
+    assert done.exit_code == 2
+    assert "is no proportion; give the threshold in its own unit (nats)" in done.stderr
+    done = evaluate("label-length=50%", metrics=("label-length",))
+    assert "(chars), without %." in done.stderr
+
+
+def test_a_failure_weighs_more_than_a_threshold(
+    evaluate: Callable[..., Result], predict: Write
+) -> None:
+    failing = evaluate("accuracy=0.8", metrics=("accuracy", "failing"))
+    assert failing.exit_code == 1
+    assert "evalkit: error: accuracy is 0.75, under 0.8\n" in failing.stderr
+    unknown = evaluate("other=0.8", metrics=("accuracy", "failing"))
+    assert unknown.exit_code == 1
+    assert "names 'other'" in unknown.stderr
+    missing = predict("missing.jsonl", THREE[:2])
+    refused = evaluate("accuracy=0.8", options=("-p", missing))
+    assert refused.exit_code == 1
+    assert "three: accuracy is 0.75, under 0.8" in refused.stderr
+
+
+def test_a_refused_run_alone_has_no_score_to_check(
+    invoke: Invoke, predict: Write
+) -> None:
+    file = predict("two.jsonl", THREE[:2])
+    done = invoke("eval", "tiny", "-p", file, "--fail-under", "accuracy=0.8")
+    assert done.exit_code == 1
+    assert "fail-under" not in done.stderr
+
+
+def test_several_data_sets_need_a_metric_only_once(
+    invoke: Invoke, write_rows: Write, tmp_path: Any
+) -> None:
+    folder = tmp_path / "all"
+    folder.mkdir()
+    labels = [{"id": str(n), "label": label} for n, label in enumerate(THREE, start=1)]
+    answers = [{"id": str(n), "answer": "xq"} for n in (1, 2)]
+    write_rows("all/tiny.jsonl", labels)
+    write_rows("all/questions.jsonl", answers)
+    arguments = ("eval", "--predictions-dir", "all", "--fail-under")
+    done = invoke(*arguments, "exact-match=0.5")
+    assert done.exit_code == 3
+    assert done.stderr.endswith(
+        "evalkit: error: questions: all: exact-match is 0.0, under 0.5\n"
+    )

@@ -1,0 +1,401 @@
+"""`rescore`, `merge` and `verify` work from run folders alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import Result
+
+from evalkit_cli.completion import complete_runs
+from evalkit_cli.main import cli
+
+from .test_run_schema import problems
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+
+THREE = ("positive", "negative", "positive", "positive")
+
+
+@pytest.fixture(autouse=True)
+def _plugins(plugins: Any) -> None:
+    """All tests here use the plugins of conftest.py."""
+
+
+@pytest.fixture
+def made(invoke: Invoke, predict: Write, tmp_path: Path) -> Path:
+    """Make a run of accuracy, and delete its predictions."""
+    file = predict("three.jsonl", THREE)
+    done = invoke("eval", "tiny", "-p", file, "-m", "accuracy", "-q")
+    assert done.exit_code == 0, done.stderr
+    (tmp_path / file).unlink()
+    return only_run(tmp_path)
+
+
+def only_run(folder: Path) -> Path:
+    [run] = folder.glob("runs/*/*/run.json")
+    return run.parent
+
+
+def scores_of(record: Any) -> dict[str, Any]:
+    return {
+        score["metric"]: score["value"]
+        for score in record["scores"]
+        if score["tag"] is score["aggregate"] is None
+    }
+
+
+# rescore
+
+
+def test_a_metric_is_added_in_a_new_run(invoke: Invoke, made: Path) -> None:
+    before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    done = invoke("rescore", made.name[:6], "-m", "macro-f1", "-j", "2")
+    assert done.exit_code == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "tiny (sentiment, split test): three"
+    # F1: positive 2*2/(2+3), negative 1, neutral 0
+    assert lines[4].split()[:3] == ["macro-f1", "60.00", "%"]
+    new_id = lines[-1].split()[2].rstrip(",")
+    assert lines[-1] == f"new run {new_id}, parent {made.name}"
+    record = json.loads((made.parent / new_id / "run.json").read_text("utf-8"))
+    assert record["parent"] == made.name
+    assert scores_of(record) == {"accuracy": 0.75, "macro-f1": pytest.approx(0.6)}
+    assert problems(record) == []
+    after = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_a_metric_takes_parameters_from_name_and_file(
+    invoke: Invoke, made: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "params.json").write_text('{"label-length": {"factor": 2}}', "utf-8")
+    done = invoke(
+        *("rescore", "latest", "-m", "label-length", "--params", "params.json"),
+        *("--json", "-q"),
+    )
+    assert done.exit_code == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert scores_of(record) == {"accuracy": 0.75, "label-length:factor=2.0": 16.0}
+    assert record["bounds"] == {"accuracy": [0.0, 1.0]}
+    named = invoke("rescore", made.name, "-m", "label-length:factor=3", "--json")
+    assert scores_of(json.loads(named.stdout))["label-length:factor=3.0"] == 24.0
+
+
+def test_other_formats_leave_the_origin_to_the_standard_error(
+    invoke: Invoke, made: Path
+) -> None:
+    done = invoke("rescore", "latest", "-m", "agreement", "--format", "md")
+    assert "new run" not in done.stdout
+    assert f", parent {made.name}\n" in done.stderr
+    quiet = invoke("rescore", made.name, "-m", "macro-f1", "-q")
+    assert "new run" not in quiet.output
+
+
+def test_a_metric_that_fails_leaves_a_partial_run(invoke: Invoke, made: Path) -> None:
+    done = invoke("rescore", "latest", "-m", "failing", "--json")
+    assert done.exit_code == 1
+    record = json.loads(done.stdout)
+    assert record["status"] == "partial"
+    assert "no neutral, please" in record["errors"][0]
+    assert scores_of(record) == {"accuracy": 0.75, "failing": None}
+    assert problems(record) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("latest",), 2, "Missing option '-m'"),
+        (("latest", "-m", "accuracy"), 1, "holds accuracy already"),
+        (("latest", "-m", "acuracy"), 1, "there is no metric 'acuracy'"),
+        (("nothing", "-m", "macro-f1"), 1, "there is no run 'nothing'"),
+        (("latest", "-m", "macro-f1", "-j", "0"), 2, "Invalid value for '-j'"),
+    ],
+)
+def test_wrong_rescoring_says_why(
+    invoke: Invoke, made: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    done = invoke("rescore", *arguments)
+    assert done.exit_code == code
+    assert words in done.stderr
+    assert "Traceback" not in done.output
+
+
+# merge
+
+
+@pytest.fixture
+def parts(invoke: Invoke, predict: Write, tmp_path: Path) -> list[str]:
+    """Make a run of each half of the data."""
+    file = predict("three.jsonl", THREE)
+    found = []
+    for topic in ("film", "food"):
+        done = invoke(
+            *("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1"),
+            *("--filter", f"topic={topic}", "--json"),
+        )
+        found.append(json.loads(done.stdout)["run_id"])
+    return found
+
+
+def test_parts_become_the_whole(
+    invoke: Invoke, parts: list[str], predict: Write, tmp_path: Path
+) -> None:
+    done = invoke("merge", *parts)
+    assert done.exit_code == 0, done.stderr
+    lines = done.stdout.splitlines()
+    merged_id = lines[-1].split()[2].rstrip(",")
+    first, second = sorted(parts)
+    assert lines[-1] == f"new run {merged_id}, merged from {first}, {second}"
+    path = tmp_path / "runs" / "tiny" / merged_id / "run.json"
+    merged = json.loads(path.read_text("utf-8"))
+    assert problems(merged) == []
+    assert merged["merged"] == sorted(parts)
+    # nobody knows that these parts are all there is
+    assert merged["status"] == "partial"
+    assert "notice: the parts are of some examples of their data; there may be " in (
+        done.stdout
+    )
+    assert "unselected" not in merged["counts"]
+    file = predict("three.jsonl", THREE)
+    arguments = ("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1")
+    whole = json.loads(invoke(*arguments, "--json").stdout)
+    names = ("metric", "tag", "aggregate", "n")
+    numbers = ("value", "se", "ci_low", "ci_high", "p_value")
+
+    def told(record: Any) -> Any:
+        return {
+            tuple(score[name] for name in names): [score[name] for name in numbers]
+            for score in record["scores"]
+        }
+
+    expected = told(whole)
+    assert told(merged).keys() == expected.keys()
+    for key, values in told(merged).items():
+        assert values == pytest.approx(expected[key], abs=1e-12), key
+
+
+def test_a_merged_run_gets_the_names_it_is_given(
+    invoke: Invoke, parts: list[str]
+) -> None:
+    done = invoke(
+        "merge", *parts, "--dataset", "all-of-it", "--model", "ours", "--json"
+    )
+    record = json.loads(done.stdout)
+    assert (record["dataset"], record["model"]) == ("all-of-it", "ours")
+
+
+def test_parts_without_answers_keep_what_their_statistics_tell(
+    invoke: Invoke, predict: Write
+) -> None:
+    file = predict("three.jsonl", THREE)
+    runs = []
+    for topic in ("film", "food"):
+        done = invoke(
+            *("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1"),
+            *("--filter", f"topic={topic}", "--no-examples", "--json"),
+        )
+        runs.append(json.loads(done.stdout)["run_id"])
+    done = invoke("merge", *runs, "--json")
+    assert done.exit_code == 1
+    record = json.loads(done.stdout)
+    # pairs of labels would tell what --no-examples leaves out
+    assert scores_of(record) == {"accuracy": 0.75, "macro-f1": None}
+    [error] = record["errors"]
+    assert error.startswith("macro-f1: the runs were made with --no-examples")
+    assert problems(record) == []
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_runs_are_wrong_usage(
+    invoke: Invoke, parts: list[str], count: int
+) -> None:
+    done = invoke("merge", *parts[:count])
+    assert done.exit_code == 2
+    assert "name at least two runs" in done.stderr
+
+
+def test_runs_that_share_examples_are_refused(invoke: Invoke, parts: list[str]) -> None:
+    done = invoke("merge", parts[0], parts[0])
+    assert done.exit_code == 1
+    assert "examples are in two of the runs: '1'; '2'" in done.stderr
+
+
+# verify
+
+
+def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
+    record = json.loads((made / "run.json").read_text("utf-8"))
+    done = invoke("verify", "latest")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [
+        f"{made.name}: {len(record['scores'])} scores computed again, all the same "
+        "within 1e-9",
+        "versions, source code and libraries are what they were",
+        "the data is what it was",
+    ]
+    assert len(record["scores"]) == 6  # all, two tags, mean, worst and gap
+    quiet = invoke("verify", made.name, "-q", "-j", "2").stdout.splitlines()
+    assert quiet == done.stdout.splitlines()[:1]
+    found = json.loads(invoke("verify", str(made), "--json").stdout)
+    assert found == {
+        "run_id": made.name,
+        "scores": 6,
+        "differences": [],
+        "unverified": {},
+        "changes": [],
+        "data": "same",
+        "agrees": True,
+    }
+
+
+def rewrite(run: Path, change: Callable[[Any], None]) -> None:
+    path = run / "run.json"
+    record = json.loads(path.read_text("utf-8"))
+    change(record)
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
+    def change(record: Any) -> None:
+        record["scores"][0]["value"] = 0.8
+        record["scores"][1]["ci_low"] = None
+
+    rewrite(made, change)
+    done = invoke("verify", "latest")
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        f"{made.name}: 6 scores computed again, 2 of them with other numbers"
+    )
+    rows = [line.split() for line in lines[2:5]]
+    assert rows[0] == ["metric", "of", "field", "stored", "computed"]
+    assert rows[1] == ["accuracy", "all", "examples", "value", "0.8", "0.75"]
+    assert rows[2][:4] == ["accuracy", "topic:film", "ci_low", "–"]
+    found = json.loads(invoke("verify", "latest", "--json").stdout)
+    assert found["agrees"] is False
+    assert [row["field"] for row in found["differences"]] == ["value", "ci_low"]
+
+
+def test_many_differences_are_counted(
+    invoke: Invoke, predict: Write, tmp_path: Path
+) -> None:
+    invoke("eval", "tiny", "-p", predict("three.jsonl", THREE), "-q")
+    path = only_run(tmp_path) / "examples.parquet"
+    pl.read_parquet(path).with_columns(pred=pl.lit("neutral")).write_parquet(path)
+    done = invoke("verify", "latest")
+    assert done.exit_code == 1
+    differences = json.loads(invoke("verify", "latest", "--json").stdout)["differences"]
+    assert len(differences) > 20
+    assert f"{len(differences) - 20} more; --json gives all" in done.stdout
+
+
+def test_what_changed_since_is_named(
+    invoke: Invoke, made: Path, plugins: Any, tmp_path: Path
+) -> None:
+    def change(record: Any) -> None:
+        record["environment"]["numpy"] = "1.0"
+        record["core"]["source_sha256"] = "0" * 64
+        record["data"]["sha256"] = "1" * 64
+
+    rewrite(made, change)
+    done = invoke("verify", "latest")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert "all the same" in lines[0]
+    assert lines[1].startswith(
+        "changed since: evalkit-core source: 0000000000000000, now"
+    )
+    assert lines[2].startswith("changed since: numpy: 1.0, now ")
+    assert lines[3] == "the data has changed"
+
+
+def test_a_metric_that_is_not_there_is_named(invoke: Invoke, made: Path) -> None:
+    def change(record: Any) -> None:
+        for component in record["components"]:
+            if component["id"] == "metrics/accuracy":
+                component["id"] = "metrics/gone"
+
+    rewrite(made, change)
+    done = invoke("verify", "latest")
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{made.name}: no score could be computed again"
+    assert lines[1].startswith("gone: not computed again: there is no metric 'gone@")
+
+
+def test_data_that_cannot_be_read_is_told(
+    invoke: Invoke, write_rows: Write, predict: Write
+) -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "positive"}]
+    data, file = write_rows("mine.jsonl", rows), predict("m.jsonl", ("positive",))
+    arguments = ("eval", "--data", data, "--task", "sentiment", "-p", file, "-q")
+    assert invoke(*arguments).exit_code == 0
+    done = invoke("verify", "latest")
+    assert done.exit_code == 0, done.output
+    assert (
+        "the data was not read: the data of mine cannot be loaded again" in done.stdout
+    )
+
+
+def test_a_run_without_answers_cannot_be_verified(
+    invoke: Invoke, predict: Write
+) -> None:
+    file = predict("three.jsonl", THREE)
+    invoke("eval", "tiny", "-p", file, "--no-examples", "-q")
+    done = invoke("verify", "latest")
+    assert done.exit_code == 1
+    assert "evaluate again without it" in done.stderr
+
+
+# all three
+
+
+@pytest.mark.parametrize("name", ["rescore", "merge", "verify"])
+def test_runs_are_completed_and_help_has_examples(
+    invoke: Invoke, made: Path, name: str
+) -> None:
+    command = cli.commands[name]
+    [argument] = [p for p in command.params if p.param_type_name == "argument"]
+    context = command.make_context(name, [], resilient_parsing=True)
+    items = argument.shell_complete(context, made.name[:3])
+    assert [item.value for item in items] == [made.name]
+    assert complete_runs(context, argument, "la")[0].value == "latest"
+    shown = invoke(name, "--help").stdout
+    assert f"\n    evalkit {name} " in shown
+    assert "Exit codes:" in shown
+
+
+@pytest.mark.parametrize("name", ["rescore", "merge", "verify"])
+def test_plugins_that_print_do_not_spoil_json(
+    invoke: Invoke,
+    fake_distribution: Callable[..., Any],
+    predict: Write,
+    name: str,
+) -> None:
+    fake_distribution(
+        "def get_loud(predictions, targets):\n    print('hello')\n    return 1.0\n",
+        {"evalkit.metrics": {"loud": "get_loud", "louder": "get_loud"}},
+        name="loud",
+    )
+    file = predict("three.jsonl", THREE)
+    runs = []
+    for topic in ("film", "food"):
+        done = invoke(
+            *("eval", "tiny", "-p", file, "-m", "loud", "--json"),
+            *("--filter", f"topic={topic}"),
+        )
+        runs.append(json.loads(done.stdout)["run_id"])
+    arguments = {
+        "rescore": (runs[0], "-m", "louder"),
+        "merge": runs,
+        "verify": runs[:1],
+    }[name]
+    done = invoke(name, *arguments, "--json")
+    assert isinstance(json.loads(done.stdout), dict)
+    assert "hello" in done.stderr

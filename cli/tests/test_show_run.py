@@ -1,0 +1,434 @@
+"""`evalkit show RUN` prints what a run folder holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+
+THREE = ("positive", "negative", "positive", "positive")
+
+
+@pytest.fixture(autouse=True)
+def _plugins(plugins: Any) -> None:
+    """All tests here use the plugins of conftest.py."""
+
+
+@pytest.fixture
+def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
+    """Evaluate labels on the tiny data set."""
+
+    def run(
+        labels: tuple[str, ...] = THREE,
+        *options: str,
+        metrics: tuple[str, ...] = ("accuracy",),
+    ) -> Result:
+        file = predict("three.jsonl", labels)
+        named = [word for metric in metrics for word in ("-m", metric)]
+        return invoke("eval", "tiny", "-p", file, *named, *options)
+
+    return run
+
+
+def run_folder(folder: Path) -> Path:
+    [run] = folder.glob("runs/*/*/run.json")
+    return run.parent
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["-q"], ["-v"], ["--format", "md"], ["--format", "latex", "-v"], ["--json"]],
+)
+def test_the_report_is_the_one_that_eval_printed(
+    invoke: Invoke, evaluate: Callable[..., Result], options: list[str]
+) -> None:
+    made = evaluate(THREE, *options, metrics=("accuracy", "macro-f1"))
+    shown = invoke("show", "latest", *options)
+    assert shown.exit_code == 0
+    assert shown.stdout == made.stdout
+    assert shown.stderr == made.stderr
+
+
+def test_csv_is_the_one_that_eval_printed(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    made = evaluate(THREE, "--format", "csv")
+    assert invoke("show", "latest", EVALKIT_FORMAT="csv").stdout == made.stdout
+
+
+def test_a_run_is_named_by_path_start_of_its_id_or_latest(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate()
+    path = run_folder(tmp_path)
+    expected = invoke("show", "latest", "-q").stdout
+    for name in (str(path), path.name[:5], f"tiny/{path.name}", f"{path}/run.json"):
+        done = invoke("show", name, "-q")
+        assert (done.exit_code, done.stdout) == (0, expected)
+    shutil.move(tmp_path / "runs", tmp_path / "old")
+    assert invoke("show", "latest", "-q", "-o", "old").stdout == expected
+    assert invoke("show", path.name, "-q", EVALKIT_OUT="old").stdout == expected
+
+
+def test_a_folder_called_like_a_plugin_is_a_run(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate()
+    shutil.copytree(run_folder(tmp_path), tmp_path / "metrics" / "accuracy")
+    shown = invoke("show", "metrics/accuracy").stdout
+    assert shown.startswith("tiny (sentiment, split test): three\n")
+    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1  (")
+
+
+def test_a_refused_run_is_described_by_its_counts(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    assert evaluate(THREE[:2]).exit_code == 1
+    done = invoke("show", "latest")
+    assert done.exit_code == 0
+    path = run_folder(tmp_path).relative_to(tmp_path)
+    assert done.stdout == (
+        "tiny: three: the predictions were refused, so there are no scores: 0 invalid, "
+        f"2 missing, 0 duplicate, 0 unknown, 0 unreadable. See {path}/problems.jsonl\n"
+    )
+    record = json.loads(invoke("show", "latest", "--json").stdout)
+    assert record["status"] == "refused"
+    assert invoke("show", "latest", "--format", "csv").stdout == ""
+
+
+# errors
+
+
+def test_an_unknown_run_is_an_error_that_names_those_that_are_there(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate()
+    done = invoke("show", "0f0f0f")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("evalkit: error: there is no run '0f0f0f' in runs, ")
+    assert run_folder(tmp_path).name in done.stderr
+    done = invoke("show", "runs/tiny")
+    assert done.exit_code == 1
+    assert "runs/tiny is no run folder: it holds no run.json" in done.stderr
+    done = invoke("show", "latest", "-o", "nowhere")
+    assert done.exit_code == 1
+    assert "nowhere holds no runs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("f1", "Did you mean metrics/f1?"), ("no such thing", "there is no run")],
+)
+def test_what_is_neither_plugin_nor_run_is_wrong_usage(
+    invoke: Invoke, name: str, hint: str
+) -> None:
+    done = invoke("show", name)
+    assert done.exit_code == 2
+    assert f"{name!r} is not of the form KIND/NAME" in done.stderr
+    assert hint in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--wrong"],
+        ["--confusion"],
+        ["--tag", "x"],
+        ["-m", "accuracy"],
+        ["-n", "3"],
+        ["--format", "md"],
+    ],
+)
+def test_options_of_runs_are_refused_for_plugins(
+    invoke: Invoke, options: list[str]
+) -> None:
+    done = invoke("show", "metrics/accuracy", *options)
+    assert done.exit_code == 2
+    assert "is about a run, and metrics/accuracy is a plugin." in done.stderr
+
+
+def test_variables_of_runs_do_not_disturb_plugins(invoke: Invoke) -> None:
+    done = invoke("show", "metrics/accuracy", EVALKIT_FORMAT="md", EVALKIT_VERBOSE="1")
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--wrong", "--confusion"], "are two views; choose one."),
+        (["--tag", "x"], "--tag needs --wrong or --confusion."),
+        (["--confusion", "-m", "accuracy"], "-m needs --wrong."),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(
+    invoke: Invoke, evaluate: Callable[..., Result], options: list[str], why: str
+) -> None:
+    evaluate()
+    done = invoke("show", "latest", *options)
+    assert done.exit_code == 2
+    assert why in done.stderr
+
+
+def test_a_broken_table_is_an_error_only_where_it_is_needed(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate()
+    (run_folder(tmp_path) / "examples.parquet").write_bytes(b"")
+    assert invoke("show", "latest").exit_code == 0
+    for view in ("--wrong", "--confusion"):
+        done = invoke("show", "latest", view)
+        assert done.exit_code == 1
+        assert done.stderr.startswith("evalkit: error: runs/tiny/")
+        assert "examples.parquet: is no Parquet file: " in done.stderr
+
+
+@pytest.mark.parametrize("view", ["--wrong", "--confusion"])
+def test_a_run_without_examples_says_so(
+    invoke: Invoke, evaluate: Callable[..., Result], view: str
+) -> None:
+    evaluate(THREE, "--no-examples")
+    done = invoke("show", "latest", view)
+    assert done.exit_code == 1
+    assert "made with --no-examples" in done.stderr
+
+
+# --wrong
+
+
+TWO = ("negative", "negative", "positive", "positive")
+
+
+def test_wrong_answers_are_listed(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    evaluate(TWO)
+    done = invoke("show", "latest", "--wrong")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        "2 of 4 examples have a worse accuracy than 1, the worst first\n"
+        "\n"
+        "id  answer    prediction  accuracy  tags\n"
+        "1   positive  negative           0  topic:film\n"
+        "3   neutral   positive           0  topic:food\n"
+    )
+    done = invoke("show", "latest", "--wrong", "-n", "1", "--format", "md")
+    assert done.stderr == (
+        "2 of 4 examples have a worse accuracy than 1; the first 1, the worst first\n"
+    )
+    assert done.stdout == (
+        "| id | answer | prediction | accuracy | tags |\n|---|---|---|---|---|\n"
+        "| 1 | positive | negative | 0 | topic:film |\n"
+    )
+    tagged = invoke("show", "latest", "--wrong", "--tag", "topic:food")
+    assert tagged.stdout.startswith(
+        "1 of 2 examples with the tag topic:food have a worse accuracy than 1, "
+    )
+    latex = invoke("show", "latest", "--wrong", "--format", "latex").stdout
+    assert latex.startswith("\\begin{tabular}{lllrl}\n")
+
+
+def test_wrong_answers_as_json_and_csv(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate(TWO)
+    found = json.loads(invoke("show", "latest", "--wrong", "-n", "1", "--json").stdout)
+    assert found == {
+        "run_id": run_folder(tmp_path).name,
+        "metric": "accuracy",
+        "best": 1.0,
+        "tag": None,
+        "n": 4,
+        "wrong": 2,
+        "examples": [
+            {
+                "id": "1",
+                "answer": "positive",
+                "pred": "negative",
+                "score": 0.0,
+                "tags": ["topic:film"],
+                "note": None,
+            }
+        ],
+    }
+    shown = invoke("show", "latest", "--wrong", "--format", "csv").stdout
+    assert list(csv.reader(io.StringIO(shown))) == [
+        ["id", "answer", "prediction", "score", "tags", "note"],
+        ["1", "positive", "negative", "0.0", '["topic:film"]', ""],
+        ["3", "neutral", "positive", "0.0", '["topic:food"]', ""],
+    ]
+
+
+def test_what_has_no_answer_is_marked(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    evaluate(("positive", "odd"), "--on-missing", "wrong", "--on-invalid", "wrong")
+    lines = invoke("show", "latest", "--wrong").stdout.splitlines()
+    assert [line.split() for line in lines[3:]] == [
+        ["2", "negative", "–", "0", "topic:film", "invalid"],
+        ["3", "neutral", "–", "0", "topic:food", "missing"],
+        ["4", "positive", "–", "0", "topic:food", "missing"],
+    ]
+
+
+def test_nothing_wrong_is_said_and_no_table_is_drawn(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    evaluate(("positive", "negative", "neutral", "positive"))
+    done = invoke("show", "latest", "--wrong")
+    assert done.stdout == "0 of 4 examples have a worse accuracy than 1\n"
+
+
+def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    evaluate(TWO, metrics=("label-length", "macro-f1"))
+    done = invoke("show", "latest", "--wrong")
+    assert done.stdout.splitlines()[:4] == [
+        "2 of 4 examples have another prediction than the answer",
+        "",
+        "id  answer    prediction  tags",
+        "1   positive  negative    topic:film",
+    ]
+    done = invoke("show", "latest", "--wrong", "-m", "macro-f1")
+    assert done.exit_code == 1
+    assert "it has them of: label-length" in done.stderr
+    done = invoke("show", "latest", "--wrong", "-m", "label-length")
+    assert "does not say whether higher is better" in done.stderr
+
+
+def test_long_answers_are_cut_in_a_table_only(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    long = "word " * 11 + "\x1b[31m\nend"
+    data = write_rows("data.jsonl", [{"uid": "1", "statement": "x", "label": "a"}])
+    file = write_rows("long.jsonl", [{"id": "1", "label": long}])
+    task = ("--task", "text-classification")
+    assert invoke("eval", "--data", data, *task, "-p", file).exit_code == 0
+    shown = invoke("show", "latest", "--wrong").stdout
+    assert f"  {'word ' * 11}\\x1b…  " in shown
+    assert "\x1b" not in shown
+    found = json.loads(invoke("show", "latest", "--wrong", "--json").stdout)
+    assert found["examples"][0]["pred"] == long
+
+
+# --confusion
+
+
+def test_the_confusion_table_follows_the_labels(
+    invoke: Invoke, evaluate: Callable[..., Result]
+) -> None:
+    evaluate(TWO)
+    done = invoke("show", "latest", "--confusion")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        "tiny, three: answers by predictions\n"
+        "\n"
+        "answer    positive  negative  neutral  total\n"
+        "positive         1         1        0      2\n"
+        "negative         0         1        0      1\n"
+        "neutral          1         0        0      1\n"
+        "total            2         2        0      4\n"
+    )
+    tagged = invoke("show", "latest", "--confusion", "--tag", "topic:food")
+    assert tagged.stdout.splitlines()[0].endswith(", examples with the tag topic:food")
+    assert tagged.stdout.splitlines()[-1].split() == ["total", "2", "0", "0", "2"]
+    done = invoke("show", "latest", "--confusion", "--format", "latex")
+    assert done.stdout.startswith("\\begin{tabular}{lrrrr}\n")
+    assert done.stderr == "tiny, three: answers by predictions\n"
+    markdown = invoke("show", "latest", "--confusion", "--format", "md").stdout
+    assert markdown.splitlines()[2] == "| positive | 1 | 1 | 0 | 2 |"
+
+
+def test_confusion_as_json_and_csv_with_what_has_no_answer(
+    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate(TWO[:3], "--on-missing", "wrong")
+    found = json.loads(invoke("show", "latest", "--confusion", "--json").stdout)
+    labels = ["positive", "negative", "neutral"]
+    assert found == {
+        "run_id": run_folder(tmp_path).name,
+        "tag": None,
+        "labels": labels,
+        "predicted": labels,
+        "counts": [[0, 1, 0], [0, 1, 0], [1, 0, 0]],
+        "no_answer": [1, 0, 0],
+    }
+    shown = invoke("show", "latest", "--confusion", "--format", "csv").stdout
+    assert list(csv.reader(io.StringIO(shown))) == [
+        ["answer", *labels, "no answer", "total"],
+        ["positive", "0", "1", "0", "1", "2"],
+        ["negative", "0", "1", "0", "0", "1"],
+        ["neutral", "1", "0", "0", "0", "1"],
+        ["total", "1", "2", "0", "1", "4"],
+    ]
+    header = invoke("show", "latest", "--confusion").stdout.splitlines()[2]
+    assert header.split("  ")[-2:] == ["no answer", "total"]
+
+
+@pytest.mark.parametrize("others", [10, 11])
+def test_many_other_predictions_share_a_column(
+    invoke: Invoke, write_rows: Write, others: int
+) -> None:
+    gold = [{"uid": str(n), "statement": "x", "label": "a"} for n in range(others)]
+    data = write_rows("data.jsonl", gold)
+    rows = [{"id": str(n), "label": f"other-{n}"} for n in range(others)]
+    file = write_rows("odd.jsonl", rows)
+    task = ("--task", "text-classification")
+    assert invoke("eval", "--data", data, *task, "-p", file).exit_code == 0
+    header, row = invoke("show", "latest", "--confusion").stdout.splitlines()[2:4]
+    if others == 10:
+        assert len(header.split()) == len(row.split()) == 13
+    else:
+        assert header.split("  ")[-2:] == ["11 others", "total"]
+        assert row.split() == ["a", "0", "11", "11"]
+    shown = json.loads(invoke("show", "latest", "--confusion", "--json").stdout)
+    assert len(shown["predicted"]) == 1 + others
+
+
+def test_free_text_has_no_confusion(invoke: Invoke) -> None:
+    assert invoke("eval", "sample-qa", "-q").exit_code == 0
+    done = invoke("show", "latest", "--confusion")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "evalkit: error: the answers of this run are no labels, so that there is "
+        "nothing to confuse\n"
+    )
+
+
+@pytest.mark.known_result
+def test_confusion_of_tweeteval_is_the_known_one(
+    invoke: Invoke, external_data: Path
+) -> None:
+    predictions = external_data / "tweeteval-sentiment" / "predictions.txt"
+    folder = {"EVALKIT_DATA_DIR": str(external_data)}
+    arguments = (
+        "eval",
+        "tweeteval-sentiment",
+        "-p",
+        str(predictions),
+        "-m",
+        "accuracy",
+    )
+    assert invoke(*arguments, **folder).exit_code == 0
+    done = invoke("show", "latest", "--confusion")
+    assert done.stdout == (
+        "tweeteval-sentiment, predictions: answers by predictions\n"
+        "\n"
+        "answer    negative  neutral  positive  total\n"
+        "negative      3146      773        53   3972\n"
+        "neutral       1265     4047       625   5937\n"
+        "positive        56      628      1691   2375\n"
+        "total         4467     5448      2369  12284\n"
+    )
+    found = json.loads(invoke("show", "latest", "--confusion", "--json").stdout)
+    assert found["counts"] == [[3146, 773, 53], [1265, 4047, 625], [56, 628, 1691]]

@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-COMMANDS = ("list", "show", "validate", "eval")
+COMMANDS = (
+    *("list", "show", "validate", "eval", "runs", "compare"),
+    *("rescore", "merge", "verify", "cite"),
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:

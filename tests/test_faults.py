@@ -24,7 +24,10 @@ Run = Callable[..., CompletedProcess[str]]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 SCRIPT = str(Path(sys.executable).with_name("evalkit"))
-FILES = {"examples.parquet", "problems.jsonl", "run.json", "scores.parquet"}
+FILES = {
+    *("examples.parquet", "problems.jsonl", "run.json", "scores.parquet"),
+    "statistics",
+}
 
 PLUGINS = '''
 import os
@@ -146,7 +149,8 @@ def assert_whole(run: Path) -> dict[str, Any]:
     record: dict[str, Any] = json.loads((run / "run.json").read_text("utf-8"))
     assert record["run_id"] == run.name
     scores = pl.read_parquet(run / "scores.parquet")
-    assert scores.height == len(record["scores"]) == 8
+    # the whole set, seven tags, the worst of them and their gap
+    assert scores.height == len(record["scores"]) == 10
     assert pl.read_parquet(run / "examples.parquet").height == 300
     assert (run / "problems.jsonl").read_bytes() == b""
     return record

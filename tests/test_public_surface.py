@@ -34,9 +34,14 @@ ERRORS = {
     "MetricError": "EvalkitError",
     "StorageError": "EvalkitError",
 }
-FUNCTIONS = {"evaluate", "find_components", "metric", "score", "validate"}
+FUNCTIONS = {
+    *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
+    *("merge", "rescore", "score", "validate", "verify"),
+}
 CLASSES = {
     "BaseTaskIO",
+    "ComparedScore",
+    "Comparison",
     "Component",
     "Dataset",
     "Metric",
@@ -48,6 +53,7 @@ CLASSES = {
     "Source",
     "TaskIO",
     "Validation",
+    "Verification",
     "Violation",
 }
 MARKERS = {"hookimpl"}
@@ -243,7 +249,9 @@ def test_functions_document_every_argument(name: str) -> None:
     function = getattr(evalkit, name)
     documentation = inspect.getdoc(function) or ""
     for argument in inspect.signature(function).parameters:
-        assert re.search(rf"^\s+{argument}: ", documentation, re.MULTILINE), argument
+        assert re.search(rf"^\s+\*{{0,2}}{argument}: ", documentation, re.MULTILINE), (
+            argument
+        )
 
 
 def test_no_module_has_the_name_of_something_public() -> None:

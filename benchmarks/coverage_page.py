@@ -1,0 +1,192 @@
+"""Writes the page with the coverage of intervals."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from coverage_scenarios import SCENARIOS
+
+LEAST, MOST = 0.93, 0.97
+"""The aim."""
+
+PICKED = ("worst", "gap")
+"""What holds for all groups at once and so may cover more than the aim."""
+
+PART_NAMES = {
+    "": "",
+    "macro": ": mean over tags",
+    "worst": ": worst tag",
+    "gap": ": gap",
+}
+
+
+class Row(NamedTuple):
+    """What was counted of one score at one size."""
+
+    scenario: str
+    part: str
+    size: int
+    sets: int
+    method: str
+    coverage: float
+    """Share of the intervals that hold the truth."""
+    error: float
+    """Its standard error, from the number of sets."""
+    below: float
+    """Share of intervals that lie below the truth."""
+    above: float
+    """Share of intervals that lie above the truth."""
+    width: float
+    """Mean width."""
+    none: float
+    """Share of sets without an interval."""
+
+
+HEAD = """# Coverage of the intervals
+
+How often does a 95 % interval hold the true value? Each row is a world whose truth is
+known: {sets} data sets were drawn from it, scored with evalkit, and the intervals
+counted that hold the truth. [Statistics](statistics.md) says how they are computed.
+
+The aim is 93 to 97 % from n = 200 and from 30 clusters; smaller sets are shown as they
+are. Worst tag and gap hold for all tags at once, so for them the aim is 93 % or more.
+**{kept} of {aimed} rows that have an aim keep it**; the others are in bold, and
+explained [below](#exceptions).
+
+Written on {date} by
+
+```text
+python benchmarks/coverage.py
+```
+
+- *too low*, *too high*: share of intervals that lie wholly below, or above, the truth;
+  2.5 % each would be even.
+- *±*: standard error of the coverage, which is that of a simulation with so many sets.
+- *none*: share of data sets that got no interval, because their examples do not differ;
+  they are not counted in the coverage.
+
+| world | size | `ci_method` | coverage | ± | too low | too high | width | none |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+WORLDS = """
+## The worlds
+
+- **share**: each example is right with the given probability. **In clusters**: clusters
+  of 1 to 19 examples whose own shares vary by a beta distribution, so that two examples
+  of a cluster correlate by .3.
+- **macro-F1**: pairs of gold and predicted label are drawn from a table. *3 classes at
+  .72* are equally frequent, each with F1 = .72, and errors go to all others alike.
+  *10 % positives at P = R = .6*: two classes of which one is rare, with that precision
+  and recall.
+- **mean of a score**: 40 % are 0, 30 % are 1, the others lie evenly between.
+- **ratio of two sums**: errors by words, as in a word error rate; an example has
+  1 + Poisson(9) words, and its own share of errors is Beta(.5, 2). *As in large groups*
+  means the delta method, which groups of more than 20 000 rows get, here on small ones.
+- **paired difference**: both models see the same draw in six of ten examples.
+- **8 overlapping tags**: each is on three of ten examples, and each changes how likely
+  an example is to be right.
+- **12 groups**: as many tags of the given size without overlap, so n is 12 times as
+  large. A gap's interval must hold 0 where all groups are equal. *That share clusters*:
+  each cluster has one example in every group.
+
+"""
+
+EXPLANATIONS: Mapping[tuple[str, str, int], str] = {}
+"""Why a row misses the aim, by scenario, part and size."""
+
+
+def has_aim(row: Row) -> bool:
+    """Tell whether a row is of a size from which there is an aim."""
+    return row.size >= SCENARIOS[row.scenario].aim_from
+
+
+def keeps_aim(row: Row) -> bool:
+    """Tell whether a row's coverage is as it should be."""
+    most = 1.0 if row.part in PICKED else MOST
+    return LEAST <= row.coverage <= most
+
+
+def make_page(rows: Sequence[Row], date: datetime.date) -> str:
+    """Make the text of the page.
+
+    Args:
+        rows: What was counted.
+        date: When.
+
+    Returns:
+        Markdown.
+
+    Raises:
+        ValueError: A row misses the aim, and nothing here says why.
+    """
+    aimed = [row for row in rows if has_aim(row)]
+    missed = [row for row in aimed if not keeps_aim(row)]
+    unexplained = [row for row in missed if _key(row) not in EXPLANATIONS]
+    if unexplained:
+        names = "\n".join(f"{_key(row)}: {row.coverage:.4f}" for row in unexplained)
+        raise ValueError(f"say in EXPLANATIONS why these miss the aim:\n{names}")
+    head = HEAD.format(
+        sets=_number(max(row.sets for row in rows)),
+        kept=len(aimed) - len(missed),
+        aimed=len(aimed),
+        date=date.isoformat(),
+    )
+    return head + "".join(map(_line, rows)) + _few(rows) + WORLDS + _exceptions(missed)
+
+
+def _key(row: Row) -> tuple[str, str, int]:
+    return row.scenario, row.part, row.size
+
+
+def _line(row: Row) -> str:
+    coverage = _percent(row.coverage)
+    if has_aim(row) and not keeps_aim(row):
+        coverage = f"**{coverage}**"
+    cells = [
+        row.scenario + PART_NAMES[row.part],
+        _size(row),
+        f"`{row.method}`",
+        coverage,
+        _percent(row.error),
+        _percent(row.below),
+        _percent(row.above),
+        f"{row.width:.3f}",
+        _percent(row.none) if row.none else "–",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _size(row: Row) -> str:
+    unit, size = SCENARIOS[row.scenario].unit, _number(row.size)
+    return f"n = {size}" if unit == "n" else f"{size} {unit}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _few(rows: Sequence[Row]) -> str:
+    most = max(row.sets for row in rows)
+    few = {row.scenario: row.sets for row in rows if row.sets < most}
+    if not few:
+        return ""
+    names = "; ".join(f"{name} ({_number(sets)})" for name, sets in few.items())
+    return f"\nWith fewer sets, because they take long: {names}.\n"
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def _exceptions(missed: Sequence[Row]) -> str:
+    lines = ["## Exceptions\n"]
+    for row in missed:
+        name = f"{row.scenario}{PART_NAMES[row.part]}, {_size(row)}"
+        coverage = _percent(row.coverage)
+        lines.append(f"- **{name}: {coverage}.** {EXPLANATIONS[_key(row)]}")
+    if not missed:
+        lines.append("None.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,85 @@
+"""Checks the laws of `evalkit.testing` for every metric that is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from evalkit import find_components
+from evalkit.testing import check_metric
+
+LABELS = ("no", "yes", "per'haps")
+QUICK = 3
+THOROUGH = 50
+
+METRICS = sorted(
+    component.name
+    for component in find_components().components
+    if component.kind == "metrics"
+)
+
+alternatives = st.lists(st.sampled_from(LABELS), max_size=4)
+ranked = st.tuples(alternatives, st.sampled_from(LABELS)).map(
+    lambda drawn: (next(iter(drawn[0]), None), drawn[1], {"responses": drawn[0]})
+)
+
+# with declared labels a class that does not occur counts 0, whatever is predicted
+ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
+OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
+RANKED: Mapping[str, Any] = {"examples": ranked}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "pass-at-k": RANKED,
+    "pass-hat-k": RANKED,
+    "top-k-accuracy": RANKED,
+    "vote-accuracy": RANKED,
+}
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "macro-f1:labels=seen": {},
+    "macro-f1:labels=declared": ABSENT_COUNTS,
+    "macro-f1:labels=no/yes": ABSENT_COUNTS,
+    "macro-recall:labels=seen": {},
+    "macro-recall:labels=declared": ABSENT_COUNTS,
+    "f1:label=yes": OF_CLASS,
+    "precision:label=yes": OF_CLASS,
+    "recall:label=yes": OF_CLASS,
+    "pass-at-k:k=2": RANKED,
+    "top-k-accuracy:k=2": RANKED,
+}
+CASES: Mapping[str, Mapping[str, Any]] = {
+    **{name: OPTIONS.get(name, {}) for name in METRICS},
+    **VARIANTS,
+}
+
+every_metric = pytest.mark.parametrize(
+    ("name", "options"), CASES.items(), ids=CASES.keys()
+)
+
+
+def test_metrics_are_found_and_every_variant_is_of_one() -> None:
+    assert len(METRICS) >= 13
+    named = {name.partition(":")[0] for name in (*OPTIONS, *VARIANTS)}
+    assert named <= set(METRICS)
+
+
+@every_metric
+def test_a_metric_keeps_the_laws(name: str, options: Mapping[str, Any]) -> None:
+    check_metric(name, max_examples=QUICK, **options)
+
+
+@every_metric
+@pytest.mark.slow
+def test_a_metric_keeps_the_laws_with_many_data(
+    name: str, options: Mapping[str, Any]
+) -> None:
+    check_metric(name, max_examples=THOROUGH, **options)
+
+
+@every_metric
+@pytest.mark.slow
+def test_a_metric_keeps_the_laws_with_declared_labels(
+    name: str, options: Mapping[str, Any]
+) -> None:
+    check_metric(name, max_examples=THOROUGH // 2, **{"labels": LABELS, **options})

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("list", "show", "validate", "eval")
+COMMANDS = (
+    *("list", "show", "validate", "eval", "runs", "compare"),
+    *("rescore", "merge", "verify", "cite"),
+)
 
 INTRODUCTION = """# Command line
 
@@ -15,8 +18,8 @@ This page is made of the commands' own help texts by `docs/make_cli_page.py`.
 
 Results go to stdout, everything else to stderr. Errors are printed without a traceback.
 Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 wrong
-usage; 130 interrupted. A progress bar is shown on a terminal, and no colour when
-`NO_COLOR` is set.
+usage; 3 a score that `--fail-under` does not let pass; 130 interrupted. A progress bar
+is shown on a terminal, and no colour when `NO_COLOR` is set.
 
 Environment variables beside those of the options:
 

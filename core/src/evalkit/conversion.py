@@ -206,7 +206,8 @@ def _missing_column(
             f"{bound.component.origin} takes the right answer from the column "
             f"{answer!r}, and {has}"
         )
-    reason = str(error).partition("\n")[0]
+    # what polars lists as valid are only the columns that somebody reads
+    reason = str(error).partition("\n")[0].partition("; valid columns")[0]
     return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
 
 

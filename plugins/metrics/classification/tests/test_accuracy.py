@@ -12,6 +12,8 @@ from sklearn.metrics import accuracy_score
 import evalkit
 from evalkit import MetricError
 
+from .tagged_rows import rows_by_group
+
 NAMES = ["accuracy", "exact-match"]
 LABELS = ["a", "b", "ü", "日本", " a"]
 
@@ -34,9 +36,10 @@ def test_it_equals_scikit_learn_for_the_set_and_every_tag(
 ) -> None:
     predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
     result = evalkit.score(name, predictions, targets, tags=tags)
-    assert {s.tag for s in result.scores} == {None, *(t for row in tags for t in row)}
+    groups = rows_by_group(rows)
+    assert {score.tag for score in result.scores} == set(groups)
     for found in result.scores:
-        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        part = groups[found.tag]
         expected = accuracy_score([t for _, t in part], [p for p, _ in part])
         right = sum(p == t for p, t in part)
         assert found.metric == name

@@ -18,6 +18,8 @@ from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit_metrics_classification.macro import MacroMetric
 
+from .tagged_rows import rows_by_group
+
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 DECLARED = ["a", "b", "ü", "never"]
 GOLD = ["a", "b", "ü"]
@@ -72,9 +74,10 @@ def test_it_equals_scikit_learn_for_the_set_and_every_tag(
     result = evalkit.score(
         full_name(name, choice), predictions, targets, tags=tags, labels=DECLARED
     )
-    assert {s.tag for s in result.scores} == {None, *(t for row in tags for t in row)}
+    groups = rows_by_group(rows)
+    assert {score.tag for score in result.scores} == set(groups)
     for found in result.scores:
-        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        part = groups[found.tag]
         expected = by_scikit_learn(name, choice, part)
         assert found.metric == full_name(name, choice)
         assert found.value == pytest.approx(expected, abs=1e-12)
@@ -159,7 +162,7 @@ def test_a_missing_prediction_is_a_miss_and_no_class(name: str, choice: str) -> 
 def test_declared_without_labels_is_null_with_the_reason(name: str) -> None:
     full = f"{name}:labels=declared"
     result = evalkit.score(full, ["a", "b"], ["a", "b"], tags=[["t"], []])
-    assert len(result.scores) == 2
+    assert [score.tag for score in result.scores] == [None, "t", "(untagged)"]
     for found in result.scores:
         assert (found.value, found.ci) == (None, None)
         assert found.reason == "labels=declared, but the data set declares no labels"
@@ -206,8 +209,9 @@ def test_a_list_of_labels_equals_scikit_learn(
     predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
     full = f"{name}:labels={'/'.join(labels)}"
     result = evalkit.score(full, predictions, targets, tags=tags, labels=declared)
+    groups = rows_by_group(rows)
     for found in result.scores:
-        part = [(p, t) for p, t, of in rows if found.tag is None or found.tag in of]
+        part = groups[found.tag]
         expected = SKLEARN[name](
             [target for _, target in part],
             ["(none)" if p is None else p for p, _ in part],

@@ -8,13 +8,16 @@ MEMBERS := core cli $(wildcard plugins/*/*)
 SETTINGS := pyproject.toml constraints.txt $(addsuffix /pyproject.toml,$(MEMBERS))
 PYTEST := $(BIN)/python -m pytest
 
+# many tests start Python anew: what they import is compiled once, not each time
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-slow lint types contracts coverage constraints build clean
 
 $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt $(foreach member,$(MEMBERS),--editable $(member)) --group dev
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt $(foreach member,$(MEMBERS),--editable $(member)) --group dev
 	touch $@
 
 demo: $(VENV)/.installed

@@ -14,8 +14,9 @@ import hypothesis
 import pytest
 
 # the time of one example says nothing on a machine that others use too
-hypothesis.settings.register_profile("evalkit", deadline=None)
-hypothesis.settings.load_profile("evalkit")
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
+hypothesis.settings.load_profile("quick")
 
 DATA_VARIABLE = "EVALKIT_TEST_DATA"
 ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"

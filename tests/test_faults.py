@@ -20,6 +20,8 @@ import pytest
 
 import evalkit
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., CompletedProcess[str]]
 Start = Callable[..., "subprocess.Popen[str]"]
 

@@ -159,6 +159,7 @@ def test_using_a_broken_plugin_names_it_and_its_cause(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_broken_plugin")
 def test_a_check_names_every_broken_plugin_and_only_those(run_evalkit: Run) -> None:
     done = run_evalkit("list", "metrics", "--check")

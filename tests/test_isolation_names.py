@@ -179,6 +179,7 @@ class TestOneNameInTwoDistributions:
         ]
 
 
+@pytest.mark.slow
 def test_a_slow_import_is_not_paid_by_who_does_not_name_the_plugin(
     run_evalkit: Run, fake_distribution: Make, tmp_path: Path
 ) -> None:

@@ -81,10 +81,23 @@ def test_json_holds_the_main_score_in_full(
         "split": "test",
         "model": "three",
         "status": "complete",
+        "parent": None,
     }
     assert tuple(headline) == Score._fields
     assert (headline["value"], headline["n"]) == (0.75, 4)
     assert headline == json.loads((path / "run.json").read_text())["scores"][0]
+
+
+def test_a_rescored_run_is_marked(
+    invoke: Invoke, evaluate: Callable[..., Path]
+) -> None:
+    path = evaluate("three", THREE)
+    invoke("rescore", "three", "-m", "macro-f1")
+    new, old = invoke("runs").stdout.splitlines()[1:]
+    assert new.endswith("  complete, rescored")
+    assert old.endswith("  complete")
+    [row, _] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
+    assert row["parent"] == path.name
 
 
 def test_csv_holds_values_as_stored(

@@ -509,7 +509,6 @@ def test_every_row_of_a_file_and_every_example_has_the_status_it_must_have(
     check(found, expect(data, numbered, policy))
 
 
-@settings(max_examples=50)
 @given(mixtures(), POLICIES)
 def test_python_dicts_have_the_statuses_that_json_lines_have(
     mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
@@ -526,7 +525,6 @@ def test_python_dicts_have_the_statuses_that_json_lines_have(
     check(found, expect(data, enumerate(given_rows, start=1), policy))
 
 
-@settings(max_examples=50)
 @given(mixtures(TABLE_KINDS), POLICIES)
 def test_a_polars_table_has_the_statuses_that_files_have(
     mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
@@ -546,7 +544,6 @@ PLAIN = {
 }
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.sampled_from(sorted(PLAIN)), min_size=1, max_size=12),
     st.sampled_from(["label", "columns"]),
@@ -596,7 +593,6 @@ GIVEN: dict[str, Callable[[Sequence[Entry]], Any]] = {
 }
 
 
-@settings(max_examples=80)
 @given(
     st.data(),
     POLICIES,

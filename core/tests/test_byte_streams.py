@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import byte_streams
@@ -45,7 +45,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("packed", PACKERS)
-@settings(max_examples=60)
 @given(
     content=st.lists(
         st.sampled_from([b"\n", b"\r\n", b"a", b"bcd", MARK, b"\xe2\x80\xa8"]),

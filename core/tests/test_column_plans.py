@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import (
     BaseModel,
@@ -108,7 +108,6 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-@settings(max_examples=150)
 @given(data=st.data(), drawn=DRAWN)
 def test_a_row_that_passes_is_one_that_pydantic_accepts_with_the_same_values(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, drawn: Drawn
@@ -143,7 +142,6 @@ def test_a_row_that_passes_is_one_that_pydantic_accepts_with_the_same_values(
                     assert _same(value, accepted[name]), (name, value, accepted)
 
 
-@settings(max_examples=100)
 @given(data=st.data(), drawn=DRAWN)
 def test_rows_of_valid_values_pass(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, drawn: Drawn

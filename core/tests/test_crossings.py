@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError, crossings, evaluate
@@ -195,7 +195,6 @@ def test_bins_whose_edges_look_alike_have_names_of_their_own() -> None:
     assert exact[0] == exact[1]
 
 
-@settings(max_examples=50)
 @given(
     st.lists(
         st.one_of(st.floats(), st.integers(-(2**31), 2**31).map(float), st.none()),

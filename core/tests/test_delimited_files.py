@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import byte_streams, delimited_files
@@ -187,7 +187,6 @@ CELLS = st.text(
 
 
 @pytest.mark.parametrize("kind", [Format.CSV, Format.TSV])
-@settings(max_examples=200)
 @given(
     cells=st.lists(st.lists(CELLS | st.just(""), min_size=2, max_size=2), max_size=8),
     block_bytes=st.integers(3, 30),
@@ -226,6 +225,7 @@ def test_json_in_a_cell_is_read_back(
     assert _values(path, content, Format.TSV) == [{"id": "1", "conf": value}]
 
 
+@pytest.mark.slow
 def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_bytes(b"\n" * 1_000_000 + b"id,label\n1,a\n")

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -118,7 +118,6 @@ TEXT = st.text(
 )
 
 
-@settings(max_examples=60)
 @given(
     rows=st.lists(
         st.fixed_dictionaries(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -260,7 +260,6 @@ LINES = st.one_of(
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=60)
 @given(
     lines=st.lists(LINES, min_size=1, max_size=25),
     sizes=SIZES,

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from pydantic import BaseModel
@@ -449,7 +449,6 @@ def files(draw: st.DrawFn) -> str:
     return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\r\n"]))
 
 
-@settings(max_examples=200)
 @given(files(), st.sampled_from(list(CONVERTERS)), st.integers(1, 400))
 @example('{"uid": 1, "text": "x", "label": 1}', "labels", 1)
 def test_a_file_loads_the_same_at_column_speed_and_row_by_row(
@@ -463,7 +462,6 @@ def test_a_file_loads_the_same_at_column_speed_and_row_by_row(
         assert_same(*both(path, **CONVERTERS[converter]))
 
 
-@settings(max_examples=50)
 @given(
     st.lists(
         st.fixed_dictionaries(

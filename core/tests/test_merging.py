@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import Metric, MetricError
@@ -83,7 +83,6 @@ def split(given_rows: list[Row]) -> list[list[Row]]:
     return [[row for row in given_rows if row[0] == part] for part in range(4)]
 
 
-@settings(max_examples=100)
 @given(given_rows=rows)
 def test_sums_of_parts_are_those_of_the_whole(
     metric: Bound, given_rows: list[Row]
@@ -107,7 +106,6 @@ def test_sums_of_parts_are_those_of_the_whole(
         assert row["kept_too"] == [-value for value in row["kept"]]
 
 
-@settings(max_examples=50)
 @given(given_rows=rows, order=st.permutations(range(4)))
 def test_the_order_of_parts_changes_nothing_but_that_of_the_lists(
     metric: Bound, given_rows: list[Row], order: list[int]
@@ -119,7 +117,6 @@ def test_the_order_of_parts_changes_nothing_but_that_of_the_lists(
     assert first.equals(second)
 
 
-@settings(max_examples=50)
 @given(given_rows=rows)
 def test_merging_in_two_steps_is_merging_at_once(
     metric: Bound, given_rows: list[Row]

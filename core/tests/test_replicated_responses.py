@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
@@ -338,7 +338,6 @@ class TestReplications:
         assert alignment.counts["unselected"] == 1
         assert_identities(alignment.counts)
 
-    @settings(max_examples=60, deadline=None)
     @given(
         rows=st.lists(
             st.builds(

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
@@ -432,7 +432,6 @@ def plain(result: Result) -> list[dict[str, Any]]:
 
 @pytest.mark.usefixtures("mini")
 class TestProperties:
-    @settings(max_examples=60)
     @given(
         rows=st.lists(st.tuples(ROW, SAID, st.sampled_from(LABELS)), min_size=1),
         foreign=st.integers(0, 2),

@@ -119,7 +119,6 @@ def assert_equals_a_plain_group_by(
         )
 
 
-@settings(max_examples=60)
 @given(given_table=tables())
 def test_merges_equal_those_of_a_plain_group_by(
     given_table: tuple[pl.DataFrame, list[list[str]], list[str]],
@@ -242,7 +241,6 @@ def sums(values: list[float], counts: list[int], starts: list[int]) -> list[floa
     return list(found.tolist())
 
 
-@settings(max_examples=60)
 @given(
     cells=st.lists(
         st.tuples(

@@ -18,15 +18,10 @@ from evalkit import PluginError, Registry, Result, Score, StorageError
 from evalkit.errors import DataError
 from evalkit.grouping import group_by_tag
 from evalkit.objects import Resolver
+from evalkit.run_listing import LATEST, find_run, list_runs
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
-from evalkit.stored_runs import (
-    LATEST,
-    bound_metrics,
-    find_run,
-    list_runs,
-    read_run,
-)
+from evalkit.stored_runs import bound_metrics, read_run
 from evalkit.stored_tables import scoring_table
 
 pytestmark = pytest.mark.usefixtures("mini")
@@ -112,6 +107,44 @@ def test_a_start_of_several_ids_names_them(tmp_path: Path) -> None:
         "id, or the path"
     )
     assert find_run("12c", tmp_path) == tmp_path / "a" / "12cd"
+
+
+def test_a_run_is_found_by_its_model(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    first, second = (path_of(saved(model=name)) for name in ("large", "small"))
+    assert find_run("large", runs) == first
+    assert find_run("mini/small", runs) == second
+    with pytest.raises(StorageError, match="there is no run 'other/small'"):
+        find_run("other/small", runs)
+    again = path_of(saved(model="large", seed=7))
+    with pytest.raises(StorageError) as caught:
+        find_run("large", runs)
+    assert str(caught.value).startswith("'large' is the model of 2 runs: ")
+    for path in (first, again):
+        assert f"{path.name} (mini)" in str(caught.value)
+
+
+def test_a_rescored_run_stands_behind_the_new_one(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    first = saved(model="large")
+    rescored = evalkit.rescore(first, ["macro-f1"], out=runs)
+    assert find_run("large", runs) == rescored.path
+    assert {run.run_id: run.parent for run in list_runs(runs)} == {
+        first.run_id: None,
+        rescored.run_id: first.run_id,
+    }
+
+
+def test_an_id_comes_before_a_model(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved(model="one"))
+    saved(model=path.name[:5])
+    assert find_run(path.name[:5], tmp_path / "runs") == path
 
 
 def test_many_candidates_are_counted(tmp_path: Path) -> None:

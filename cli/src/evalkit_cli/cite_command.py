@@ -35,14 +35,15 @@ def cite_command(run: str, style: str, folder: Path) -> None:
       evalkit cite 3f2a --format text
       evalkit cite runs/hatecheck/3f2a90c1d5e6b7f8
 
-    A RUN is the path of a run folder, the start of a run's id, or `latest`. Data sets,
-    tasks and metrics may declare a citation; evalkit itself is named with its version.
-    In BibTeX the licences are comments.
+    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Data
+    sets, tasks and metrics may declare a citation; evalkit itself is named with its
+    version. In BibTeX the licences are comments.
     """  # noqa: D301 - click reads the backspace
     from evalkit.citations import cited_works
     from evalkit.objects import Resolver
     from evalkit.registry import Registry
-    from evalkit.stored_runs import find_run, read_run
+    from evalkit.run_listing import find_run
+    from evalkit.stored_runs import read_run
 
     result = read_run(find_run(run, folder))
     with plugin_output_to_stderr():

@@ -100,7 +100,7 @@ def compare_command(
     """Compare runs on the same examples, each with the first.
 
     \b
-    A RUN is the path of a run, the start of its id, or `latest`.
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
     \b
     Examples:
       evalkit compare 3f2a 91bc

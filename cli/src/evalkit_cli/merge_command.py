@@ -50,7 +50,7 @@ def merge_command(
     """Put runs over disjoint examples together, as one run over all of them.
 
     \b
-    A RUN is the path of a run, the start of its id, or `latest`.
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
     \b
     Examples:
       evalkit merge 3f2a 91bc

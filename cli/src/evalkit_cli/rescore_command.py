@@ -53,7 +53,7 @@ def rescore_command(
     """Compute further metrics of a run, from its folder alone.
 
     \b
-    A RUN is the path of a run, the start of its id, or `latest`.
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
     \b
     Examples:
       evalkit rescore latest -m macro-f1

@@ -14,7 +14,7 @@ from evalkit_cli.streams import echo_json
 from evalkit_cli.tables import NO_VALUE, draw, echo_csv, printable
 
 if TYPE_CHECKING:
-    from evalkit.stored_runs import RunSummary
+    from evalkit.run_listing import RunSummary
 
 _MOST_PROBLEMS = 5
 
@@ -23,7 +23,7 @@ _TEXT_COLUMNS = (0, 1, 2, 3, 4, 8)
 
 _CSV_HEADER = (
     *("run_id", "started", "dataset", "task", "split", "model", "status", "metric"),
-    *("value", "ci_low", "ci_high", "n", "path"),
+    *("value", "ci_low", "ci_high", "n", "path", "parent"),
 )
 
 
@@ -50,7 +50,7 @@ def runs_command(
 
     A folder that is no whole run is named on the standard error.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.stored_runs import list_runs
+    from evalkit.run_listing import list_runs
 
     everything = list_runs(folder)
     problems = [run.problem for run in everything if run.problem is not None]
@@ -86,7 +86,7 @@ def _csv_row(run: RunSummary) -> Sequence[object]:
         numbers = [label, score.value, score.ci_low, score.ci_high, score.n]
     return [
         *(run.run_id, run.started, run.dataset, run.task, run.split, run.model),
-        *(run.status, *numbers, run.path),
+        *(run.status, *numbers, run.path, run.parent),
     ]
 
 
@@ -101,7 +101,8 @@ def _table_row(run: RunSummary) -> list[str]:
         interval = show_interval(score, run.bounds)
         shown = [score_label(score), show_value(score), interval, str(score.n)]
     names = [printable(str(name)) for name in (run.dataset, run.model)]
-    return [run.run_id, _when(run.started), *names, *shown, str(run.status)]
+    status = f"{run.status}, rescored" if run.parent else str(run.status)
+    return [run.run_id, _when(run.started), *names, *shown, status]
 
 
 def _when(started: str | None) -> str:

@@ -88,10 +88,10 @@ def show_command(
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
-    A RUN is the path of a run folder, the start of a run's id, or `latest`. Of a run
-    the report is shown that `evalkit eval` printed, the scores of other groups of its
-    examples (--by), its wrong answers or its confusion table. Texts of examples are not
-    in a run folder, only their ids, answers, predictions and tags.
+    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Of
+    a run the report is shown that `evalkit eval` printed, the scores of other groups of
+    its examples (--by), its wrong answers or its confusion table. Texts of examples are
+    not in a run folder, only their ids, answers, predictions and tags.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -129,7 +129,7 @@ def _find(what: str, folder: Path) -> Path:
     """Find a run, or say what else the name could have been."""
     from evalkit.discovery import KINDS, OBSERVERS, find_components
     from evalkit.errors import StorageError
-    from evalkit.stored_runs import LATEST, find_run
+    from evalkit.run_listing import LATEST, find_run
 
     try:
         return find_run(what, folder)

@@ -25,7 +25,7 @@ def verify_command(
     """Compute the scores of a run again, and say whether they are the same.
 
     \b
-    A RUN is the path of a run, the start of its id, or `latest`.
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
     \b
     Examples:
       evalkit verify latest

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from evalkit.registry import Registry
     from evalkit.rescoring import rescore
     from evalkit.results import Result, Score
+    from evalkit.run_listing import find_run
     from evalkit.sources import Source
-    from evalkit.stored_runs import find_run, read_run
+    from evalkit.stored_runs import read_run
     from evalkit.tasks import TaskIO
     from evalkit.validation import Validation, validate
     from evalkit.verification import Verification, verify
@@ -73,7 +74,7 @@ _HOMES = {
     "compare": "comparison",
     "evaluate": "evaluation",
     "find_components": "discovery",
-    "find_run": "stored_runs",
+    "find_run": "run_listing",
     "hookimpl": "markers",
     "metric": "metrics",
     "merge": "merged_runs",

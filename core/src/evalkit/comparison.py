@@ -24,7 +24,8 @@ from evalkit.pairing import PairedRuns, name_run, pair_runs, score_column
 from evalkit.preparation import Progress
 from evalkit.registry import Bound, Registry
 from evalkit.results import Result
-from evalkit.stored_runs import bound_component, find_run, read_run
+from evalkit.run_listing import find_run
+from evalkit.stored_runs import bound_component, read_run
 from evalkit.wording import count_of
 
 _POWER = 0.8
@@ -67,7 +68,7 @@ def compare(
     the whole set, such as macro-F1, by swapping examples between the models.
 
     Args:
-        first: A result, the path of a run, the start of its id, or `latest`.
+        first: A result, the path of a run, the start of its id, its model, or `latest`.
         second: Another.
         *more: Further ones.
         metrics: Metrics to compare, by name or as objects; by default all that the

@@ -20,11 +20,12 @@ from evalkit.provenance import (
 )
 from evalkit.registry import Bound, Registry
 from evalkit.results import FORMAT_VERSION, Result
+from evalkit.run_listing import find_run
 from evalkit.run_record import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, to_scores
 from evalkit.scores import MetricScores
 from evalkit.scoring import failed_scores
-from evalkit.stored_runs import examples_of, find_run, metric_names, read_run
+from evalkit.stored_runs import examples_of, metric_names, read_run
 from evalkit.stored_tables import measured_run, settings_of, with_inputs
 
 
@@ -32,7 +33,8 @@ def as_result(run: Result | str | Path, folder: str | Path = "runs") -> Result:
     """Give the result that a caller means.
 
     Args:
-        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
         folder: Folder that runs are looked for in.
 
     Returns:
@@ -60,7 +62,8 @@ def rescore(
     are read again. Policies, confidence and seed are the run's.
 
     Args:
-        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
         metrics: The metrics, by name or as functions, classes or instances.
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.

@@ -39,7 +39,8 @@ def score_crossings(
     a group are the run's. The run folder stays as it is.
 
     Args:
-        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
         by: Facets of the tags, `answer`, `pred`, `status` or fields of the responses;
             several, joined by commas, are crossed.
         folder: Folder that the run is looked for in.

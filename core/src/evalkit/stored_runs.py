@@ -1,13 +1,11 @@
-"""Finds runs that were written earlier, and gives them back as results."""
+"""Gives runs that were written earlier back as results."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import PluginError, StorageError
 from evalkit.file_datasets import local_path
@@ -21,43 +19,15 @@ from evalkit.run_files import (
     read_record,
     scores_of,
 )
+from evalkit.run_folders import explain_no_run, is_run
 from evalkit.run_statistics import read_statistics
-from evalkit.storage import EXAMPLES_FILE, RUN_FILE
+from evalkit.storage import EXAMPLES_FILE
 
 if TYPE_CHECKING:
     import polars as pl
 
     from evalkit.hookspecs import AnswerKind
     from evalkit.registry import Bound
-
-LATEST = "latest"
-"""Stands for the newest run where a run is asked for."""
-
-_SHOWN = 5
-
-
-class RunSummary(NamedTuple):
-    """What a list of runs says about one of them, from its `run.json` alone."""
-
-    path: Path
-    """The run folder."""
-    run_id: str
-    """The recorded id; the folder's name where there is no record."""
-    started: str | None = None
-    """When the evaluation began, in ISO 8601; None where it was not recorded."""
-    dataset: str | None = None
-    task: str | None = None
-    split: str | None = None
-    model: str | None = None
-    status: str | None = None
-    """`complete`, `partial` or `refused`."""
-    headline: Score | None = None
-    """The main score; None where there is none."""
-    problem: str | None = None
-    """Why the run cannot be read; None where it can. Then only `path` and `run_id`
-    are known."""
-    bounds: Mapping[str, Sequence[float | None]] = {}
-    """The least and the greatest value of each metric that has bounds."""
 
 
 class StoredResult(Result):
@@ -111,166 +81,12 @@ def read_run(path: str | Path) -> Result:
         StorageError: There is no run, or its `run.json` is broken or of a newer format.
     """
     folder = local_path(path)
-    if not _is_run(folder):
-        raise StorageError(_no_run(folder))
+    if not is_run(folder):
+        raise StorageError(explain_no_run(folder))
     record = read_record(folder)
     scores = scores_of(record, folder)
     del record["scores"]
     return StoredResult(folder, record, scores)
-
-
-def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
-    """Find a run folder.
-
-    Args:
-        reference: The path of a run folder, the id of a run or as much of its start as
-            tells it from the others, or `latest` for the one that began last.
-        folder: Where ids and `latest` are looked for.
-
-    Returns:
-        The path of the run folder.
-
-    Raises:
-        StorageError: There is no such run, there are several, or the path is of
-            something else.
-    """
-    path, root = local_path(reference), local_path(folder)
-    name = str(reference)
-    named = path.parent if path.name == RUN_FILE else path
-    for candidate in (named, root / path):
-        if name and _is_run(candidate):
-            return candidate
-    if name == LATEST:
-        return _newest(root)
-    runs = [run for run in _run_folders(root) if _is_run(run)]
-    found = [run for run in runs if name and run.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise StorageError(
-            f"{name!r} is the start of {len(found)} runs: {_few(found)}. Give more of "
-            "the id, or the path"
-        )
-    if name and path.exists():
-        raise StorageError(_no_run(path))
-    raise StorageError(_unknown(name, root, runs))
-
-
-def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
-    """List the runs of a folder, from their `run.json` alone.
-
-    Args:
-        folder: The folder that runs were written to; `<folder>/<data set>/<run id>`.
-
-    Returns:
-        One summary for each run folder, the newest first. A folder that is no run or
-        whose record is broken comes last, with its `problem`.
-    """
-    summaries = [_summarise(run) for run in _run_folders(local_path(folder))]
-    return sorted(summaries, key=_age, reverse=True)
-
-
-def _age(summary: RunSummary) -> tuple[bool, float, int, str]:
-    started = 0.0
-    if summary.started is not None:
-        started = datetime.fromisoformat(summary.started).timestamp()
-    # the record counts seconds; of several runs of one second the last written is newer
-    written = 0
-    if summary.problem is None:
-        written = (summary.path / RUN_FILE).stat().st_mtime_ns
-    return summary.problem is None, started, written, str(summary.path)
-
-
-def _summarise(folder: Path) -> RunSummary:
-    if not _is_run(folder):
-        why = f"{folder}: is no run: it holds no {RUN_FILE}"
-        return RunSummary(folder, folder.name, problem=why)
-    try:
-        record = read_record(folder)
-        scores = scores_of(record, folder)
-    except StorageError as error:
-        return RunSummary(folder, folder.name, problem=str(error))
-    result = StoredResult(folder, record, scores)
-    return RunSummary(
-        folder,
-        result.run_id,
-        _started(record),
-        result.dataset,
-        result.task,
-        record.get("split"),
-        result.model,
-        result.status,
-        result.headline,
-        bounds=record.get("bounds", {}),
-    )
-
-
-def _started(record: dict[str, Any]) -> str | None:
-    timings = record.get("timings")
-    started = timings.get("started") if isinstance(timings, dict) else None
-    try:
-        datetime.fromisoformat(started)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-    return str(started)
-
-
-def _newest(root: Path) -> Path:
-    summaries = list_runs(root)
-    if not summaries or summaries[0].problem is not None:
-        raise StorageError(_unknown(LATEST, root, []))
-    return summaries[0].path
-
-
-def _run_folders(root: Path) -> Iterator[Path]:
-    """Give `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted."""
-    for child in _folders(root):
-        if _is_run(child):
-            yield child
-        else:
-            yield from _folders(child)
-
-
-def _folders(root: Path) -> list[Path]:
-    try:
-        children = sorted(root.iterdir())
-    except OSError:  # it is not there, is no folder, or may not be read
-        return []
-    # a hidden folder is one that is still being written, or was left so
-    return [path for path in children if path.is_dir() and path.name[0] != "."]
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / RUN_FILE).is_file()
-
-
-def _no_run(path: Path) -> str:
-    if not path.exists():
-        return f"there is no run folder {path}"
-    held = [run for run in _run_folders(path) if _is_run(run)]
-    hint = f"; it holds the runs {_few(held)}: name one of them" if held else ""
-    what = f"holds no {RUN_FILE}" if path.is_dir() else "is a file"
-    return f"{path} is no run folder: it {what}{hint}"
-
-
-def _unknown(name: str, root: Path, runs: list[Path]) -> str:
-    if not runs:
-        return (
-            f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
-            "them; -o names another folder"
-        )
-    near = difflib.get_close_matches(name, [run.name for run in runs], _SHOWN, 0.3)
-    known = [run for run in runs if run.name in near] or runs
-    return (
-        f"there is no run {name!r} in {root}, which holds {_few(known)} (see "
-        "`evalkit runs`). A run is named by its path, the start of its id, or `latest`"
-    )
-
-
-def _few(runs: list[Path]) -> str:
-    shown = ", ".join(f"{run.name} ({run.parent.name})" for run in runs[:_SHOWN])
-    more = len(runs) - _SHOWN
-    return shown + (f" and {more} more" if more > 0 else "")
 
 
 def examples_of(result: Result) -> pl.DataFrame:

@@ -109,7 +109,8 @@ def verify(
     Numbers agree where they are within 1e-9 of each other, relative to their size.
 
     Args:
-        run: A result, the path of a run folder, the start of a run's id, or `latest`.
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
         folder: Folder that the run is looked for in.
         jobs: Processes that metrics written in Python may use.
         registry: Where plugins are found; all that are installed by default.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -89,7 +89,6 @@ def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100)
 @given(
     rows=st.lists(
         st.tuples(predictions_or_none, st.lists(texts, max_size=3)),
@@ -112,7 +111,6 @@ def test_it_is_squads_definition_with_several_acceptable_answers(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100)
 @given(
     rows=st.lists(
         st.tuples(

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
@@ -111,7 +111,6 @@ def _is_near_the_limit(prob: Any) -> bool:
     return off < 1e-8 or any(-1e-8 < p < 0 or 1 < p < 1 + 1e-8 for p in numbers)
 
 
-@settings(max_examples=300)
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=12))
 def test_columns_are_accepted_only_where_rows_are_and_almost_always_then(
     tmp_path_factory: pytest.TempPathFactory, responses: list[dict[str, Any]]
@@ -138,7 +137,6 @@ def test_columns_are_accepted_only_where_rows_are_and_almost_always_then(
             assert accepted
 
 
-@settings(max_examples=200)
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=30))
 def test_a_whole_block_is_judged_like_its_rows(
     tmp_path_factory: pytest.TempPathFactory, responses: list[dict[str, Any]]

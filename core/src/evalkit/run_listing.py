@@ -1,0 +1,178 @@
+"""Lists the runs of a folder, and finds one by what a user calls it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.errors import StorageError
+from evalkit.file_datasets import local_path
+from evalkit.results import Score
+from evalkit.run_files import read_record, scores_of
+from evalkit.run_folders import explain_no_run, is_run, name_runs, run_folders
+from evalkit.storage import RUN_FILE
+from evalkit.stored_runs import StoredResult
+
+LATEST = "latest"
+"""Stands for the newest run where a run is asked for."""
+
+_NEAR = 5
+
+
+class RunSummary(NamedTuple):
+    """What a list of runs says about one of them, from its `run.json` alone."""
+
+    path: Path
+    """The run folder."""
+    run_id: str
+    """The recorded id; the folder's name where there is no record."""
+    started: str | None = None
+    """When the evaluation began, in ISO 8601; None where it was not recorded."""
+    dataset: str | None = None
+    task: str | None = None
+    split: str | None = None
+    model: str | None = None
+    status: str | None = None
+    """`complete`, `partial` or `refused`."""
+    headline: Score | None = None
+    """The main score; None where there is none."""
+    problem: str | None = None
+    """Why the run cannot be read; None where it can. Then only `path` and `run_id`
+    are known."""
+    bounds: Mapping[str, Sequence[float | None]] = {}
+    """The least and the greatest value of each metric that has bounds."""
+    parent: str | None = None
+    """The run that this one was rescored from; None where it was evaluated."""
+
+
+def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
+    """Find a run folder.
+
+    Args:
+        reference: The path of a run folder; the id of a run or as much of its start as
+            tells it from the others; the name of its model, alone or after that of
+            the data set (`hatecheck/my-model`), where a run that was rescored stands
+            behind the new one; or `latest` for the one that began last.
+        folder: Where ids and `latest` are looked for.
+
+    Returns:
+        The path of the run folder.
+
+    Raises:
+        StorageError: There is no such run, there are several, or the path is of
+            something else.
+    """
+    path, root = local_path(reference), local_path(folder)
+    name = str(reference)
+    named = path.parent if path.name == RUN_FILE else path
+    for candidate in (named, root / path):
+        if name and is_run(candidate):
+            return candidate
+    if name == LATEST:
+        return _newest(root)
+    runs = [run for run in run_folders(root) if is_run(run)]
+    by_id = [run for run in runs if name and run.name.startswith(name)]
+    found = by_id or [run.path for run in _runs_of_model(name, list_runs(root))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        what = "the start" if by_id else "the model"
+        raise StorageError(
+            f"{name!r} is {what} of {len(found)} runs: {name_runs(found)}. Give "
+            "more of the id, or the path"
+        )
+    if name and path.exists():
+        raise StorageError(explain_no_run(path))
+    raise StorageError(_unknown(name, root, runs))
+
+
+def _runs_of_model(name: str, runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Give the runs of a model; of a run and what was rescored from it, the latter."""
+    named = [run for run in runs if name in (run.model, f"{run.dataset}/{run.model}")]
+    parents = {run.parent for run in named}
+    return [run for run in named if run.run_id not in parents]
+
+
+def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
+    """List the runs of a folder, from their `run.json` alone.
+
+    Args:
+        folder: The folder that runs were written to; `<folder>/<data set>/<run id>`.
+
+    Returns:
+        One summary for each run folder, the newest first. A folder that is no run or
+        whose record is broken comes last, with its `problem`.
+    """
+    summaries = [_summarise(run) for run in run_folders(local_path(folder))]
+    return sorted(summaries, key=_age, reverse=True)
+
+
+def _age(summary: RunSummary) -> tuple[bool, float, int, str]:
+    started = 0.0
+    if summary.started is not None:
+        started = datetime.fromisoformat(summary.started).timestamp()
+    # the record counts seconds; of several runs of one second the last written is newer
+    written = 0
+    if summary.problem is None:
+        written = (summary.path / RUN_FILE).stat().st_mtime_ns
+    return summary.problem is None, started, written, str(summary.path)
+
+
+def _summarise(folder: Path) -> RunSummary:
+    if not is_run(folder):
+        why = f"{folder}: is no run: it holds no {RUN_FILE}"
+        return RunSummary(folder, folder.name, problem=why)
+    try:
+        record = read_record(folder)
+        scores = scores_of(record, folder)
+    except StorageError as error:
+        return RunSummary(folder, folder.name, problem=str(error))
+    result = StoredResult(folder, record, scores)
+    return RunSummary(
+        folder,
+        result.run_id,
+        _started(record),
+        result.dataset,
+        result.task,
+        record.get("split"),
+        result.model,
+        result.status,
+        result.headline,
+        bounds=record.get("bounds", {}),
+        parent=record.get("parent"),
+    )
+
+
+def _started(record: dict[str, Any]) -> str | None:
+    timings = record.get("timings")
+    started = str(timings.get("started")) if isinstance(timings, dict) else ""
+    try:
+        datetime.fromisoformat(started)
+    except ValueError:
+        return None
+    return started
+
+
+def _newest(root: Path) -> Path:
+    summaries = list_runs(root)
+    if not summaries or summaries[0].problem is not None:
+        raise StorageError(_unknown(LATEST, root, []))
+    return summaries[0].path
+
+
+def _unknown(name: str, root: Path, runs: Sequence[Path]) -> str:
+    if not runs:
+        return (
+            f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
+            "them; -o names another folder"
+        )
+    near = difflib.get_close_matches(name, [run.name for run in runs], _NEAR, 0.3)
+    known = [run for run in runs if run.name in near] or runs
+    return (
+        f"there is no run {name!r} in {root}, which holds {name_runs(known)} (see "
+        "`evalkit runs`). A run is named by its path, the start of its id, its model, "
+        "or `latest`"
+    )

@@ -5,7 +5,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evalkit.multinomial import replicate_counts, smoothed_counts
+from evalkit.multinomial import (
+    PairCounts,
+    count_pairs,
+    replicate_counts,
+    smoothed_counts,
+)
 
 KEYS = ["gold", "predicted"]
 
@@ -16,13 +21,8 @@ def draw(
     replicates: int,
     seed: int = 0,
 ) -> pl.DataFrame:
-    counts = pl.DataFrame(
-        [(*key, count) for key, count in cells.items()],
-        schema={"gold": pl.String, "predicted": pl.String, "count": pl.Float64},
-        orient="row",
-    )
     random = np.random.default_rng(seed)
-    smoothed = smoothed_counts(counts, KEYS, "count", labels)
+    smoothed = smoothed_counts(count_pairs(cells.items(), labels))
     return replicate_counts(smoothed, KEYS, "count", replicates, random)
 
 
@@ -74,7 +74,9 @@ def test_a_missing_prediction_is_drawn_as_often_as_it_occurred() -> None:
 
 
 def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
-    drawn = draw({("a", None): 3.0}, [], 4)
+    smoothed = smoothed_counts(PairCounts({("a", None): 3.0}, []))
+    random = np.random.default_rng(0)
+    drawn = replicate_counts(smoothed, KEYS, "count", 4, random)
     assert drawn.rows() == [("a", None, number, 3.0) for number in range(4)]
 
 

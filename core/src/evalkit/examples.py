@@ -375,7 +375,8 @@ def _sound_tags(tags: pl.Series) -> pl.Series | None:
         tags = tags.cast(pl.List(pl.String))
     if tags.dtype != pl.List(pl.String):
         return None
-    if tags.list.contains(None).any() or tags.list.contains("").any():
+    each = tags.explode(empty_as_null=False, keep_nulls=False)
+    if each.null_count() or (each.str.len_bytes() == 0).any():
         return None
     if (tags.list.n_unique() != tags.list.len()).any():
         tags = tags.list.unique(maintain_order=True)

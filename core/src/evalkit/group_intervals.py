@@ -37,7 +37,14 @@ from evalkit.intervals import (
     weighted_mean_interval,
     without_interval,
 )
-from evalkit.multinomial import replicate_counts, smoothed_counts
+from evalkit.multinomial import (
+    Pair,
+    PairCounts,
+    count_pairs,
+    counts_frame,
+    replicate_counts,
+    smoothed_counts,
+)
 from evalkit.scores import Advance, bootstrap_interval, bootstrap_method
 from evalkit.seeds import generator
 
@@ -66,6 +73,7 @@ class GroupIntervals:
         self._advance = advance
         self._kind = interval_kind(evidence.metric)
         self._column = example_column(evidence.metric)
+        self._counted: dict[int, PairCounts] = {}
         self._smoothed: dict[int, pl.DataFrame] = {}
 
     def of(self, group: int, score: str, value: float, confidence: float) -> Interval:
@@ -197,10 +205,8 @@ class GroupIntervals:
         """Tell whether a group's statistics are counts of pairs of labels."""
         if not self._are_counts:
             return False
-        codes, _ = self._evidence.cells_of(group)
-        gold = self._evidence.rows.keys[0]
-        golds = self._evidence.rows.distinct[gold].gather(codes).n_unique()
-        return golds * len(self._labels(group)) <= MOST_PAIRS
+        pairs = self._pairs_of(group)
+        return len(pairs.golds) * len(pairs.labels) <= MOST_PAIRS
 
     @cached_property
     def _are_counts(self) -> bool:
@@ -217,28 +223,34 @@ class GroupIntervals:
             and bool((rows.distinct[rows.columns[0]] == 1).all())
         )
 
-    def _labels(self, group: int) -> list[str]:
-        """Give the labels of a group: those declared, and those seen in it."""
+    @cached_property
+    def _pairs(self) -> list[Pair]:
+        """Gold and predicted label of every distinct row."""
         rows = self._evidence.rows
-        cells = rows.distinct[self._evidence.cells_of(group)[0]]
-        seen = pl.concat([cells[key].alias("label") for key in rows.keys])
-        declared = self._evidence.table.context.labels or ()
-        return sorted({*declared, *seen.unique().drop_nulls()})
+        return rows.distinct.select(rows.keys).rows()
+
+    def _pairs_of(self, group: int) -> PairCounts:
+        if group not in self._counted:
+            codes, counts = self._evidence.cells_of(group)
+            # where there are very many pairs, equal rows of statistics are not one
+            counted = zip(
+                (self._pairs[code] for code in codes.tolist()),
+                counts.astype(float).tolist(),
+                strict=True,
+            )
+            declared = self._evidence.table.context.labels or ()
+            self._counted[group] = count_pairs(counted, declared)
+        return self._counted[group]
 
     def _drawn_counts(self, group: int) -> pl.DataFrame:
         evidence = self._evidence
         keys, [column] = evidence.rows.keys, evidence.rows.columns
-        codes, counts = evidence.cells_of(group)
-        counted = evidence.rows.distinct[codes].with_columns(
-            pl.Series(column, counts, dtype=pl.Float64)
-        )
-        # where there are very many pairs, equal rows of statistics are not one
-        cells = counted.group_by(keys).agg(pl.col(column).sum()).sort(keys)
+        pairs = self._pairs_of(group)
         # by content, so that a tag draws what a file of its examples alone draws
-        content = repr(cells.rows())
+        content = repr([(*pair, count) for pair, count in pairs.counts.items()])
         random = generator(evidence.settings.seed, evidence.metric.name, content)
-        smoothed = smoothed_counts(cells, keys, column, self._labels(group))
-        self._smoothed[group] = smoothed
+        smoothed = smoothed_counts(pairs)
+        self._smoothed[group] = counts_frame(smoothed, keys, column)
         return replicate_counts(smoothed, keys, column, REPLICATES, random)
 
     def _drawn_units(self, group: int) -> pl.DataFrame:

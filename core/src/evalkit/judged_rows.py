@@ -207,6 +207,8 @@ class JudgedRows:
 
     def _gather(self, name: str, values: list[Any], sources: pl.Series) -> pl.Series:
         joined = join_parts(name, [part[name] for part in self._columns], values)
+        if not joined.count():
+            return joined.clear().extend_constant(None, len(sources))
         # gathering from many chunks takes ten times as long
         return joined.rechunk().gather(sources)
 

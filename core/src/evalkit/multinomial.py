@@ -8,50 +8,94 @@ spread over all pairs of labels before the counts are drawn: each pair of K labe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
+Pair: TypeAlias = tuple[str | None, str | None]
+"""Gold and predicted label; None where nothing was predicted."""
 
-def smoothed_counts(
-    counts: pl.DataFrame, keys: Sequence[str], column: str, labels: Sequence[str]
-) -> pl.DataFrame:
+
+class PairCounts(NamedTuple):
+    """How often each pair of labels occurs in a group."""
+
+    counts: Mapping[Pair, float]
+    """The counts, sorted by pair."""
+    labels: Sequence[str]
+    """All labels that a prediction may be of, sorted."""
+
+    @property
+    def golds(self) -> list[str | None]:
+        """The gold labels that occur."""
+        return list(dict.fromkeys(gold for gold, _ in self.counts))
+
+
+def count_pairs(
+    counted: Iterable[tuple[Pair, float]], declared: Iterable[str]
+) -> PairCounts:
+    """Count the pairs of a group.
+
+    Args:
+        counted: Pairs and how often they occur; a pair may come several times.
+        declared: The labels that the data set declares.
+
+    Returns:
+        The counts, and as labels those declared and those that occur.
+    """
+    counts: dict[Pair, float] = {}
+    for pair, count in counted:
+        counts[pair] = counts.get(pair, 0.0) + count
+    seen = {label for pair in counts for label in pair if label is not None}
+    ordered = {pair: counts[pair] for pair in sorted(counts, key=_place)}
+    return PairCounts(ordered, sorted({*declared, *seen}))
+
+
+def _place(pair: Pair) -> tuple[tuple[bool, str], ...]:
+    """Sort what is missing before all labels."""
+    return tuple((label is not None, label or "") for label in pair)
+
+
+def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
     """Spread a total of one example over the pairs of labels of one group.
 
     Pairs whose gold label the group does not have stay empty: a tag whose examples are
     all of one class is not resampled into one that has two.
 
     Args:
-        counts: The two keys and the counts of one group.
-        keys: Names of the keys: gold and predicted label.
-        column: Name of the counts.
-        labels: All labels that a prediction may be of.
+        pairs: The counts of the group.
 
     Returns:
-        The keys and the smoothed counts, which add up to as many as were given,
-        sorted by the keys.
+        The smoothed counts, which add up to as many as were given, sorted by pair.
     """
+    extra = 1 / max(1, len(pairs.labels)) ** 2
+    smoothed = dict(pairs.counts)
+    for gold in pairs.golds:
+        for label in pairs.labels:
+            smoothed[gold, label] = smoothed.get((gold, label), 0.0) + extra
+    share = math.fsum(pairs.counts.values()) / math.fsum(smoothed.values())
+    return {pair: smoothed[pair] * share for pair in sorted(smoothed, key=_place)}
+
+
+def counts_frame(
+    counts: Mapping[Pair, float], keys: Sequence[str], column: str
+) -> pl.DataFrame:
+    """Give counts as a table with the two keys and the column of counts."""
     gold, predicted = keys
-    answers = pl.DataFrame({predicted: pl.Series(labels, dtype=pl.String)})
-    pairs = (
-        counts.select(pl.col(gold).unique())
-        .join(answers, how="cross")
-        .with_columns(__extra=pl.lit(1 / max(1, len(labels)) ** 2))
+    return pl.DataFrame(
+        {
+            gold: [pair[0] for pair in counts],
+            predicted: [pair[1] for pair in counts],
+            column: list(counts.values()),
+        },
+        schema={gold: pl.String, predicted: pl.String, column: pl.Float64},
     )
-    cells = (
-        counts.select(*keys, column)
-        .join(pairs, on=list(keys), how="full", nulls_equal=True, coalesce=True)
-        .with_columns(pl.col(column, "__extra").fill_null(0.0))
-        .sort(keys)
-    )
-    smoothed = cells[column] + cells["__extra"]
-    total = float(cells[column].sum())
-    return cells.select(*keys, smoothed * (total / float(smoothed.sum())))
 
 
 def replicate_counts(
-    smoothed: pl.DataFrame,
+    smoothed: Mapping[Pair, float],
     keys: Sequence[str],
     column: str,
     replicates: int,
@@ -69,11 +113,11 @@ def replicate_counts(
     Returns:
         `replicate` (from 0), the keys and the counts, without those that are 0.
     """
-    counts = smoothed[column].to_numpy()
+    counts = np.array(list(smoothed.values()))
     total = round(float(counts.sum()))
     drawn = generator.multinomial(total, counts / counts.sum(), size=replicates)
     replicate, cell = np.nonzero(drawn)
-    found = smoothed.select(keys)[cell]
+    found = counts_frame(smoothed, keys, column).select(keys)[cell]
     return found.with_columns(
         pl.Series("replicate", replicate),
         pl.Series(column, drawn[replicate, cell].astype(np.float64)),

@@ -321,10 +321,11 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
     examples, alignment = parts.examples, parts.alignment
+    nothing = pl.repeat(None, examples.frame.height, dtype=pl.String, eager=True)
     columns = [
         examples.frame["id"],
-        pl.Series("input_id", [None] * examples.frame.height, dtype=pl.String),
-        pl.Series("perturbation", [None] * examples.frame.height, dtype=pl.String),
+        nothing.alias("input_id"),
+        nothing.alias("perturbation"),
         _replication_column(alignment, examples.frame.height),
     ]
     if options.include_examples:
@@ -396,6 +397,8 @@ def saved_statistics(
 
 def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
     position, score = scores.columns
+    if scores.height == examples and scores[position].is_sorted():
+        return scores[score].cast(pl.Float64)
     everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
         {position: scores.schema[position]}
     )

@@ -50,7 +50,7 @@ class LabelTask(TaskIO):
     ) -> pl.Series:
         """Check the same as `verify_response`, for many responses at once."""
         keeps_rules = pl.repeat(True, responses.height)
-        if "prob" in responses.columns:
+        if "prob" in responses.columns and responses["prob"].count():
             keeps_rules &= probabilities_pass(responses.schema["prob"], labels)
         if "label" in responses.columns and labels is not None:
             keeps_rules &= pl.col("label").is_in(list(labels))

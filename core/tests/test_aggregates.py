@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evalkit import Metric, aggregates
-from evalkit.aggregates import max_t_gap
+from evalkit import Metric, aggregates, largest_differences
 from evalkit.evidence import Evidence
 from evalkit.exact_shares import exact_clustered_share_interval
 from evalkit.intervals import Interval
+from evalkit.largest_differences import max_t_gap
 from evalkit.scores import MetricScores
 
 from .engine_tables import (
@@ -519,13 +519,15 @@ def test_groups_of_the_same_examples_have_no_gap() -> None:
 
 
 def test_the_extreme_quantiles_stay_finite() -> None:
-    assert aggregates._student_quantile(0.0, 5) == 0.0
-    assert aggregates._student_quantile(9.0, 5) == 9.0
-    assert aggregates._student_quantile(1.96, 10**7) == pytest.approx(1.96, rel=1e-5)
-    assert aggregates._normal_equivalent(0.0, 5) == 0.0
+    assert largest_differences._student_quantile(0.0, 5) == 0.0
+    assert largest_differences._student_quantile(9.0, 5) == 9.0
+    assert largest_differences._student_quantile(1.96, 10**7) == pytest.approx(
+        1.96, rel=1e-5
+    )
+    assert largest_differences._normal_equivalent(0.0, 5) == 0.0
     for units in (2, 7, 400):
-        there = aggregates._student_quantile(2.5, units)
-        assert aggregates._normal_equivalent(there, units) == pytest.approx(
+        there = largest_differences._student_quantile(2.5, units)
+        assert largest_differences._normal_equivalent(there, units) == pytest.approx(
             2.5, abs=1e-6
         )
 

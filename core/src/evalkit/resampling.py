@@ -65,7 +65,7 @@ def poisson_weights(keys: Keys, first: int, count: int) -> Weights:
     from_lane = first % _LANES
     hashes = -(-(from_lane + count) // _LANES)
     numbers = np.arange(first // _LANES, first // _LANES + hashes, dtype=np.uint64)
-    mixed = _mixed(keys[:, None] + _step(numbers)[None, :])
+    mixed = mixed_bits(keys[:, None] + _step(numbers)[None, :])
     lanes = mixed.astype("<u8", copy=False).view("<u2")
     drawn: Weights = _POISSON[lanes[:, from_lane : from_lane + count]]
     return drawn
@@ -86,9 +86,9 @@ def exact_weights(keys: Keys, count: int) -> Weights:
     order = np.argsort(keys)
     together = np.zeros(1, dtype=np.uint64)
     for key in keys[order]:
-        together = _mixed(together + key)
+        together = mixed_bits(together + key)
     numbers = np.arange(count * units, dtype=np.uint64)
-    drawn = _mixed(together + _step(numbers)) % np.uint64(max(1, units))
+    drawn = mixed_bits(together + _step(numbers)) % np.uint64(max(1, units))
     weights = np.zeros((units, count), dtype=np.uint8)
     replicates = np.arange(count).repeat(units)
     np.add.at(weights, (order[drawn.astype(np.int64)], replicates), 1)
@@ -100,8 +100,15 @@ def _step(numbers: Keys) -> Keys:
         return (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
 
 
-def _mixed(values: NDArray[Any]) -> Keys:
-    """Mix bits as the finaliser of SplitMix64 does (Steele, Lea and Flood 2014)."""
+def mixed_bits(values: NDArray[Any]) -> Keys:
+    """Mix bits as the finaliser of SplitMix64 does (Steele, Lea and Flood 2014).
+
+    Args:
+        values: Unsigned integers of 64 bits, of any shape.
+
+    Returns:
+        As many integers, in which each bit depends on all bits of its value.
+    """
     with np.errstate(over="ignore"):
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

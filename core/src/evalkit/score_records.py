@@ -70,30 +70,14 @@ def to_scores(
 def _to_score(
     scored: MetricScores, found: GroupScore, groups: Groups, split: str
 ) -> Score:
-    attributes = scored.metric.attributes
     size = groups.sizes[found.group]
     coverage = found.n / size if size else None
     mean, stddev, low, high = found.spread or (None,) * 4
     bound_low, bound_high = found.bounds or (None, None)
-    return Score(
-        metric=scored.full_name(found.score),
-        split=split,
-        tag=groups.tags[found.group],
-        perturbation=None,
-        computed_on="all",
-        value=found.value,
-        se=found.interval.standard_error,
-        ci_low=found.interval.low,
-        ci_high=found.interval.high,
-        ci_method=found.interval.method,
-        n=found.n,
-        n_clusters=found.n_clusters,
+    return _record(
+        scored, found, scored.full_name(found.score), groups.tags[found.group], split
+    )._replace(
         coverage=coverage if found.coverage is None else found.coverage,
-        unit=attributes.get("unit", ""),
-        scale=attributes.get("scale", 1.0),
-        higher_is_better=attributes.get("higher_is_better"),
-        reason=found.reason or found.interval.reason,
-        flag=found.flag,
         bound_low=bound_low,
         bound_high=bound_high,
         mean=mean,
@@ -107,11 +91,23 @@ def _to_score(
 
 
 def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Score:
+    record = _record(scored, found, scored.full_name(""), found.tag, split)
+    return record._replace(aggregate=found.kind, p_value=found.p_value)
+
+
+def _record(
+    scored: MetricScores,
+    found: GroupScore | AggregateScore,
+    name: str,
+    tag: str | None,
+    split: str,
+) -> Score:
+    """Give what groups and aggregates have in common."""
     attributes = scored.metric.attributes
     return Score(
-        metric=scored.full_name(""),
+        metric=name,
         split=split,
-        tag=found.tag,
+        tag=tag,
         perturbation=None,
         computed_on="all",
         value=found.value,
@@ -133,8 +129,6 @@ def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Sc
         stddev=None,
         min=None,
         max=None,
-        aggregate=found.kind,
-        p_value=found.p_value,
     )
 
 

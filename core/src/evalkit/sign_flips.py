@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.intervals import Floats
-from evalkit.resampling import Keys
+from evalkit.resampling import Keys, mixed_bits
 
 FLIPS = 10_000
 """Random flips of a sum of differences."""
@@ -107,9 +107,6 @@ def swaps(keys: Keys, first: int, count: int) -> NDArray[np.uint8]:
 
 
 def _mixed(values: Keys) -> Keys:
-    """Mix bits as the finaliser of SplitMix64 does (Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
-        values = (values + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+        stepped = (values + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
+    return mixed_bits(stepped)

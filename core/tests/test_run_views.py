@@ -54,6 +54,10 @@ def result(
         "headline": headline,
         "labels": labels,
         "policies": {"on_missing": policies, "on_invalid": policies},
+        "components": [
+            {"id": f"metrics/{score.metric.partition('#')[0]}", "parameters": {}}
+            for score in scores
+        ],
         **({} if answer_kind is None else {"answer_kind": answer_kind}),
     }
     return Result(record, scores, (), table)

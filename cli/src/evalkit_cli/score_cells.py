@@ -78,7 +78,10 @@ def show_interval(score: Score, bounds: Bounds | None = None) -> str:
 
 
 def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
-    least, greatest = bounds.get(score.metric.partition("#")[0], _UNBOUNDED)
+    from evalkit.names import metric_of
+
+    metric = metric_of(score.metric, bounds)
+    least, greatest = _UNBOUNDED if metric is None else bounds[metric]
     if score.aggregate is None or not score.aggregate.startswith("gap:"):
         return least, greatest
     return 0.0, None if least is None or greatest is None else greatest - least

@@ -15,6 +15,7 @@ from evalkit.differences import Difference, without_difference
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
 from evalkit.grouping import WHOLE
 from evalkit.multiplicity import holm
+from evalkit.names import metric_of
 from evalkit.objects import Resolver
 from evalkit.paired_lists import compare_lists
 from evalkit.paired_scores import compare_scores
@@ -298,11 +299,11 @@ class _Compared:
 
     def _owner(self, metric: str) -> tuple[str, str, str]:
         """Split the name of a score into that of its metric and its own within it."""
-        owners = [name for name in self._metrics if metric.startswith(f"{name}#")]
-        if metric in self._metrics or not owners:
+        owner = metric_of(metric, self._metrics)
+        if owner is None:
             return metric, "", ""
-        owner = max(owners, key=len)
-        return owner, "#", metric[len(owner) + 1 :]
+        _, mark, score = metric[len(owner) :].partition("#")
+        return owner, mark, score
 
     def _resampled(self, metric: Bound) -> dict[str, list[Difference]]:
         confidence = self._choices.confidence

@@ -21,7 +21,7 @@ from evalkit.baselines import compute_baselines
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.file_datasets import local_path
 from evalkit.measurement import Measured, Progress, measure
-from evalkit.names import is_component_name
+from evalkit.names import is_component_name, metric_of
 from evalkit.objects import Resolver
 from evalkit.problems import Problem, Problems
 from evalkit.provenance import (
@@ -42,7 +42,6 @@ from evalkit.selection import Selection
 from evalkit.stored_runs import (
     bound_metrics,
     metric_names,
-    metric_of,
     scored_fields,
 )
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of

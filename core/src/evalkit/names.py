@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalkit.errors import UnknownPluginError
@@ -119,3 +119,17 @@ def facet_of(tag: str) -> tuple[str, str] | None:
     if colon and is_component_name(facet) and value and not value[0].isspace():
         return facet, value
     return None
+
+
+def metric_of(score: str, names: Iterable[str]) -> str | None:
+    """Give the metric that a score is of.
+
+    Args:
+        score: Name of the score, `NAME[:parameters][#score]`.
+        names: Names of metrics.
+
+    Returns:
+        The longest of the names that the score's begins with; None if there is none.
+    """
+    found = [name for name in names if score == name or score.startswith(f"{name}#")]
+    return max(found, key=len, default=None)

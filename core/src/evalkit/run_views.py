@@ -8,8 +8,14 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.errors import DataError
+from evalkit.names import metric_of
 from evalkit.results import Result, Score
-from evalkit.stored_runs import answer_kind, counted_statuses, examples_of
+from evalkit.stored_runs import (
+    answer_kind,
+    counted_statuses,
+    examples_of,
+    metric_names,
+)
 from evalkit.wording import count_of
 
 UNPARSED = "unparsed"
@@ -145,8 +151,9 @@ def _note() -> pl.Expr:
 def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Score]:
     """Give a score of each metric that has per-example scores, by its name."""
     found: dict[str, Score] = {}
+    names = metric_names(result.to_dict())
     for score in result.scores:
-        name = score.metric.partition("#")[0]
+        name = metric_of(score.metric, names) or score.metric
         if score.is_whole and _column(examples, name) in examples.columns:
             found.setdefault(name, score)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,20 +163,6 @@ def metric_names(record: Mapping[str, Any]) -> list[str]:
         for component in record.get("components", ())
         if component["id"].startswith("metrics/")
     ]
-
-
-def metric_of(score: str, names: Iterable[str]) -> str | None:
-    """Give the metric that a score is of.
-
-    Args:
-        score: Name of the score, `NAME[:parameters][#score]`.
-        names: Names of metrics.
-
-    Returns:
-        The longest of the names that the score's begins with; None if there is none.
-    """
-    found = [name for name in names if score == name or score.startswith(f"{name}#")]
-    return max(found, key=len, default=None)
 
 
 def bound_metrics(result: Result, resolver: Resolver) -> list[Bound]:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.measurement import Progress, measure
+from evalkit.names import metric_of
 from evalkit.objects import Resolver
 from evalkit.provenance import describe_component, describe_core, environment
 from evalkit.registry import Bound, Registry
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
 from evalkit.score_records import to_scores
-from evalkit.stored_runs import bound_component, metric_names, metric_of
+from evalkit.stored_runs import bound_component, metric_names
 from evalkit.stored_tables import (
     load_data,
     measured_run,

@@ -213,12 +213,21 @@ def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
 
 def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
     """Tell whether a column holds neither NaN nor an infinity, however nested."""
+    if column.null_count == len(column):
+        return True
+    # not `flatten`, which imports much; what a null hides may be looked at too
     if pa.types.is_floating(column.type):
         return to_series(column, "").is_finite().all()
     if pa.types.is_list(column.type):
-        return all(_is_finite(chunk.flatten()) for chunk in _chunks(column))
+        return pa.types.is_string(column.type.value_type) or all(
+            _is_finite(chunk.values) for chunk in _chunks(column)
+        )
     if pa.types.is_struct(column.type):
-        return all(map(_is_finite, column.flatten()))
+        return all(
+            _is_finite(chunk.field(place))
+            for chunk in _chunks(column)
+            for place in range(column.type.num_fields)
+        )
     return True
 
 

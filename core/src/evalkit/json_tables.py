@@ -231,7 +231,7 @@ def _has_broken_line(lines: JsonLines) -> bool:
 def _holds_plain_values(column: pa.ChunkedArray) -> bool:
     """Tell whether no list holds null and no number is too large for a float."""
     if pa.types.is_list(column.type):
-        return not any(chunk.flatten().null_count for chunk in column.chunks)
+        return not any(chunk.values.null_count for chunk in column.chunks)
     if pa.types.is_floating(column.type):
         return not (to_series(column, "").abs() > _LARGEST).any()
     return True

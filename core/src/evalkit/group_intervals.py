@@ -2,8 +2,9 @@
 
 One rule says which: a mean of zeros and ones has Wilson's, another mean Student's;
 counts of label pairs are drawn from a smoothed multinomial, and the interval holds
-their percentiles and those corrected for bias (the former cover .88 for macro-F1 of 20
-classes at n = 200, the latter .56 for a model that predicts one class only); other
+their percentiles and those corrected for bias (at n = 200 the former alone cover .87
+for macro-F1 of 20 classes, the latter .63 for a model that only predicts the class of
+nine in ten examples); other
 sums are resampled by unit, and in large groups, where that takes long and adds nothing,
 the delta method's interval is taken. Clusters are always resampled or summed as a
 whole.

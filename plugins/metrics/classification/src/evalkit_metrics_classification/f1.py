@@ -13,7 +13,7 @@ class F1(ClassMetric):
 
     Without `label`, every class has a score of its own: `f1#irony`. Where a class has
     neither examples nor predictions it is undefined, and null. Range 0 to 1, higher is
-    better; a bootstrap interval.
+    better; a multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no example and no prediction"

@@ -15,7 +15,8 @@ class MacroF1(MacroMetric):
     examples in the group: in a group of one class with three of four right it is
     6/7 = 85.71 %. With `labels=seen` it is scikit-learn's default, and 42.86 % there.
     With `labels=declared`, or a list `labels=a/b`, a class without examples and
-    predictions counts 0. Range 0 to 1, higher is better; a bootstrap interval.
+    predictions counts 0. Range 0 to 1, higher is better; a multinomial
+    interval, with clusters a bootstrap.
     """
 
     def class_score(self) -> pl.Expr:

@@ -13,7 +13,7 @@ class MacroRecall(MacroMetric):
 
     With `labels=gold` (the default) this is balanced accuracy. With `labels=seen`,
     `declared` or a list `labels=a/b`, a class without gold examples counts 0. Range 0
-    to 1, higher is better; a bootstrap interval.
+    to 1, higher is better; a multinomial interval, with clusters a bootstrap.
     """
 
     def class_score(self) -> pl.Expr:

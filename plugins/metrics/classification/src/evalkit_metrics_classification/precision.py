@@ -13,7 +13,7 @@ class Precision(ClassMetric):
 
     Without `label`, every class has a score of its own: `precision#irony`. Where a
     class is never predicted it is undefined, and null. Range 0 to 1, higher is better;
-    a bootstrap interval.
+    a multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no prediction"

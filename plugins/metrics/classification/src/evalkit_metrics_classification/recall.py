@@ -13,7 +13,7 @@ class Recall(ClassMetric):
 
     Without `label`, every class has a score of its own: `recall#irony`. Where a class
     has no examples it is undefined, and null. Range 0 to 1, higher is better; a
-    bootstrap interval.
+    multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no example"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import evalkit
 from evalkit import Metric, group_intervals, statistics_rows
 from evalkit.intervals import Interval
 from evalkit.scores import GroupScore, ScoringSettings
@@ -351,3 +352,43 @@ def test_progress_names_metric_and_tag() -> None:
         bound(BootstrapMean), make_table(VALUES), groups, ScoringSettings(), told.append
     )
     assert told[-2:] == ["bootstrap-mean: all", "bootstrap-mean: t"]
+
+
+def large_sample(rare_hits: int) -> tuple[list[str], list[str]]:
+    """Give predictions and answers, in which one label has so many hits."""
+    counts = {
+        **{("a", "a"): 12_000, ("a", "b"): 2_000, ("a", "c"): 150},
+        **{("b", "a"): 900, ("b", "b"): 8_000, ("b", "c"): 200},
+        **{("c", "a"): 100, ("c", "b"): 120, ("c", "c"): rare_hits},
+    }
+    pairs = [pair for pair, count in counts.items() for _ in range(count)]
+    return [said for _, said in pairs], [gold for gold, _ in pairs]
+
+
+@pytest.mark.parametrize("name", ["macro-f1", "macro-recall", "f1:label=c"])
+def test_large_counts_of_labels_need_no_draws(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions, targets = large_sample(100)
+    quick = evalkit.score(name, predictions, targets)[name]
+    monkeypatch.setattr(group_intervals, "LEAST_OF_EACH", 10**9)
+    drawn = evalkit.score(name, predictions, targets)[name]
+    assert (quick.ci_method, drawn.ci_method) == ("delta", "multinomial")
+    assert quick.value == drawn.value
+    assert quick.se == pytest.approx(drawn.se, rel=0.1)
+    # 1 000 draws place a bound within about .2 standard errors
+    assert quick.ci == pytest.approx(drawn.ci, abs=0.3 * drawn.se)
+
+
+def test_counts_in_which_a_label_is_rare_are_drawn_however_many_there_are() -> None:
+    predictions, targets = large_sample(99)
+    assert (
+        evalkit.score("macro-f1", predictions, targets)["macro-f1"].ci_method
+        == "multinomial"
+    )
+    # a label that is declared and never occurs is rare too
+    predictions, targets = large_sample(100)
+    found = evalkit.score(
+        "macro-f1", predictions, targets, labels=["a", "b", "c", "never"]
+    )
+    assert found["macro-f1"].ci_method == "multinomial"

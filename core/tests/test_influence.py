@@ -248,7 +248,7 @@ def test_groups_of_very_many_sums_have_no_influences(
     predicted, gold = labels_of(60, 8)
     groups = make_groups([["t"] if label == "a" else [] for label in gold])
     table = make_table(predicted, gold)
-    monkeypatch.setattr(influence, "_MOST_ENTRIES", 4)
+    monkeypatch.setattr(influence, "MOST_ENTRIES", 4)
     evidence = make_evidence("macro-f1", table, groups)
     assert evidence.influences(0) is None
     assert evidence.influences(1) is not None

@@ -80,6 +80,15 @@ def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
     assert drawn.rows() == [("a", None, number, 3.0) for number in range(4)]
 
 
+def test_the_rarest_event_is_a_hit_a_miss_or_a_false_alarm() -> None:
+    cells = {("a", "a"): 6.0, ("a", "b"): 3.0, ("b", "a"): 4.0, ("b", "b"): 9.0}
+    assert count_pairs(cells.items(), []).rarest == 3.0
+    assert count_pairs(cells.items(), ["c"]).rarest == 0.0
+    missing = {**cells, ("b", None): 1.0}
+    assert count_pairs(missing.items(), []).rarest == 3.0
+    assert count_pairs({**cells, ("a", "b"): 20.0}.items(), []).rarest == 4.0
+
+
 def test_the_order_of_rows_changes_nothing() -> None:
     cells = {("a", "a"): 6.0, ("a", "b"): 3.0, ("b", "b"): 1.0}
     turned = dict(reversed(cells.items()))

@@ -22,7 +22,7 @@ from evalkit.statistics_rows import Codes, StatisticsRows
 _STEP = 1e-4
 """Step of the differences, as a share of the sum that is changed."""
 
-_MOST_ENTRIES = 500
+MOST_ENTRIES = 500
 """Sums of a group beyond which it gets no gradient."""
 
 
@@ -123,7 +123,7 @@ def _batches(sums: pl.DataFrame, columns: int) -> Iterator[Mapping[int, pl.DataF
     parts = sums.partition_by("group", as_dict=True, maintain_order=True)
     for (group,), part in parts.items():
         entries = part.height * columns
-        if entries > _MOST_ENTRIES:
+        if entries > MOST_ENTRIES:
             continue
         batch[int(group)] = part
         rows += 2 * entries * part.height

@@ -28,6 +28,21 @@ class PairCounts(NamedTuple):
     """All labels that a prediction may be of, sorted."""
 
     @property
+    def rarest(self) -> float:
+        """How often the rarest event of any label occurs.
+
+        The events are: it was predicted rightly, was not predicted where it is right,
+        and was predicted where it is wrong.
+        """
+        least = math.inf
+        for label in self.labels:
+            hits = self.counts.get((label, label), 0.0)
+            gold = sum(n for (other, _), n in self.counts.items() if other == label)
+            said = sum(n for (_, other), n in self.counts.items() if other == label)
+            least = min(least, hits, gold - hits, said - hits)
+        return least
+
+    @property
     def golds(self) -> list[str | None]:
         """The gold labels that occur."""
         return list(dict.fromkeys(gold for gold, _ in self.counts))

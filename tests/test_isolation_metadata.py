@@ -23,6 +23,8 @@ ALLOW = "EVALKIT_ALLOW_PLUGINS"
 METRIC = """
 import evalkit
 
+pytestmark = pytest.mark.slow
+
 class Constant(evalkit.Metric):
     def score_example(self, prediction):
         return 1.0

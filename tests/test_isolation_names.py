@@ -20,6 +20,8 @@ OURS = "evalkit-metrics-classification"
 METRIC = """
 import evalkit
 
+pytestmark = pytest.mark.slow
+
 class Constant(evalkit.Metric):
     def score_example(self, prediction):
         return 1.0

@@ -107,6 +107,7 @@ def test_disjoint_parts_equal_the_whole(run: Run, dataset: str, number: int) -> 
     assert kinds == {"macro", "worst", "gap", "None"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -153,6 +154,7 @@ def with_single_answers(part: Result) -> Result:
     return Result(record, part.scores, part.problems, examples, part.statistics)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False])
 def test_parts_with_one_answer_each_join_those_with_several(
     run: Run, first: bool

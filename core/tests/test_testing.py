@@ -598,6 +598,7 @@ def test_sums_that_only_one_has_are_named() -> None:
 # what is told ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_message_has_metric_law_and_the_smallest_data() -> None:
     with pytest.raises(AssertionError) as caught:
         check_metric(get_first, laws=["values", "order"])
@@ -777,6 +778,7 @@ def drawn_with(
     return iter(seen)
 
 
+@pytest.mark.slow
 def test_ties_single_classes_odd_texts_and_nulls_are_drawn() -> None:
     sets = list(drawn_with(Share, max_examples=100))
     predictions = [text for given, _ in sets for text in given]

@@ -229,10 +229,13 @@ def test_a_run_that_recorded_no_environment_differs_in_all_of_it(
 
 def reinstall(path: Path, fake: Any, code: str) -> None:
     """Give the plugins' module other code, and load it again."""
-    import importlib
+    import importlib.util
     import sys
 
-    (fake.folder / f"{fake.module}.py").write_text(code, "utf-8")
+    source = fake.folder / f"{fake.module}.py"
+    source.write_text(code, "utf-8")
+    # what was compiled in the same second would pass for the new code's
+    Path(importlib.util.cache_from_source(str(source))).unlink(missing_ok=True)
     sys.modules.pop(fake.module, None)
     importlib.invalidate_caches()
 

@@ -116,6 +116,7 @@ def test_every_nli_label_has_its_share() -> None:
     assert min(counts.values()) >= 0.2 * len(rows)
 
 
+@pytest.mark.slow
 def test_no_two_nli_rows_are_alike() -> None:
     rows = data("sample-nli")
     for key in ("context", "hypothesis"):
@@ -125,6 +126,7 @@ def test_no_two_nli_rows_are_alike() -> None:
         assert similarity(one, other) < 0.8, (one, other)
 
 
+@pytest.mark.slow
 def test_no_two_passages_or_questions_are_alike() -> None:
     rows = data("sample-qa")
     questions = [row["question"] for row in rows]

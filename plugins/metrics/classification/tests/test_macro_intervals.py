@@ -134,6 +134,8 @@ def test_the_interval_equals_counts_drawn_after_smoothing(name: str) -> None:
 
 _SCRIPT = """
 import random, evalkit
+
+pytestmark = pytest.mark.slow
 random.seed(0)
 targets = random.choices("abcdefg", k=4000)
 noise = random.choices("abcdefgh", k=4000)

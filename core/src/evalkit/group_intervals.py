@@ -224,6 +224,11 @@ class GroupIntervals:
         """Tell whether a group's statistics are counts of pairs of labels."""
         if not self._are_counts:
             return False
+        rows, (codes, _) = self._evidence.rows, self._evidence.cells_of(group)
+        if len(codes) > MOST_PAIRS:  # free texts, which take long as tuples
+            different = rows.distinct[codes].select(rows.keys).n_unique()
+            if different > MOST_PAIRS:
+                return False
         pairs = self._pairs_of(group)
         return len(pairs.golds) * len(pairs.labels) <= MOST_PAIRS
 

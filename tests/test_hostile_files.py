@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,19 @@ class Data(evalkit.Dataset):
         )
 """
 
+LAUNCHER = """
+import os, sys
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(child, 0)
+with open("usage", "w") as stream:
+    print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=stream)
+"""
+"""Starts a program and writes what it used.
+
+The peak memory of a process is at least that of the one that starts it, so a small one
+must: the tests' own grows.
+"""
+
 MOST_MEGABYTES = 1200
 MOST_SECONDS = 120
 
@@ -75,25 +89,29 @@ def run(*arguments: str, limit: int = MOST_SECONDS, **variables: str) -> Done:
     started = time.monotonic()
     with Path("out").open("w+b") as out, Path("err").open("w+b") as err:
         process = subprocess.Popen(
-            arguments if arguments[0] == "sh" else [SCRIPT, *arguments],
+            [
+                *(sys.executable, "-S", "-c", LAUNCHER),
+                *(arguments if arguments[0] == "sh" else (SCRIPT, *arguments)),
+            ],
             env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
+            start_new_session=True,
         )
-        killer = threading.Timer(limit, process.kill)
+        killer = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
         killer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.wait() == 0
         killer.cancel()
         out.seek(0)
         err.seek(0)
+        code, peak = map(int, Path("usage").read_text().split())
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         return Done(
-            process.returncode,
+            code,
             out.read().decode(),
             err.read().decode(),
-            usage.ru_maxrss / unit,
+            peak / unit,
             time.monotonic() - started,
         )
 

@@ -20,10 +20,10 @@ OURS = "evalkit-metrics-classification"
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
 ALLOW = "EVALKIT_ALLOW_PLUGINS"
 
+pytestmark = pytest.mark.slow
+
 METRIC = """
 import evalkit
-
-pytestmark = pytest.mark.slow
 
 class Constant(evalkit.Metric):
     def score_example(self, prediction):

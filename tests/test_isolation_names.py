@@ -17,10 +17,10 @@ Make = Callable[..., Any]
 
 OURS = "evalkit-metrics-classification"
 
+pytestmark = pytest.mark.slow
+
 METRIC = """
 import evalkit
-
-pytestmark = pytest.mark.slow
 
 class Constant(evalkit.Metric):
     def score_example(self, prediction):
@@ -181,7 +181,6 @@ class TestOneNameInTwoDistributions:
         ]
 
 
-@pytest.mark.slow
 def test_a_slow_import_is_not_paid_by_who_does_not_name_the_plugin(
     run_evalkit: Run, fake_distribution: Make, tmp_path: Path
 ) -> None:

@@ -20,6 +20,8 @@ from evalkit.registry import Registry
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
 
+pytestmark = pytest.mark.slow
+
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 GOLD = ["a", "b", "ü"]
 
@@ -134,8 +136,6 @@ def test_the_interval_equals_counts_drawn_after_smoothing(name: str) -> None:
 
 _SCRIPT = """
 import random, evalkit
-
-pytestmark = pytest.mark.slow
 random.seed(0)
 targets = random.choices("abcdefg", k=4000)
 noise = random.choices("abcdefgh", k=4000)

@@ -13,7 +13,7 @@ import polars as pl
 from evalkit.calls import ScoringTable
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
-from evalkit.hookspecs import IntervalKind
+from evalkit.hookspecs import IntervalKind, MergeKind
 from evalkit.influence import RowInfluences, row_influences
 from evalkit.intervals import Floats, Integers
 from evalkit.registry import Bound
@@ -93,8 +93,8 @@ class Evidence:
     @cached_property
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
-        merges: Mapping[str, str] = self.metric.attributes["merges"]
-        return merge_cells(self.rows, self._cells, merges)  # type: ignore[arg-type]
+        merges: Mapping[str, MergeKind] = self.metric.attributes["merges"]
+        return merge_cells(self.rows, self._cells, merges)
 
     @cached_property
     def _members(self) -> Memberships:

@@ -11,6 +11,7 @@ from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples import Examples, load_examples
 from evalkit.file_datasets import AS_FILE
 from evalkit.grouping import Groups, group_by_tag
+from evalkit.hookspecs import AnswerKind
 from evalkit.measurement import Measured
 from evalkit.metrics import MetricContext
 from evalkit.objects import GIVEN, Resolver
@@ -97,7 +98,7 @@ def measured_statistics(result: Result) -> Measured:
 
 
 def measured_frame(
-    result: Result, examples: pl.DataFrame, frame: pl.DataFrame, kind: str
+    result: Result, examples: pl.DataFrame, frame: pl.DataFrame, kind: AnswerKind
 ) -> Measured:
     """Put stored examples together with what a run recorded about them.
 
@@ -114,7 +115,7 @@ def measured_frame(
     labels = record.get("labels")
     context = MetricContext(
         None if labels is None else tuple(labels),
-        kind,  # type: ignore[arg-type]
+        kind,
     )
     clusters = examples["cluster"]
     everything = ScoringTable(

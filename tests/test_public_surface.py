@@ -28,6 +28,7 @@ ERRORS = {
     "UnknownPluginError": "PluginError",
     "PluginLoadError": "PluginError",
     "PluginContractError": "PluginError",
+    "RequiredParameterError": "PluginContractError",
     "DataError": "EvalkitError",
     "SchemaError": "DataError",
     "AlignmentError": "DataError",
@@ -36,7 +37,7 @@ ERRORS = {
 }
 FUNCTIONS = {
     *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
-    *("merge", "rescore", "score", "validate", "verify"),
+    *("merge", "perturb", "perturb_dataset", "rescore", "score", "validate", "verify"),
 }
 CLASSES = {
     "BaseTaskIO",
@@ -44,9 +45,12 @@ CLASSES = {
     "Comparison",
     "Component",
     "Dataset",
+    "Edit",
+    "Entity",
     "Metric",
     "MetricContext",
     "Parameters",
+    "Perturbation",
     "Registry",
     "Result",
     "Score",
@@ -283,7 +287,7 @@ def hooks() -> Iterator[tuple[str, type, str]]:
 HOOKS = list(hooks())
 
 
-def test_the_four_kinds_and_observers_have_a_spec_each() -> None:
+def test_the_kinds_and_observers_have_a_spec_each() -> None:
     assert list(CONTRACTS) == [*KINDS, "observers"]
     specs = {
         name

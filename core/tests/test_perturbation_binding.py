@@ -40,19 +40,20 @@ def load(plugin: object) -> Bound:
 
 
 def test_a_perturbation_is_called_with_the_arguments_that_it_names() -> None:
-    hooks = load(Shout).hooks
-    assert hooks.perturb(text="quiet", rng=Random(0)) == "QUIET"
+    perturb = load(Shout).row_function("perturb")
+    assert perturb(text="quiet", rng=Random(0), task="nli") == "QUIET"
 
 
 def test_it_may_take_examples_and_say_what_it_expects() -> None:
     bound = load(SwapFields)
     assert all(map(bound.has, ("perturb", "perturb_example", "expect")))
     example = {"context": "a", "hypothesis": "b"}
-    changed = bound.hooks.perturb_example(example=example, rng=Random(0))
+    changed = bound.row_function("perturb_example")(example=example, rng=Random(0))
     assert sorted(changed.values()) == ["a", "b"]
+    expect = bound.row_function("expect")
     offered = {"original": {}, "perturbed": {}, "original_pred": "x"}
-    assert bound.hooks.expect(**offered, perturbed_pred="x") == "pass"
-    assert bound.hooks.expect(**offered, perturbed_pred="y") == "fail"
+    assert expect(**offered, perturbed_pred="x") == "pass"
+    assert expect(**offered, perturbed_pred="y") == "fail"
 
 
 def test_attributes_are_read() -> None:
@@ -61,6 +62,7 @@ def test_attributes_are_read() -> None:
         "families": {"robustness"},
         "version": "1",
         "label_effect": {"*": "invariant"},
+        "protects": True,
     }
 
 
@@ -70,7 +72,10 @@ def test_attributes_are_read() -> None:
         ({"label_effect": {"nli": "none"}}, ["label_effect", "'none'"]),
         ({"version": 1}, ["version", "found 1"]),
         ({"families": "robustness"}, ["families", "found 'robustness'"]),
-        ({"perturb": None}, ["must implement perturb or perturb_example"]),
+        (
+            {"perturb": None},
+            ["must implement perturb or find_edits or perturb_example"],
+        ),
         (
             {"perturb": lambda self, text, *, rng: text},
             ["perturb", "'rng'", "keyword-only"],

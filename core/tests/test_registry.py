@@ -320,7 +320,7 @@ class TestParameters:
             class Parameters(evalkit.Parameters):
                 k: int
 
-        assert refused(Needy).endswith("parameter k is required, got None")
+        assert refused(Needy).endswith("parameter k is required")
         assert bind(component("needy"), Needy, {"k": "3"}).name == "needy:k=3"
 
     def test_a_component_without_parameters_takes_none(self) -> None:

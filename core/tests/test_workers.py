@@ -22,8 +22,9 @@ from evalkit.calls import ScoringTable, compute_statistics
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
-from evalkit.registry import Bound, Registry
+from evalkit.registry import Bound, Registry, load_component
 from evalkit.row_scores import batch_scores, score_examples
+from evalkit.worker_service import Reply, answer
 from evalkit.workers import Workers
 
 CODE = '''
@@ -422,13 +423,13 @@ def test_how_a_process_ended_is_said(code: int, text: str) -> None:
     assert workers._ending(code) == text
 
 
-def answer(metric: Bound, table: ScoringTable) -> workers.Reply:
+def reply_to(metric: Bound, table: ScoringTable) -> Reply:
     """Give a worker's reply, from this process."""
-    reference = workers._reference(metric)
-    assert reference is not None
+    loaded_with = dict(metric.loaded_with or {})
+    reference = pickle.dumps((load_component, (metric.component, loaded_with)))
     batch = Batch(table.frame, table.ids, table.context, ())
     request = workers._pickled_request(reference, function_of(metric), batch)
-    reply: workers.Reply = pickle.loads(workers._answer(request, {}))
+    reply: Reply = pickle.loads(answer(request, {}))
     return reply
 
 
@@ -455,7 +456,7 @@ def test_a_worker_says_how_a_batch_went(
     cause: type[BaseException] | None,
     message: str,
 ) -> None:
-    reply = answer(load("behaves"), filler({3: word}, 6))
+    reply = reply_to(load("behaves"), filler({3: word}, 6))
     assert reply.kind == kind
     assert message in reply.message
     if cause is not None:
@@ -468,10 +469,10 @@ def test_a_worker_says_how_a_batch_went(
 def test_a_worker_says_what_it_cannot_do(
     load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert answer(load("objects"), filler({}, 6)).kind == "not portable"
+    assert reply_to(load("objects"), filler({}, 6)).kind == "not portable"
     unknown = load("behaves")
     unknown.component = unknown.component._replace(value="no_such_module:Thing")
-    assert answer(unknown, filler({}, 6)).kind == "not portable"
+    assert reply_to(unknown, filler({}, 6)).kind == "not portable"
 
 
 def test_no_process_is_started_once_all_were_ended() -> None:

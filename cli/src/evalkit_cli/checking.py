@@ -70,13 +70,15 @@ _MARK = "evalkit-check: "
 
 def _main() -> None:
     from evalkit.discovery import Component
-    from evalkit.errors import EvalkitError
+    from evalkit.errors import EvalkitError, RequiredParameterError
     from evalkit.registry import load_component
 
     component = Component(*json.load(sys.stdin))
     problem = None
     try:
         load_component(component)
+    except RequiredParameterError:
+        pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:
         problem = str(error)
     print("\n" + _MARK + json.dumps(problem), file=sys.stderr)

@@ -14,7 +14,10 @@ from evalkit_cli.streams import echo_json
 if TYPE_CHECKING:
     from evalkit.discovery import Catalog, Component
 
-KIND_NAMES = ("tasks", "datasets", "metrics", "perturbations", "observers")
+KIND_NAMES = (
+    *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
+    "observers",
+)
 
 
 @click.command("list")
@@ -37,8 +40,8 @@ KIND_NAMES = ("tasks", "datasets", "metrics", "perturbations", "observers")
 def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -> None:
     """List the installed plugins; nothing is imported.
 
-    KIND is tasks, datasets, metrics, perturbations or observers; all but observers by
-    default.
+    KIND is tasks, datasets, metrics, perturbations, recognisers or observers; all but
+    observers by default.
     """
     from evalkit.discovery import find_components, iter_kinds
 

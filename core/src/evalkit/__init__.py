@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from evalkit.datasets import Dataset
     from evalkit.discovery import Component, find_components
     from evalkit.dynabench import BaseTaskIO
+    from evalkit.edits import Edit
+    from evalkit.entities import Entity
     from evalkit.errors import (
         AlignmentError,
         DataError,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         PluginContractError,
         PluginError,
         PluginLoadError,
+        RequiredParameterError,
         SchemaError,
         StorageError,
         UnknownPluginError,
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from evalkit.merged_runs import merge
     from evalkit.metrics import Metric, MetricContext, metric
     from evalkit.pairs import score
+    from evalkit.perturbations import Perturbation
+    from evalkit.perturbed_files import perturb_dataset
+    from evalkit.perturbed_rows import perturb
     from evalkit.plugins import Parameters
     from evalkit.registry import Registry
     from evalkit.rescoring import rescore
@@ -52,14 +58,18 @@ _HOMES = {
     "Component": "discovery",
     "DataError": "errors",
     "Dataset": "datasets",
+    "Edit": "edits",
+    "Entity": "entities",
     "EvalkitError": "errors",
     "Metric": "metrics",
     "MetricContext": "metrics",
     "MetricError": "errors",
     "Parameters": "plugins",
+    "Perturbation": "perturbations",
     "PluginContractError": "errors",
     "PluginError": "errors",
     "PluginLoadError": "errors",
+    "RequiredParameterError": "errors",
     "Registry": "registry",
     "Result": "results",
     "SchemaError": "errors",
@@ -78,6 +88,8 @@ _HOMES = {
     "hookimpl": "markers",
     "metric": "metrics",
     "merge": "merged_runs",
+    "perturb": "perturbed_rows",
+    "perturb_dataset": "perturbed_files",
     "read_run": "stored_runs",
     "rescore": "rescoring",
     "verify": "verification",
@@ -93,15 +105,19 @@ __all__ = [
     "Component",
     "DataError",
     "Dataset",
+    "Edit",
+    "Entity",
     "EvalkitError",
     "Metric",
     "MetricContext",
     "MetricError",
     "Parameters",
+    "Perturbation",
     "PluginContractError",
     "PluginError",
     "PluginLoadError",
     "Registry",
+    "RequiredParameterError",
     "Result",
     "SchemaError",
     "Score",
@@ -119,6 +135,8 @@ __all__ = [
     "hookimpl",
     "merge",
     "metric",
+    "perturb",
+    "perturb_dataset",
     "read_run",
     "rescore",
     "score",

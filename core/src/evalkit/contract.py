@@ -17,6 +17,7 @@ from evalkit import hookspecs
 from evalkit.datasets import Dataset
 from evalkit.metrics import Metric
 from evalkit.names import is_component_name
+from evalkit.perturbations import Perturbation
 from evalkit.tasks import TaskIO
 from evalkit.violations import describe, from_pydantic, shorten
 
@@ -76,8 +77,15 @@ CONTRACTS: Mapping[str, Kind] = {
         "perturbation",
         hookspecs.PerturbationSpec,
         hookspecs.PerturbationAttributes,
+        Perturbation,
+        (("perturb",), ("find_edits",), ("perturb_example",)),
+    ),
+    "recognisers": Kind(
+        "recogniser",
+        hookspecs.RecogniserSpec,
+        hookspecs.RecogniserAttributes,
         _NoDefaults,
-        (("perturb",), ("perturb_example",)),
+        (("find_entities",),),
     ),
     "observers": Kind(
         "observer", hookspecs.ObserverSpec, _NoAttributes, _NoDefaults, ()

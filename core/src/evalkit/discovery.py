@@ -26,7 +26,7 @@ from evalkit.metadata_files import (
 from evalkit.names import is_component_name
 from evalkit.permission import Permission
 
-KINDS = ("tasks", "datasets", "metrics", "perturbations")
+KINDS = ("tasks", "datasets", "metrics", "perturbations", "recognisers")
 """The plugin kinds, as they are spelled in groups, folders and on the command line."""
 
 OBSERVERS = "observers"

@@ -6,6 +6,7 @@ EvalkitError                    printed without a traceback, exit code 1
 │   ├── UnknownPluginError      no plugin of that name, or several
 │   ├── PluginLoadError         importing or constructing it failed
 │   └── PluginContractError     it does not keep the contract of its kind
+│       └── RequiredParameterError  it needs a parameter that was not given
 ├── DataError                   about data or prediction files
 │   ├── SchemaError             a row breaks the shape that its task declares
 │   └── AlignmentError          predictions and examples do not match
@@ -32,6 +33,7 @@ __all__ = [
     "PluginContractError",
     "PluginError",
     "PluginLoadError",
+    "RequiredParameterError",
     "SchemaError",
     "StorageError",
     "UnknownPluginError",
@@ -56,6 +58,13 @@ class PluginLoadError(PluginError):
 
 class PluginContractError(PluginError):
     """A plugin was loaded but does not keep the contract of its kind."""
+
+
+class RequiredParameterError(PluginContractError):
+    """A plugin needs a parameter that was not given; with one it can be used.
+
+    A plugin raises it itself where it depends on the machine what is needed.
+    """
 
 
 class DataError(EvalkitError):

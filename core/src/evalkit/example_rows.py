@@ -88,7 +88,11 @@ class ExampleRows(NamedTuple):
 
 
 def load_rows(
-    dataset: Bound, task: Bound, split: str, kept: Collection[str] | None = None
+    dataset: Bound,
+    task: Bound,
+    split: str,
+    kept: Collection[str] | None = None,
+    given: Any = None,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -98,6 +102,8 @@ def load_rows(
         split: Name of the split.
         kept: Columns of the rows that are needed; others may be dropped once they are
             checked. None for all.
+        given: Rows in place of those that the data set loads, in any form that it may
+            load them in.
 
     Returns:
         The rows.
@@ -112,7 +118,8 @@ def load_rows(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     try:
-        loaded = _materialise(dataset, task, dataset.hooks.load(split=split), kept)
+        rows = dataset.hooks.load(split=split) if given is None else given
+        loaded = _materialise(dataset, task, rows, kept)
     except EvalkitError:
         raise
     except HOOK_FAILURES as error:

@@ -92,7 +92,11 @@ class Examples(NamedTuple):
 
 
 def load_examples(
-    dataset: Bound, task: Bound, split: str, columns: Collection[str] | None = None
+    dataset: Bound,
+    task: Bound,
+    split: str,
+    columns: Collection[str] | None = None,
+    given: Any = None,
 ) -> Examples:
     """Load, check and convert the examples of a split.
 
@@ -102,6 +106,8 @@ def load_examples(
         split: Name of the split.
         columns: Columns of the data that `inputs` must have, as far as the data has
             them; None for all.
+        given: Rows in place of those that the data set loads; its labels and
+            converters hold for them too.
 
     Returns:
         The examples.
@@ -112,8 +118,32 @@ def load_examples(
             of the labels.
     """
     needed = None if columns is None else _needed(dataset, task, columns)
-    loaded = load_rows(dataset, task, split, needed)
+    loaded = load_rows(dataset, task, split, needed, given)
     check_inputs(dataset, task, loaded)
+    return convert_examples(dataset, task, loaded, columns)
+
+
+def convert_examples(
+    dataset: Bound,
+    task: Bound,
+    loaded: ExampleRows,
+    columns: Collection[str] | None = None,
+) -> Examples:
+    """Convert rows that were loaded and checked to what is scored.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: The rows.
+        columns: Columns of the data that `inputs` must have; None for all.
+
+    Returns:
+        The examples.
+
+    Raises:
+        DataError: The data cannot be identified.
+        SchemaError: Answers are none of the labels, or tags are no texts.
+    """
     labels, mapping = labels_of(dataset, task)
     converted = _convert(dataset, task, loaded)
     reporter = _Reporter(dataset, loaded, converted.field)

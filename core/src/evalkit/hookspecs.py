@@ -1,20 +1,21 @@
 """Everything that a plugin may implement.
 
-There are four kinds of plugin. For each kind this module holds a spec class, whose
-methods are the hooks, and a protocol with the attributes that core reads. A plugin
-need not inherit anything: a method named like a hook is that hook, and it may take
-fewer arguments than the spec offers, but none that the spec does not offer, and none
-that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
-`evalkit.Dataset` and `evalkit.Metric`.
+There are five kinds of plugin, and observers. For each this module holds a spec class,
+whose methods are the hooks, and a protocol with the attributes that core reads. A
+plugin need not inherit anything: a method named like a hook is that hook, and it may
+take fewer arguments than the spec offers, but none that the spec does not offer, and
+none that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
+`evalkit.Dataset`, `evalkit.Metric` and `evalkit.Perturbation`.
 
 An attribute that the base class gives a value is optional; the others are required.
 Attributes are checked against the annotations below when a plugin is loaded.
 
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
-`statistics`, `finalize`) are called through pluggy. Hooks that handle one row
-(`verify_response`, the converters, `adapt_response`, `score_example`) are called
-directly, with those of the spec's arguments that the implementation names, as pluggy
-would, because a call through pluggy costs more than most of them.
+`statistics`, `finalize`) are called through pluggy. Hooks that handle one row or
+example (`verify_response`, the converters, `adapt_response`, `score_example`, and all
+of perturbations and recognisers) are called directly, with those of the spec's
+arguments that the implementation names, as pluggy would, because a call through pluggy
+costs more than most of them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
+    from evalkit.edits import Edit
+    from evalkit.entities import Entity
     from evalkit.metrics import MetricContext
     from evalkit.sources import Source
     from evalkit.violations import Violation
@@ -398,23 +401,56 @@ class PerturbationAttributes(Protocol):
     """Attributes of a perturbation."""
 
     families: Sequence[str] | frozenset[str] | set[str]
-    """`robustness`, `fairness`, or the author's own."""
+    """`robustness`, `fairness`, or the author's own; those that a user asks for by
+    family. Empty for one that is only used by its own name."""
     version: str
     """Raised when the same seed gives another text."""
     label_effect: Mapping[str, Literal["invariant", "transforms", "uncertain"]]
-    """What it does to the answer, by task; the key `*` stands for all others."""
+    """What it does to the answer, by task; the key `*` stands for all others.
+
+    `invariant`: the answer stays. `transforms`: the answer changes with the input;
+    texts of answers are then among the texts of `find_edits`. `uncertain`: it may or
+    may not stay; reported apart."""
+    protects: bool
+    """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
+    placeholders (see `evalkit.protected_spans`)."""
 
 
 class PerturbationSpec:
-    """Hooks of a perturbation, which implements `perturb` or `perturb_example`."""
+    """Hooks of a perturbation, which is written in one of three ways.
+
+    1. `perturb`: one text at a time.
+    2. `find_edits`: the edits of all texts of an example at once, so that the same
+       name gets the same replacement everywhere. Core makes the edits, and leaves out
+       those of numbers, addresses, code, mark-up and placeholders.
+    3. `perturb_example`: whole examples, whose answers and other fields may change.
+
+    Of one that implements several, the last of these is called.
+    """
 
     @hookspec(firstresult=True)
-    def perturb(self, text: str, rng: Random) -> str:
+    def make_rng(self, seed: int, uid: str, variant: int) -> Random:
+        """Seed the generator that the other hooks get; core does it where this is left.
+
+        For a perturbation that has to give the numbers of another program.
+
+        Args:
+            seed: The user's seed.
+            uid: The example's id.
+            variant: Which copy of the example is made, from 0.
+
+        Returns:
+            A generator that depends on nothing else.
+        """
+
+    @hookspec(firstresult=True)
+    def perturb(self, text: str, rng: Random, task: str) -> str:
         """Change one text.
 
         Args:
-            text: The original.
+            text: The original, never empty.
             rng: Derived from seed, perturbation, example and variant.
+            task: Name of the example's task; "" where it has none.
 
         Returns:
             The changed text; the same text, byte for byte, where nothing was to be
@@ -422,17 +458,63 @@ class PerturbationSpec:
         """
 
     @hookspec(firstresult=True)
+    def find_edits(
+        self, texts: Sequence[str], rng: Random, task: str
+    ) -> Sequence[Sequence[Edit]]:
+        """Say what to change in the texts of one example.
+
+        Args:
+            texts: The texts of its fields, in the task's order; where the answer
+                changes with the input, also its answers that are texts.
+            rng: Derived from seed, perturbation, example and variant.
+            task: Name of the example's task; "" where it has none.
+
+        Returns:
+            For each text its edits (`evalkit.Edit`, or triples of start, end and new
+            text), in any order, none of which overlap.
+        """
+
+    @hookspec(firstresult=True)
     def perturb_example(
-        self, example: Mapping[str, Any], rng: Random
+        self,
+        example: Mapping[str, Any],
+        rng: Random,
+        fields: Sequence[str],
+        answer_field: str | None,
+        task: str,
     ) -> Mapping[str, Any] | Sequence[Mapping[str, Any]] | None:
         """Change an example whose fields, references and answer must agree.
 
         Args:
             example: The original; must not be changed.
             rng: Derived from seed, perturbation, example and variant.
+            fields: The fields that are to be changed.
+            answer_field: Name of the field that holds the answer, where there is one.
+            task: Name of the example's task; "" where it has none.
 
         Returns:
-            One or several changed examples, or None where there is nothing to change.
+            The changed fields of one or of several copies, or None where there is
+            nothing to change.
+        """
+
+    @hookspec(firstresult=True)
+    def change_tags(
+        self,
+        tags: Sequence[str],
+        original: Mapping[str, Any],
+        perturbed: Mapping[str, Any],
+        task: str,
+    ) -> Sequence[str]:
+        """Give the tags of a changed example, of which some may not hold any more.
+
+        Args:
+            tags: The original's tags.
+            original: The original.
+            perturbed: The changed example.
+            task: Name of the example's task; "" where it has none.
+
+        Returns:
+            The changed example's tags.
         """
 
     @hookspec(firstresult=True)
@@ -443,7 +525,39 @@ class PerturbationSpec:
         original_pred: Any,
         perturbed_pred: Any,
     ) -> Literal["pass", "fail", "not applicable"]:
-        """Say whether a model's two predictions are as they should be."""
+        """Say whether a model's two predictions are as they should be.
+
+        Args:
+            original: The original, with its tags.
+            perturbed: The changed example.
+            original_pred: The model's prediction for the original.
+            perturbed_pred: Its prediction for the changed example.
+        """
+
+
+class RecogniserAttributes(Protocol):
+    """Attributes of a recogniser of entities."""
+
+    version: str
+    """Raised when the same texts give other entities."""
+    languages: Sequence[str]
+    """Codes of the languages that it knows (BCP 47)."""
+
+
+class RecogniserSpec:
+    """Hooks of a recogniser, which finds the names of people in texts."""
+
+    @hookspec(firstresult=True)
+    def find_entities(self, texts: Sequence[str]) -> Sequence[Sequence[Entity]]:
+        """Find entities.
+
+        Args:
+            texts: The texts of one example.
+
+        Returns:
+            For each text its entities (`evalkit.Entity`, or triples of start, end and
+            kind), in order, none of which overlap; the kind of a person is `person`.
+        """
 
 
 class ObserverSpec:

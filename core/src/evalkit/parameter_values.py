@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from evalkit.discovery import Component
-from evalkit.errors import PluginContractError
-from evalkit.violations import from_pydantic
+from evalkit.errors import PluginContractError, RequiredParameterError
+from evalkit.violations import REQUIRED, from_pydantic
 
 
 def read_parameters(
@@ -28,22 +28,26 @@ def read_parameters(
 
     Raises:
         PluginContractError: One is unknown, of the wrong type, or not finite.
+        RequiredParameterError: Nothing is wrong but that one is missing.
     """
     try:
         parameters: BaseModel = model(**values)
     except ValidationError as error:
+        found = from_pydantic(error)
+        is_missing = all(violation.rule == REQUIRED for violation in found)
+        kind = RequiredParameterError if is_missing else PluginContractError
         problems = "; ".join(
             f"{violation.field} "
             + (
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
                 if "forbids" in violation.rule
+                else violation.rule
+                if violation.rule == REQUIRED
                 else f"{violation.rule}, got {violation.value!r}"
             )
-            for violation in from_pydantic(error)
+            for violation in found
         )
-        raise PluginContractError(
-            f"{component.origin}: parameter {problems}"
-        ) from error
+        raise kind(f"{component.origin}: parameter {problems}") from error
     try:
         json.dumps(parameters.model_dump(mode="json"), allow_nan=False)
     except ValueError as error:

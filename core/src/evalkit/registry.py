@@ -227,7 +227,7 @@ def load_component(
             that it would.
         PluginContractError: It does not keep its kind's contract.
     """
-    bound = bind(component, _import(component), parameters)
+    bound = bind(component, import_component(component), parameters)
     bound.loaded_with = dict(parameters or {})
     return bound
 
@@ -273,7 +273,18 @@ def bind(
     return bound
 
 
-def _import(component: Component) -> object:
+def import_component(component: Component) -> object:
+    """Import what a component's entry point names, and build nothing.
+
+    Args:
+        component: What to import.
+
+    Returns:
+        The class, instance or function.
+
+    Raises:
+        PluginLoadError: Importing it failed, or its metadata say that it would.
+    """
     problem = component.problem or value_problem(component.value)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")

@@ -23,7 +23,7 @@ def main() -> None:
     os.dup2(2, 1)
     sys.path[:] = pickle.load(requests)
 
-    from evalkit.workers import serve
+    from evalkit.worker_service import serve
 
     serve(requests, replies)
 

@@ -1,33 +1,32 @@
-"""Computes batches of a metric in processes of their own.
+"""Computes batches of a metric, or perturbs examples, in processes of their own.
 
 A worker is a fresh interpreter that runs `evalkit.worker_process`: it is not forked,
 because a fork after polars hangs, and it does not run the caller's main module again,
-so that a script needs no `if __name__ == "__main__"`. It gets what its metric's
-distribution declares and the metric's parameters, and imports and binds the metric
+so that a script needs no `if __name__ == "__main__"`. It gets what a plugin's
+distribution declares and the plugin's parameters, and imports and binds the plugin
 itself, once. It ends when its pipe closes, also when the parent is killed.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from evalkit.errors import EvalkitError, MetricError
+from evalkit.errors import EvalkitError, MetricError, PluginError
 from evalkit.registry import Bound, load_component
+from evalkit.worker_service import GRACE, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 
     from evalkit.batches import Batch, BatchFunction
 
-_PROGRAM = Path(__file__).with_name("worker_process.py")
+Part = TypeVar("Part")
 
-_GRACE = 5.0
-"""Seconds that a worker gets to end by itself."""
+_PROGRAM = Path(__file__).with_name("worker_process.py")
 
 _LOOK_UP = 0.1
 """Seconds after which a wait for workers notices an interrupt."""
@@ -47,18 +45,6 @@ _LOOK_UP = 0.1
 
 class NotPortable(Exception):
     """A metric or its data cannot go to another process; this one has to do it."""
-
-
-class Reply(NamedTuple):
-    """What a worker answers."""
-
-    kind: Literal["result", "failed", "raised", "not portable"]
-    """`failed` with a `MetricError`, `raised` anything else."""
-    result: pl.DataFrame | None = None
-    message: str = ""
-    cause: bytes | None = None
-    """The exception, pickled; None where it cannot be pickled."""
-    trace: str = ""
 
 
 class Workers:
@@ -114,20 +100,60 @@ class Workers:
             MetricError: The batch whose turn it is failed, or its process died.
             NotPortable: The metric or the data cannot go to another process.
         """
-        reference = _reference(metric)
-        if self.jobs == 1 or reference is None:
+
+        def died(batch: Batch, ending: str) -> MetricError:
+            first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
+            return MetricError(
+                f"{metric.component.origin}: its worker process {ending} while it "
+                f"computed the examples {first!r} to {last!r}; one job instead of "
+                "several runs it in this process"
+            )
+
+        if metric.loaded_with is None:
             raise NotPortable
-        waiting: deque[tuple[Batch, Future[Reply]]] = deque()
+        parts = (metric.component, dict(metric.loaded_with))
+        yield from self.map(load_component, parts, function, batches, died)
+
+    def map(
+        self,
+        load: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        function: Callable[[Any, Any], Any],
+        parts: Iterable[Part],
+        died: Callable[[Part, str], EvalkitError],
+    ) -> Generator[Any, None, None]:
+        """Apply a function to parts, several at a time.
+
+        Args:
+            load: Called once in each process; makes what the function works with.
+            arguments: What it is called with.
+            function: Called with what was loaded and a part.
+            parts: The parts, those that have `with_own_ids` by what it returns; only a
+                few are taken ahead.
+            died: Makes the error of a process that ended, from the part that it had and
+                how it ended.
+
+        Yields:
+            The result of each part, in order.
+
+        Raises:
+            EvalkitError: The part whose turn it is failed, or its process died.
+            NotPortable: Something of it cannot go to another process.
+        """
+        if self.jobs == 1:
+            raise NotPortable
+        reference = _pickled((load, arguments))
+        waiting: deque[tuple[Part, Future[Reply]]] = deque()
         threads = ThreadPoolExecutor(self.jobs, "evalkit-worker")
         is_done = False
         try:
-            for batch in batches:
-                request = _pickled_request(reference, function, batch)
-                waiting.append((batch, threads.submit(self._processes.ask, request)))
+            for part in parts:
+                request = _pickled_request(reference, function, part)
+                waiting.append((part, threads.submit(self._processes.ask, request)))
                 while len(waiting) > self.jobs + 1:
-                    yield _next_result(metric, waiting)
+                    yield _next_result(waiting, died)
             while waiting:
-                yield _next_result(metric, waiting)
+                yield _next_result(waiting, died)
             is_done = True
         finally:
             if not is_done:
@@ -138,49 +164,52 @@ class Workers:
                 self._processes.reap()
 
 
-def _reference(metric: Bound) -> bytes | None:
-    """Give what a worker needs to load a metric; None for an object of the caller's."""
-    if metric.loaded_with is None:
-        return None
+def _pickled(what: object) -> bytes:
     try:
-        return pickle.dumps((metric.component, dict(metric.loaded_with)))
-    except Exception:  # an object in the parameters may raise anything
-        return None
-
-
-def _pickled_request(reference: bytes, function: BatchFunction, batch: Batch) -> bytes:
-    try:
-        return pickle.dumps((reference, function, batch.with_own_ids()))
-    except Exception as error:  # polars refuses to write columns of Python objects
+        return pickle.dumps(what)
+    except Exception as error:  # an object in it may raise anything
         raise NotPortable from error
 
 
+def _pickled_request(
+    reference: bytes, function: Callable[[Any, Any], Any], part: Any
+) -> bytes:
+    try:
+        part = part.with_own_ids() if hasattr(part, "with_own_ids") else part
+    except Exception as error:  # polars refuses to write columns of Python objects
+        raise NotPortable from error
+    return _pickled((reference, function, part))
+
+
 def _next_result(
-    metric: Bound, waiting: deque[tuple[Batch, Future[Reply]]]
-) -> pl.DataFrame:
-    batch, future = waiting.popleft()
+    waiting: deque[tuple[Part, Future[Reply]]],
+    died: Callable[[Part, str], EvalkitError],
+) -> Any:
+    part, future = waiting.popleft()
     # polars has waiting resumed after an interrupt; only a wait that ends notices one
     while not wait([future], _LOOK_UP).done:
         pass
     try:
         reply = future.result()
     except _Died as error:
-        first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
-        raise MetricError(
-            f"{metric.component.origin}: its worker process {error} while it computed "
-            f"the examples {first!r} to {last!r}; one job instead of several runs it "
-            "in this process"
-        ) from error
+        raise died(part, str(error)) from error
     except OSError as error:
         raise NotPortable from error
-    if reply.result is not None:
+    if reply.kind == "result":
         return reply.result
     if reply.kind == "not portable":
         raise NotPortable
     cause = _cause_of(reply)
     if reply.kind == "raised" and cause is not None:
         raise cause
-    raise MetricError(reply.message) from cause
+    raise _failure_of(reply) from cause
+
+
+def _failure_of(reply: Reply) -> EvalkitError:
+    """Make the error of the class that was raised in the worker."""
+    known = (MetricError, PluginError)
+    found = next((each for each in known if each.__name__ == reply.error), MetricError)
+    return found(reply.message)
 
 
 def _cause_of(reply: Reply) -> BaseException | None:
@@ -228,7 +257,7 @@ class _Process:
             self._requests.flush()
             reply: Reply = pickle.loads(pickle.load(self._replies))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            raise _Died(_ending(self.reap(_GRACE))) from error
+            raise _Died(_ending(self.reap(GRACE))) from error
         return reply
 
     def close(self) -> None:
@@ -296,7 +325,7 @@ class _Processes:
 
     def reap(self) -> None:
         """Wait until all workers have ended; new ones may be started then."""
-        deadline = time.monotonic() + _GRACE
+        deadline = time.monotonic() + GRACE
         for process in self._running:
             process.reap(deadline - time.monotonic())
         self._running.clear()
@@ -325,66 +354,3 @@ def _ending(code: int) -> str:
         return f"ended with exit code {code}"
     names = {number.value: number.name for number in signal.Signals}
     return f"was ended by {names.get(-code, f'signal {-code}')}"
-
-
-def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer requests, one at a time, until there are no more.
-
-    Args:
-        requests: Pickled bytes of pickled requests.
-        replies: The same for replies.
-    """
-    inbox: SimpleQueue[bytes | None] = SimpleQueue()
-    threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
-    bound: dict[bytes, Bound] = {}
-    while (request := inbox.get()) is not None:
-        reply = _answer(request, bound)
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):  # a plugin may have closed or replaced it
-                stream.flush()
-        with suppress(OSError):  # the parent is gone, and the pipe says so too
-            pickle.dump(reply, replies)
-            replies.flush()
-
-
-def _receive(requests: IO[bytes], inbox: SimpleQueue[bytes | None]) -> None:
-    """Pass requests on; end this process, even a busy one, when the parent is gone."""
-    with suppress(EOFError, OSError, pickle.UnpicklingError):
-        while True:
-            inbox.put(pickle.load(requests))
-    inbox.put(None)
-    time.sleep(_GRACE)
-    os._exit(1)
-
-
-def _answer(request: bytes, bound: dict[bytes, Bound]) -> bytes:
-    try:
-        reference, function, batch = pickle.loads(request)
-        if reference not in bound:
-            bound[reference] = load_component(*pickle.loads(reference))
-    except Exception:  # the parent could load it, and will have to do the work
-        return pickle.dumps(Reply("not portable"))
-    try:
-        reply = Reply("result", function(bound[reference], batch))
-    except MetricError as error:
-        reply = _error_reply("failed", error, error.__cause__)
-    except BaseException as error:
-        reply = _error_reply("raised", error, error)
-    try:
-        return pickle.dumps(reply)
-    except Exception:  # keys of Python objects
-        return pickle.dumps(Reply("not portable"))
-
-
-def _error_reply(
-    kind: Literal["failed", "raised"],
-    error: BaseException,
-    cause: BaseException | None,
-) -> Reply:
-    if cause is None:
-        return Reply(kind, message=str(error))
-    trace = "".join(traceback.format_exception(cause)).rstrip()
-    pickled = None
-    with suppress(Exception):  # an exception may hold anything
-        pickled = pickle.dumps(cause)
-    return Reply(kind, None, str(error), pickled, trace)

@@ -1,0 +1,50 @@
+"""A random generator that is seeded when it is first used."""
+
+from __future__ import annotations
+
+import hashlib
+from random import Random
+
+
+class LazyRandom(Random):
+    """Gives the same numbers for the same key on every machine.
+
+    Seeding takes longer than many a perturbation, of which most draw nothing for most
+    texts; so nothing is done before the first number is asked for. One object serves
+    example after example.
+    """
+
+    _key: tuple[object, ...] | None = None
+    """What the next number depends on; None once the generator is seeded."""
+
+    def start(self, *key: object) -> None:
+        """Begin anew.
+
+        Args:
+            *key: What the numbers depend on, as texts and integers.
+        """
+        self._key = key
+        # attributes of the object go before the methods below, and are gone until used
+        self.__dict__.pop("random", None)
+        self.__dict__.pop("getrandbits", None)
+
+    def _seed_now(self) -> None:
+        # a caller may have kept one of the methods, and calls it again and again
+        if self._key is None:
+            return
+        text = "\x1f".join(map(str, self._key))
+        self._key = None
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"))
+        self.seed(int.from_bytes(digest.digest()[:16], "big"))
+        self.__dict__["random"] = super().random
+        self.__dict__["getrandbits"] = super().getrandbits
+
+    def random(self) -> float:
+        """Give a number of at least 0 and less than 1."""
+        self._seed_now()
+        return super().random()
+
+    def getrandbits(self, k: int, /) -> int:
+        """Give a number of so many random bits."""
+        self._seed_now()
+        return super().getrandbits(k)

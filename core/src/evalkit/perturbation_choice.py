@@ -1,0 +1,136 @@
+"""Finds the perturbations that a user asks for, by name or by family."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from evalkit.discovery import Component
+from evalkit.errors import (
+    EvalkitError,
+    PluginContractError,
+    PluginError,
+    UnknownPluginError,
+)
+from evalkit.names import parse_reference
+from evalkit.objects import Resolver
+from evalkit.perturbation_names import split_composition
+from evalkit.registry import Bound, import_component
+
+PRESET = "preset"
+"""Name of the parameter that sets how strong a perturbation is."""
+
+
+class Choice(NamedTuple):
+    """The perturbations of one command."""
+
+    perturbations: Sequence[Sequence[Bound]]
+    """For each its steps, one after the other; one step for most."""
+    notices: Sequence[str]
+
+
+def choose_perturbations(
+    resolver: Resolver,
+    named: Sequence[Any],
+    families: Sequence[str] = (),
+    preset: str | None = None,
+) -> Choice:
+    """Find and bind perturbations.
+
+    Args:
+        resolver: Binds plugins.
+        named: Names (`keyboard-typos:prob=0.3`, `lowercase+contractions`), classes,
+            instances, or lists of these that are applied one after the other.
+        families: Families of which all installed perturbations are wanted.
+        preset: How strong those are that have presets and are not told otherwise.
+
+    Returns:
+        Each perturbation once, in the order in which they were named, then by name.
+
+    Raises:
+        PluginError: A named one is unknown or broken, two have one name, or a family
+            has none.
+        EvalkitError: None was asked for.
+    """
+    notices: list[str] = []
+    found: dict[str, list[Bound]] = {}
+    for what in named:
+        _add(found, _bind_steps(resolver, what, preset))
+    for family in families:
+        members, problems = _members(resolver, family, preset)
+        notices += problems
+        for bound in members:
+            _add(found, [bound])
+    if not found:
+        raise EvalkitError("no perturbation was named, and no family")
+    return Choice(list(found.values()), list(dict.fromkeys(notices)))
+
+
+def _add(found: dict[str, list[Bound]], steps: list[Bound]) -> None:
+    name = "+".join(step.name for step in steps)
+    earlier = found.setdefault(name, steps)
+    if [step.component for step in earlier] != [step.component for step in steps]:
+        owners = [
+            ", ".join(s.component.origin for s in each) for each in (earlier, steps)
+        ]
+        raise PluginContractError(
+            f"two perturbations are called {name!r}, {owners[0]} and {owners[1]}; "
+            "their copies could not be told apart"
+        )
+
+
+def _bind_steps(resolver: Resolver, what: Any, preset: str | None) -> list[Bound]:
+    if isinstance(what, str):
+        steps: Sequence[Any] = split_composition(what)
+    else:
+        steps = what if isinstance(what, list | tuple) else [what]
+    return [_bind(resolver, step, preset) for step in steps]
+
+
+def _bind(resolver: Resolver, what: Any, preset: str | None) -> Bound:
+    bound = resolver.bind("perturbations", what)
+    if preset is None or not isinstance(what, str):
+        return bound
+    fields = {} if bound.parameters is None else type(bound.parameters).model_fields
+    if PRESET not in fields or PRESET in parse_reference(what).parameters:
+        return bound
+    return resolver.bind("perturbations", what, {PRESET: preset})
+
+
+def _declared_families(component: Component, otherwise: set[str]) -> Collection[str]:
+    """Give the families of a perturbation that cannot be built as it is."""
+    try:
+        families = getattr(import_component(component), "families", otherwise)
+    except PluginError:
+        return otherwise
+    return families if isinstance(families, set | frozenset | list | tuple) else ()
+
+
+def _members(
+    resolver: Resolver, family: str, preset: str | None
+) -> tuple[list[Bound], list[str]]:
+    """Load the perturbations of a family; say which ones could not be asked."""
+    members = []
+    problems = []
+    known: set[str] = set()
+    for component in resolver.registry.catalog.of_kind("perturbations"):
+        try:
+            bound = _bind(
+                resolver, f"{component.name}@{component.distribution}", preset
+            )
+        except PluginError as error:
+            if family in _declared_families(component, otherwise={family}):
+                problems.append(f"left out: {error}")
+            continue
+        families = bound.attributes["families"]
+        known.update(families)
+        if family in families:
+            members.append(bound)
+    if not members:
+        hint = (
+            f"there are: {', '.join(sorted(known))}" if known else "none is installed"
+        )
+        raise UnknownPluginError(
+            f"no installed perturbation is of the family {family!r}; {hint}"
+        )
+    return members, problems

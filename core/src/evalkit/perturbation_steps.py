@@ -1,0 +1,305 @@
+"""Applies one perturbation to an example, in whichever way it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+from evalkit.edits import Edit, apply_edits, checked_edits, compose, find_difference
+from evalkit.errors import PluginError
+from evalkit.example_texts import Place, find_texts, text_at, with_text
+from evalkit.hook_calls import HOOK_FAILURES
+from evalkit.protected_spans import (
+    PROTECTED_KINDS,
+    ProtectedKind,
+    outside,
+    protected_spans,
+)
+from evalkit.registry import Bound
+from evalkit.violations import shorten
+
+LabelEffect = Literal["invariant", "transforms", "uncertain"]
+
+_EFFECTS: tuple[LabelEffect, ...] = ("invariant", "transforms", "uncertain")
+"""From the one that says most about the answer to the one that says least."""
+
+
+class Settings(NamedTuple):
+    """How examples are perturbed; the same for all perturbations of a command."""
+
+    seed: int = 0
+    variants: int = 1
+    """How many copies are made of each example, as far as they differ."""
+    fields: tuple[str, ...] | None = None
+    """Fields to change; None for the task's."""
+    unprotected: tuple[ProtectedKind, ...] = ()
+    """What may be changed although it is protected otherwise."""
+
+    @property
+    def protected(self) -> frozenset[ProtectedKind]:
+        """What is not changed."""
+        return frozenset(PROTECTED_KINDS) - {*self.unprotected}
+
+
+class Scope(NamedTuple):
+    """What the perturbations of a command are told of the examples."""
+
+    task: str
+    """Name of the task; "" where there is none."""
+    fields: tuple[str, ...]
+    """Fields to change."""
+    answer_field: str | None
+    """The field that holds the answer, where there is one."""
+    answers_are_texts: bool
+    """Whether answers are written in words of the text, and not labels of a set."""
+    settings: Settings
+
+
+class State(NamedTuple):
+    """An example between two steps."""
+
+    row: Mapping[str, Any]
+    original: Mapping[str, Any]
+    edits: Mapping[Place, Sequence[Edit] | None]
+    """Edits of the original's texts so far; None where only the texts are known."""
+
+    def with_fields(self, changed: Mapping[str, Any]) -> State:
+        """Give the state after some fields were set as a whole."""
+        row = {**self.row, **changed}
+        edits = {
+            place: found
+            for place, found in self.edits.items()
+            if place.field not in changed
+        }
+        for field in changed:
+            if isinstance(self.original.get(field), str) and isinstance(
+                row[field], str
+            ):
+                edits[Place(field)] = None
+        return State(row, self.original, edits)
+
+
+class Made(NamedTuple):
+    """What a step makes of a text."""
+
+    after: str
+    edits: Sequence[Edit] | None
+    """The edits; None where only the text is known."""
+
+
+class Step:
+    """One perturbation and the way in which it is written.
+
+    Args:
+        bound: The perturbation.
+        scope: What it is told of the examples.
+    """
+
+    def __init__(self, bound: Bound, scope: Scope) -> None:
+        self._bound = bound
+        self._scope = scope
+        self._protected: frozenset[ProtectedKind] = frozenset()
+        if bound.attributes["protects"]:
+            self._protected = scope.settings.protected
+        self._fields = scope.fields
+        answer = scope.answer_field
+        changes_answers = effect_of(bound, scope.task) == "transforms"
+        if answer and scope.answers_are_texts and changes_answers:
+            self._fields = tuple(dict.fromkeys((*scope.fields, answer)))
+        self._places = [Place(field) for field in self._fields]
+        self._own_rng: Callable[..., Random] | None = None
+        if bound.has("make_rng"):
+            self._own_rng = bound.row_function("make_rng")
+        ways = ("perturb_example", "find_edits", "perturb")
+        self._hook = next(hook for hook in ways if bound.has(hook))
+        self._call = bound.row_function(self._hook)
+        self._call_on = _text_function(bound, self._hook, scope.task)
+
+    @property
+    def may_branch(self) -> bool:
+        """Whether it may give several copies of an example."""
+        return self._hook == "perturb_example"
+
+    def make_rng(self, uid: str, variant: int) -> Random | None:
+        """Let the perturbation seed its own generator; None where it does not."""
+        if self._own_rng is None:
+            return None
+        seed = self._scope.settings.seed
+        return self._own_rng(seed=seed, uid=uid, variant=variant)
+
+    def apply(self, state: State, rng: Random, uid: str) -> list[State]:
+        """Give what becomes of an example; the same state where nothing is changed.
+
+        Args:
+            state: The example.
+            rng: Where the perturbation's draws come from.
+            uid: The example's id, for messages.
+
+        Returns:
+            One state, or several where the perturbation makes several copies.
+
+        Raises:
+            PluginError: The perturbation failed, or returned something else.
+        """
+        try:
+            if self._hook == "perturb_example":
+                return self._apply_to_example(state, rng, uid)
+            return [self._apply_to_texts(state, rng, uid)]
+        except PluginError:
+            raise
+        except HOOK_FAILURES as error:
+            raise self._failed(error, uid) from error
+
+    def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
+        found = self._call(
+            example=dict(state.row),
+            rng=rng,
+            fields=self._fields,
+            answer_field=self._scope.answer_field,
+            task=self._scope.task,
+        )
+        if found is None:
+            return [state]
+        given = [found] if isinstance(found, Mapping) else found
+        if not isinstance(given, list | tuple) or not all(
+            isinstance(each, Mapping) for each in given
+        ):
+            raise self._wrong("a dict, a list of dicts or None", found, uid)
+        return [state.with_fields(each) for each in given] or [state]
+
+    def changed_texts(
+        self, row: Mapping[str, Any], rng: Random, uid: str
+    ) -> list[tuple[Place, Made]]:
+        """Give the texts of an example that are changed, and what becomes of them.
+
+        Args:
+            row: The example.
+            rng: Where the perturbation's draws come from.
+            uid: The example's id, for messages.
+
+        Returns:
+            Each changed text by its place.
+
+        Raises:
+            PluginError: The perturbation failed, or returned something else.
+        """
+        try:
+            return self._changed_texts(row, rng, uid)
+        except PluginError:
+            raise
+        except HOOK_FAILURES as error:
+            raise self._failed(error, uid) from error
+
+    def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
+        changed = self._changed_texts(state.row, rng, uid)
+        if not changed:
+            return state
+        row = dict(state.row)
+        edits = dict(state.edits)
+        for place, made in changed:
+            with_text(row, place, made.after)
+            edits[place] = _since_original(state, place, made.edits)
+        return State(row, state.original, edits)
+
+    def _changed_texts(
+        self, row: Mapping[str, Any], rng: Random, uid: str
+    ) -> list[tuple[Place, Made]]:
+        found = find_texts(row, self._places)
+        if not found:
+            return []
+        texts = [text for _, text in found]
+        make = self._make_by_text if self._hook == "perturb" else self._make_by_edits
+        made = make(texts, rng, uid)
+        return [
+            (place, each)
+            for (place, _), each in zip(found, made, strict=True)
+            if each is not None
+        ]
+
+    def _make_by_text(
+        self, texts: list[str], rng: Random, uid: str
+    ) -> Iterator[Made | None]:
+        for text in texts:
+            yield self._made_of_text(text, self._call_on(text, rng), uid)
+
+    def _make_by_edits(
+        self, texts: list[str], rng: Random, uid: str
+    ) -> Iterator[Made | None]:
+        found = self._call_on(texts, rng)
+        if not isinstance(found, list | tuple) or len(found) != len(texts):
+            wanted = f"a list of edits for each of {len(texts)} texts"
+            raise self._wrong(wanted, found, uid)
+        for text, edits in zip(texts, found, strict=True):
+            yield self._kept(text, checked_edits(text, edits)) if edits else None
+
+    def _made_of_text(self, text: str, new: Any, uid: str) -> Made | None:
+        if not isinstance(new, str):
+            raise self._wrong("a text", new, uid)
+        if new == text:
+            return None
+        if not protected_spans(text, self._protected):
+            return Made(new, None)
+        return self._kept(text, find_difference(text, new))
+
+    def _kept(self, text: str, edits: list[Edit]) -> Made | None:
+        if spans := protected_spans(text, self._protected):
+            edits = outside(edits, spans)
+        return Made(apply_edits(text, edits), edits) if edits else None
+
+    def _failed(self, error: BaseException, uid: str) -> PluginError:
+        return PluginError(
+            f"{self._bound.component.origin}: {self._hook} failed for the example "
+            f"{uid!r} with {type(error).__name__}: {error}"
+        )
+
+    def _wrong(self, wanted: str, found: Any, uid: str) -> PluginError:
+        return PluginError(
+            f"{self._bound.component.origin}: {self._hook} must return {wanted}, "
+            f"returned {shorten(found)} for the example {uid!r}"
+        )
+
+
+def _text_function(bound: Bound, hook: str, task: str) -> Callable[..., Any]:
+    """Give a hook as a function of texts and generator, by the shortest way."""
+    function: Callable[..., Any] = getattr(bound.plugin, hook)
+    names = bound.arguments_of(hook)
+    if names[1:] == ("rng",):
+        return function
+    if len(names) == 1 and names[0] in ("text", "texts"):
+        return lambda what, _rng: function(what)
+    call = bound.row_function(hook)
+    return lambda what, rng: call(text=what, texts=what, rng=rng, task=task)
+
+
+def _since_original(
+    state: State, place: Place, new: Sequence[Edit] | None
+) -> Sequence[Edit] | None:
+    """Join the edits of a step with those of the steps before it."""
+    if place not in state.edits:
+        return new
+    earlier = state.edits[place]
+    if earlier is None or new is None:
+        return None
+    return compose(text_at(state.original, place), earlier, new)
+
+
+def effect_of(perturbation: Bound, task: str) -> LabelEffect:
+    """Give what a perturbation says that it does to the answers of a task.
+
+    Args:
+        perturbation: The perturbation.
+        task: Name of the task.
+
+    Returns:
+        Its `label_effect` for the task or else for `*`; `uncertain` where it says
+        nothing.
+    """
+    effects = perturbation.attributes["label_effect"]
+    found: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
+    return found
+
+
+def joint_effect(effects: Sequence[LabelEffect]) -> LabelEffect:
+    """Give what several steps do to the answer together: the least certain."""
+    return max(effects, key=_EFFECTS.index)

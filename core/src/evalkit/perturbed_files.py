@@ -1,0 +1,410 @@
+"""Perturbs a data set or a file, and writes the changed copies to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, TypeVar
+
+import polars as pl
+
+from evalkit.edits import Edit
+from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
+from evalkit.file_datasets import local_path
+from evalkit.objects import Resolver
+from evalkit.partial_files import PartialFile
+from evalkit.perturbation_choice import choose_perturbations
+from evalkit.perturbation_sources import Originals, read_originals
+from evalkit.perturbation_steps import LabelEffect, Settings
+from evalkit.perturbed_chunks import (
+    Chunk,
+    Example,
+    Portable,
+    Sample,
+    Tally,
+    load_perturbers,
+    perturb_chunk,
+    perturb_in_worker,
+    portable,
+)
+from evalkit.perturbed_rows import read_settings
+from evalkit.perturbers import Change, Perturber
+from evalkit.preparation import Progress, bind_dataset
+from evalkit.protected_spans import ProtectedKind
+from evalkit.provenance import describe_component, describe_core, run_id_of
+from evalkit.registry import Bound, Registry
+from evalkit.selection import Selection
+from evalkit.workers import NotPortable, Workers
+
+CHUNK_EXAMPLES = 1_000
+"""Examples that are perturbed and written at a time."""
+
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+_Item = TypeVar("_Item")
+
+
+class PerturbationCount(NamedTuple):
+    """What one perturbation did to a data set."""
+
+    perturbation: str
+    """Its name, as in the column `perturbation`."""
+    families: tuple[str, ...]
+    label_effect: LabelEffect
+    """What it says that it does to the answers of the task."""
+    changed: int
+    """Examples of which there is a changed copy; the others have no row."""
+    copies: int
+    """Rows that were written."""
+    samples: tuple[Sample, ...]
+    """A few changed examples; which ones depends on their ids only."""
+
+
+class PerturbationSummary(NamedTuple):
+    """What was perturbed and written."""
+
+    dataset: str
+    task: str
+    split: str
+    out: Path | None
+    """The file that was written; None where rows went to a stream."""
+    examples: int
+    resumed: int
+    """Examples that an earlier, interrupted run had done."""
+    perturbations: tuple[PerturbationCount, ...]
+    sensitive: bool
+    """Whether the texts may be hurtful to read: the data set has a content warning or
+    its task is hate speech."""
+    notices: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as JSON values."""
+        values = self._asdict()
+        values["out"] = None if self.out is None else str(self.out)
+        values["perturbations"] = [
+            {**each._asdict(), "samples": [_plain_sample(s) for s in each.samples]}
+            for each in self.perturbations
+        ]
+        return values
+
+
+def _plain_sample(sample: Sample) -> dict[str, Any]:
+    changes = {
+        field: {
+            "before": change.before,
+            "after": change.after,
+            "edits": [list(edit) for edit in change.edits],
+        }
+        for field, change in sample.changes.items()
+    }
+    return {"uid": sample.uid, "changes": changes}
+
+
+def _read_sample(values: Mapping[str, Any]) -> Sample:
+    changes = {
+        field: Change(
+            change["before"], change["after"], [Edit(*e) for e in change["edits"]]
+        )
+        for field, change in values["changes"].items()
+    }
+    return Sample(values["uid"], changes)
+
+
+def perturb_dataset(
+    dataset: Any,
+    out: str | Path | TextIO,
+    *,
+    perturbations: Sequence[Any] = (),
+    families: Sequence[str] = (),
+    preset: str | None = None,
+    task: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    fields: Sequence[str] | None = None,
+    seed: int = 0,
+    variants: int = 1,
+    unprotected: Sequence[ProtectedKind] = (),
+    again: bool = False,
+    edits: bool = False,
+    overwrite: bool = False,
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> PerturbationSummary:
+    """Write the changed copies of all examples to a file of JSON lines.
+
+    What becomes of an example depends on the example, the perturbation and the seed,
+    and not on other examples, their order, or `jobs`. A run that was interrupted is
+    taken up where it stopped when it is started again with the same arguments.
+
+    Args:
+        dataset: As for `evaluate`; a file need not hold answers.
+        out: The file to write, or a stream.
+        perturbations: Names (`gender-swap`, `keyboard-typos:prob=0.3`,
+            `lowercase+contractions`), classes, instances, or lists of these that are
+            applied one after the other.
+        families: Families of which all installed perturbations are applied.
+        preset: How strong those are that have presets: `mild`, `medium`, `hard`.
+        task: Name of the task; only for a file of examples.
+        split: Split of the data set; its default split by default.
+        limit: Perturb at most so many examples, the first ones.
+        filters: Perturb only examples with these values.
+        fields: Fields to change; by default the task's.
+        seed: Seed of all draws.
+        variants: Copies of each example and perturbation, as far as they differ.
+        unprotected: What may be changed although it is protected otherwise: `code`,
+            `digits`, `mark-up`, `placeholders`, `urls`.
+        again: Take examples that are perturbed already.
+        edits: Add the edits of each text under `edits`.
+        overwrite: Whether a file that is there may be replaced.
+        jobs: Processes that perturb at the same time.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        How many examples were changed, and some of them.
+
+    Raises:
+        DataError: The data cannot be read, or a value cannot be written.
+        EvalkitError: An argument is out of range, or no perturbation was named.
+        PluginError: A plugin is unknown or broken, or failed.
+        SchemaError: Examples break the task's input, are perturbed already, or have an
+            id that a copy would get.
+        StorageError: The file is there already, or cannot be written.
+    """
+    settings = read_settings(seed, variants, fields, unprotected)
+    selection = Selection.of(limit, filters)
+    workers = Workers(jobs)
+    target = None if hasattr(out, "write") else _target(out, overwrite)
+    resolver = Resolver(registry or Registry())
+    chosen = choose_perturbations(resolver, perturbations, families, preset)
+    bound = bind_dataset(resolver, dataset, task)
+    bound_task = resolver.task(bound)
+    split = split or bound.attributes["default_split"]
+    progress(f"loading {bound.component.name}", 0.0)
+    originals = read_originals(bound, bound_task, split, selection, again)
+    perturbers = [
+        Perturber(steps, bound_task, settings, originals.answer_field)
+        for steps in chosen.perturbations
+    ]
+    _refuse_taken_uids(originals.uids, perturbers)
+    job = _Job(originals, perturbers, bound_task, settings, edits, workers)
+    if target is None:
+        counted = _to_stream(job, out, progress)  # type: ignore[arg-type]
+    else:
+        key = _key(bound, split, selection, job)
+        counted = _to_file(job, target, key, progress)
+    return PerturbationSummary(
+        bound.component.name,
+        bound_task.component.name,
+        split,
+        target,
+        len(originals.uids),
+        counted.resumed,
+        tuple(
+            PerturbationCount(
+                each.identity,
+                tuple(sorted(each.families)),
+                each.label_effect,
+                *tally,
+            )
+            for each, tally in zip(perturbers, counted.tallies, strict=True)
+        ),
+        bound.attributes["content_warning"] is not None
+        or bound_task.component.name == "hs",
+        tuple(chosen.notices),
+    )
+
+
+class _Job(NamedTuple):
+    """What is to be done."""
+
+    originals: Originals
+    perturbers: Sequence[Perturber]
+    task: Bound
+    settings: Settings
+    edits: bool
+    workers: Workers
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return len(self.originals.uids)
+
+
+class _Counted(NamedTuple):
+    """What was done."""
+
+    tallies: Sequence[Tally]
+    resumed: int = 0
+
+
+def _target(out: Any, overwrite: bool) -> Path:
+    path = local_path(out)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise StorageError(
+            f"{path}: perturbed examples are written as JSON lines; name the file "
+            f"{path.with_suffix('.jsonl').name}"
+        )
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise StorageError(
+            f"{path} is there already; choose another name, or say that it may be "
+            "replaced (--overwrite, overwrite=True)"
+        )
+    return path
+
+
+def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None:
+    """Refuse data in which an example has the id that a copy of another would get."""
+    marks = [f"_{perturber.suffix}" for perturber in perturbers]
+    repeated = [mark for mark in marks if marks.count(mark) > 1]
+    if repeated:
+        raise EvalkitError(
+            f"two perturbations would give copies the same uid (…{repeated[0]}); "
+            "perturb with one of them at a time"
+        )
+    suspects = uids.filter(uids.str.contains_any(marks)).to_list()
+    known = {*uids.to_list()} if suspects else set()
+    for uid in suspects:
+        for mark in marks:
+            original, found, number = uid.rpartition(mark)
+            is_number = not number or (number[0] == "_" and number[1:].isdigit())
+            if found and is_number and original in known:
+                raise SchemaError(
+                    f"the uid {uid!r} is taken: a copy of {original!r} would get it"
+                )
+
+
+def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
+    """Hash all that the output depends on."""
+    components = [step for each in job.perturbers for step in each.steps]
+    return run_id_of(
+        {
+            "data": job.originals.fingerprint,
+            "dataset": dataset.component.id,
+            "split": split,
+            "selection": selection.to_dict(),
+            "core": describe_core(),
+            "components": [
+                describe_component(each) for each in (dataset, job.task, *components)
+            ],
+            "perturbations": [each.identity for each in job.perturbers],
+            "settings": job.settings._asdict(),
+            "edits": job.edits,
+            "answer_field": job.originals.answer_field,
+        }
+    )
+
+
+def _to_file(job: _Job, path: Path, key: str, progress: Progress) -> _Counted:
+    with PartialFile(path, key) as file:
+        resumed, tallies = _resume(file.state, len(job.perturbers))
+        done = resumed
+        for size, chunk in _perturb(job, resumed):
+            done += size
+            tallies = _added(tallies, chunk)
+            file.append(chunk.lines, _state(done, tallies))
+            progress("perturbing", done / job.size)
+        file.finish()
+    return _Counted(tallies, resumed)
+
+
+def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> _Counted:
+    tallies = [Tally()] * len(job.perturbers)
+    done = 0
+    for size, chunk in _perturb(job, 0):
+        stream.write(chunk.lines)
+        tallies = _added(tallies, chunk)
+        done += size
+        progress("perturbing", done / job.size)
+    return _Counted(tallies)
+
+
+def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
+    return [
+        so_far.plus(found) for so_far, found in zip(tallies, chunk.tallies, strict=True)
+    ]
+
+
+def _state(done: int, tallies: Sequence[Tally]) -> dict[str, Any]:
+    return {
+        "examples": done,
+        "tallies": [
+            {
+                "changed": tally.changed,
+                "copies": tally.copies,
+                "samples": [_plain_sample(sample) for sample in tally.samples],
+            }
+            for tally in tallies
+        ],
+    }
+
+
+def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
+    if not state:
+        return 0, [Tally()] * count
+    tallies = [
+        Tally(
+            found["changed"],
+            found["copies"],
+            tuple(map(_read_sample, found["samples"])),
+        )
+        for found in state["tallies"]
+    ]
+    return int(state["examples"]), tallies
+
+
+def _perturb(job: _Job, first: int) -> Iterator[tuple[int, Chunk]]:
+    """Perturb chunk after chunk, in several processes where that is asked for."""
+    described = portable(
+        job.perturbers, job.task, job.settings, job.originals.answer_field, job.edits
+    )
+    done = first
+    if job.workers.jobs > 1 and described is not None:
+        try:
+            for pair in _in_workers(job, described, first):
+                done += pair[0]
+                yield pair
+            return
+        except NotPortable:
+            pass  # this process goes on where the others could not
+    for examples in _chunks(job.originals.examples(done)):
+        yield len(examples), perturb_chunk(job.perturbers, examples, job.edits)
+
+
+def _in_workers(
+    job: _Job, described: Portable, first: int
+) -> Iterator[tuple[int, Chunk]]:
+    sizes: list[int] = []
+
+    def chunks() -> Iterator[list[Example]]:
+        for examples in _chunks(job.originals.examples(first)):
+            sizes.append(len(examples))
+            yield examples
+
+    def died(examples: list[Example], ending: str) -> PluginError:
+        return PluginError(
+            f"a worker process {ending} while it perturbed the examples "
+            f"{examples[0].uid!r} to {examples[-1].uid!r}; one job instead of several "
+            "runs it in this process"
+        )
+
+    with (
+        job.workers as workers,
+        closing(
+            workers.map(
+                load_perturbers, (described,), perturb_in_worker, chunks(), died
+            )
+        ) as found,
+    ):
+        for number, chunk in enumerate(found):
+            yield sizes[number], chunk
+
+
+def _chunks(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, CHUNK_EXAMPLES)):
+        yield chunk

@@ -1,0 +1,237 @@
+"""Makes the changed copies of an example, by one perturbation or several in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from evalkit.edits import Edit, find_difference
+from evalkit.errors import PluginError
+from evalkit.example_texts import Place, text_at, with_text
+from evalkit.lazy_random import LazyRandom
+from evalkit.perturbation_names import row_suffix
+from evalkit.perturbation_steps import (
+    LabelEffect,
+    Made,
+    Scope,
+    Settings,
+    State,
+    Step,
+    effect_of,
+    joint_effect,
+)
+from evalkit.registry import Bound
+
+
+class Change(NamedTuple):
+    """What was done to one text."""
+
+    before: str
+    after: str
+    edits: Sequence[Edit]
+
+
+class Copy(NamedTuple):
+    """A changed copy of an example."""
+
+    row: dict[str, Any]
+    """The original's fields, some changed, with `uid`, `input_id`, `perturbation`."""
+    original: Mapping[str, Any]
+    edits: Mapping[Place, Sequence[Edit] | None]
+
+    def changes(self) -> dict[str, Change]:
+        """Give what was done to each changed text, by where it is.
+
+        Returns:
+            By the name of the field, with the place in a list of texts in brackets.
+        """
+        found = {}
+        for place, edits in self.edits.items():
+            before, after = text_at(self.original, place), text_at(self.row, place)
+            if before != after:
+                known = find_difference(before, after) if edits is None else edits
+                found[str(place)] = Change(before, after, known)
+        return found
+
+
+class Perturber:
+    """One perturbation, or several one after the other, bound to a task.
+
+    Args:
+        steps: The perturbations.
+        task: The task of the examples; None where they have none.
+        settings: Seed, variants, fields and what is not protected.
+        answer_field: The field that holds the answer, where there is one.
+
+    Attributes:
+        steps: The same.
+        identity: The names of the steps with those parameters that are not at their
+            default, joined by `+`; what the column `perturbation` holds.
+        suffix: What is appended to an original's uid.
+
+    Raises:
+        PluginError: Neither the settings nor the task say which fields to change.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Bound],
+        task: Bound | None,
+        settings: Settings,
+        answer_field: str | None = None,
+    ) -> None:
+        self.steps = tuple(steps)
+        self.identity = "+".join(step.name for step in steps)
+        self.suffix = row_suffix(
+            [step.component.name for step in steps], _named_settings(steps, settings)
+        )
+        self._settings = settings
+        scope = _scope(task, settings, answer_field)
+        self._task = scope.task
+        self._steps = [Step(step, scope) for step in steps]
+        self._is_one_copy = settings.variants == 1 and not any(
+            step.may_branch for step in self._steps
+        )
+        self._is_plain = self._is_one_copy and len(self._steps) == 1
+        self._retag: list[Callable[..., Any]] = [
+            step.row_function("change_tags")
+            for step in steps
+            if step.has("change_tags")
+        ]
+        self._rng = LazyRandom()
+
+    @property
+    def families(self) -> frozenset[str]:
+        """The families that all steps belong to."""
+        found = [frozenset(step.attributes["families"]) for step in self.steps]
+        return frozenset.intersection(*found)
+
+    @property
+    def label_effect(self) -> LabelEffect:
+        """What it does to the answer: the least certain that a step says."""
+        return joint_effect([effect_of(step, self._task) for step in self.steps])
+
+    def copies(
+        self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None = None
+    ) -> Iterator[Copy]:
+        """Make the changed copies of an example.
+
+        Args:
+            example: Its fields; they are not changed.
+            uid: Its id.
+            tags: Its tags, where they are not a field.
+
+        Yields:
+            Copies that differ from the original and from each other.
+
+        Raises:
+            PluginError: A perturbation failed, or returned something else.
+        """
+        if self._is_plain:
+            # what most commands do, by a shorter way
+            changed = self._steps[0].changed_texts(
+                example, self._rng_of(0, uid, 0), uid
+            )
+            if changed:
+                yield self._plain_copy(example, uid, tags, changed)
+            return
+        seen: list[Mapping[str, Any]] = [example]
+        number = 0
+        start = State(example, example, {})
+        for variant in range(self._settings.variants):
+            for state in self._states(start, uid, variant):
+                number += 1
+                if state is start or state.row in seen:
+                    continue
+                if not self._is_one_copy:
+                    seen.append(state.row)
+                yield self._finish(state, uid, tags, number)
+
+    def _states(self, start: State, uid: str, variant: int) -> list[State]:
+        states = [start]
+        for place, step in enumerate(self._steps):
+            rng = self._rng_of(place, uid, variant)
+            states = [new for state in states for new in step.apply(state, rng, uid)]
+        return states
+
+    def _rng_of(self, step: int, uid: str, variant: int) -> Random:
+        own = self._steps[step].make_rng(uid, variant)
+        if own is not None:
+            return own
+        self._rng.start(self._settings.seed, self.identity, step, uid, variant)
+        return self._rng
+
+    def _finish(
+        self, state: State, uid: str, tags: Sequence[str] | None, number: int
+    ) -> Copy:
+        row = self._named(dict(state.row), state.original, uid, tags, number)
+        return Copy(row, state.original, state.edits)
+
+    def _plain_copy(
+        self,
+        example: Mapping[str, Any],
+        uid: str,
+        tags: Sequence[str] | None,
+        changed: Sequence[tuple[Place, Made]],
+    ) -> Copy:
+        row = dict(example)
+        edits = {}
+        for place, made in changed:
+            with_text(row, place, made.after)
+            edits[place] = made.edits
+        return Copy(self._named(row, example, uid, tags, 1), example, edits)
+
+    def _named(
+        self,
+        row: dict[str, Any],
+        example: Mapping[str, Any],
+        uid: str,
+        tags: Sequence[str] | None,
+        number: int,
+    ) -> dict[str, Any]:
+        """Give a changed row its own id and tags, and its original's id."""
+        if tags is not None:
+            row["tags"] = list(tags)
+        for change_tags in self._retag:
+            now = change_tags(
+                tags=list(row.get("tags") or ()),
+                original=example,
+                perturbed=row,
+                task=self._task,
+            )
+            if now or "tags" in row:
+                row["tags"] = list(now)
+        earlier = example.get("input_id")
+        name = f"{uid}_{self.suffix}"
+        row["uid"] = name if number == 1 else f"{name}_{number}"
+        row["input_id"] = uid if earlier is None else earlier
+        row["perturbation"] = self.identity
+        if earlier is not None and example.get("perturbation"):
+            row["perturbation"] = f"{example['perturbation']}+{self.identity}"
+        return row
+
+
+def _scope(task: Bound | None, settings: Settings, answer_field: str | None) -> Scope:
+    name = "" if task is None else task.component.name
+    own = () if task is None else task.attributes["perturb_fields"]
+    fields = tuple(own) if settings.fields is None else settings.fields
+    if not fields:
+        raise PluginError(
+            f"the task {name or '(none)'} does not say which fields a perturbation "
+            "changes; name them (fields=, --fields)"
+        )
+    answers_are_texts = task is not None and task.attributes["labels"] is None
+    return Scope(name, fields, answer_field, answers_are_texts, settings)
+
+
+def _named_settings(steps: Sequence[Bound], settings: Settings) -> dict[str, Any]:
+    """Give all settings that are not at their default, as JSON values."""
+    parameters = [dict(step.changed_parameters) for step in steps]
+    named = {
+        "parameters": parameters if any(parameters) else None,
+        "fields": None if settings.fields is None else list(settings.fields),
+        "seed": settings.seed or None,
+        "unprotected": sorted(settings.unprotected) or None,
+    }
+    return {name: value for name, value in named.items() if value is not None}

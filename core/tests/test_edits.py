@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.edits import Edit, apply_edits, checked_edits, compose, find_difference
+
+TEXTS = st.text("ab é😀\n.", max_size=12)
+
+
+@st.composite
+def edits_of(draw: st.DrawFn, text: str) -> list[Edit]:
+    places = draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
+    return checked_edits(
+        text,
+        [
+            Edit(start, end, draw(TEXTS))
+            for start, end in zip(places[::2], places[1::2], strict=False)
+        ],
+    )
+
+
+def test_edits_are_made_in_their_places() -> None:
+    text = "He saw her."
+    edits = checked_edits(text, [Edit(7, 10, "him"), Edit(0, 2, "She")])
+    assert edits == [(0, 2, "She"), (7, 10, "him")]
+    assert apply_edits(text, edits) == "She saw him."
+    assert apply_edits(text, []) is text
+
+
+def test_triples_are_taken_and_edits_of_nothing_are_left_out() -> None:
+    assert checked_edits("abc", [(1, 2, "b"), (2, 2, "")]) == []
+    assert checked_edits("abc", [(1, 1, "x"), (1, 1, "y")]) == [
+        (1, 1, "x"),
+        (1, 1, "y"),
+    ]
+    assert isinstance(checked_edits("abc", [(0, 1, "x")])[0], Edit)
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ([(0, 4, "")], "the edit 0 to 4 is outside the text of 3 characters"),
+        ([(-1, 1, "")], "the edit -1 to 1 is outside"),
+        ([(2, 1, "")], "the edit 2 to 1 is outside"),
+        ([(0, 2, "x"), (1, 3, "y")], "the edit 1 to 3 overlaps"),
+        ([(0, 2, "x"), (1, 1, "y")], "the edit 1 to 1 overlaps"),
+    ],
+)
+def test_edits_that_cannot_be_made_are_refused(
+    edits: list[tuple[int, int, str]], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        checked_edits("abc", [Edit(*edit) for edit in edits])
+
+
+@given(st.data(), TEXTS)
+def test_two_steps_become_one(data: st.DataObject, text: str) -> None:
+    first = data.draw(edits_of(text))
+    middle = apply_edits(text, first)
+    second = data.draw(edits_of(middle))
+    joined = compose(text, first, second)
+    assert apply_edits(text, joined) == apply_edits(middle, second)
+    assert joined == checked_edits(text, joined)
+
+
+def test_steps_far_from_each_other_stay_apart() -> None:
+    first, second = [Edit(0, 1, "xyz")], [Edit(5, 6, "")]
+    assert compose("abcdef", first, second) == [(0, 1, "xyz"), (3, 4, "")]
+
+
+@given(TEXTS, TEXTS)
+def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
+    edits = find_difference(before, after)
+    assert apply_edits(before, edits) == after
+    assert edits == checked_edits(before, edits)
+
+
+def test_a_difference_is_as_small_as_words_are() -> None:
+    before, after = "The cat saw her dog.", "The cat heard his dog!"
+    assert find_difference(before, after) == [
+        (8, 11, "heard"),
+        (12, 15, "his"),
+        (19, 20, "!"),
+    ]
+
+
+def test_the_difference_of_long_texts_is_one_edit() -> None:
+    before = "start " + "a b " * 2_000 + "end"
+    after = "start " + "c b " * 2_000 + "end"
+    (edit,) = find_difference(before, after)
+    assert apply_edits(before, [edit]) == after
+    assert (edit.start, edit.end) == (6, 8_003)

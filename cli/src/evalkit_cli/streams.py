@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -31,6 +31,15 @@ def plugin_output_to_stderr() -> Iterator[None]:
     """Send what is printed meanwhile to stderr, also by compiled code."""
     with contextlib.redirect_stdout(sys.stderr), _descriptor_to_stderr():
         yield
+
+
+@contextlib.contextmanager
+def stdout_copy() -> Iterator[TextIO]:
+    """Give a stream to stdout that `plugin_output_to_stderr` does not turn away."""
+    _flush_stdout()
+    descriptor = os.dup(_STDOUT)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out:
+        yield out
 
 
 @contextlib.contextmanager

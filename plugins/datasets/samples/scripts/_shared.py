@@ -152,13 +152,27 @@ def read_rows(name: str) -> list[dict[str, Any]]:
     Returns:
         The rows, in the order of the file.
     """
-    text = (DATA / f"{name}.jsonl").read_text(encoding="utf-8")
+    return read_file(DATA / f"{name}.jsonl")
+
+
+def read_file(path: Path) -> list[dict[str, Any]]:
+    """Read all the rows of a file of JSON lines.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The rows, in the order of the file.
+    """
+    text = path.read_text(encoding="utf-8")
     # Not str.splitlines(): that would also split at U+2028 and the like.
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def render(
-    dataset: str, predict: Callable[[dict[str, Any]], dict[str, Any]]
+    dataset: str,
+    predict: Callable[[dict[str, Any]], dict[str, Any]],
+    path: Path | None = None,
 ) -> tuple[str, int]:
     """Run a system on a data set.
 
@@ -166,11 +180,13 @@ def render(
         dataset: Name of the data set.
         predict: Maps one row, without its gold fields, to a response.
 
+        path: A file of other rows of the same shape, instead of the data set's.
+
     Returns:
         The contents of the predictions file, and the number of its rows.
     """
     lines = []
-    for row in read_rows(dataset):
+    for row in read_rows(dataset) if path is None else read_file(path):
         visible = {key: value for key, value in row.items() if key not in HIDDEN}
         response = {"id": row["uid"], **predict(visible)}
         lines.append(json.dumps(response, ensure_ascii=False) + "\n")
@@ -187,7 +203,8 @@ def main(
     The identifier is put first in every response, and the other keys keep the
     order in which ``predict`` gives them. With ``--check`` on the command line
     nothing is written, and the process exits with status 1 when the file
-    differs from what the system predicts.
+    differs from what the system predicts. With a file of rows, such as
+    ``evalkit perturb`` writes, its predictions go to the standard output.
 
     Args:
         dataset: Name of the data set.
@@ -202,7 +219,17 @@ def main(
         action="store_true",
         help="write nothing; exit with 1 if the file is not up to date",
     )
+    parser.add_argument(
+        "rows",
+        nargs="?",
+        type=Path,
+        help="a file of rows to predict instead, onto the standard output",
+    )
     arguments = parser.parse_args()
+    if arguments.rows is not None:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        sys.stdout.write(render(dataset, predict, arguments.rows)[0])
+        return
     path = PREDICTIONS / dataset / f"{system}.jsonl"
     text, count = render(dataset, predict)
     content = text.encode("utf-8")

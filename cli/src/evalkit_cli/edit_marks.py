@@ -1,0 +1,63 @@
+"""Shows the edits of a text in a line: what was taken out, and what was put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.edits import Edit
+
+_CONTEXT = 30
+"""Characters that are shown before the first and after the last edit."""
+
+_MOST = 240
+"""Characters of the original that are shown of one text."""
+
+_MASK = re.compile(r"\w")
+
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
+    """Write a text with its edits as `[old→new]`.
+
+    Args:
+        before: The original.
+        edits: Its edits, in order.
+        masked: Whether letters outside the edits become dots.
+
+    Returns:
+        One line; without what is far from the edits where the text is long.
+    """
+    if not edits:
+        return ""
+    first = max(0, edits[0].start - _CONTEXT)
+    last = min(len(before), max(edits[-1].end + _CONTEXT, first + _CONTEXT))
+    parts = ["…" if first else ""]
+    position = first
+    for number, edit in enumerate(edits):
+        if position - first > _MOST:
+            left = len(edits) - number
+            return "".join(parts) + f"… and {left} more edits"
+        parts.append(_kept(before[position : edit.start], masked))
+        parts.append(
+            f"[{_visible(before[edit.start : edit.end])}→{_visible(edit.text)}]"
+        )
+        position = edit.end
+    parts.append(_kept(before[position:last], masked))
+    parts.append("…" if last < len(before) else "")
+    return "".join(parts)
+
+
+def _kept(text: str, masked: bool) -> str:
+    return _visible(_MASK.sub("·", text) if masked else text)
+
+
+def _visible(text: str) -> str:
+    """Write characters that cannot be seen by their code points."""
+    return "".join(
+        mark if mark.isprintable() else _NAMED.get(mark, f"<U+{ord(mark):04X}>")
+        for mark in text
+    )

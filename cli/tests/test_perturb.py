@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from evalkit.edits import Edit
+from evalkit_cli.edit_marks import marked
+
+CODE = """
+import evalkit
+from evalkit import Parameters
+
+
+class Shout(evalkit.Perturbation):
+    class Parameters(Parameters):
+        preset: str = "medium"
+
+    families = {"robustness"}
+    version = "1"
+    label_effect = {"hs": "uncertain", "*": "invariant"}
+
+    def find_edits(self, texts):
+        return [
+            [(0, 1, text[:1].upper())] if self.parameters.preset != "mild" else []
+            for text in texts
+        ]
+
+
+class Noisy(Shout):
+    def find_edits(self, texts):
+        print("printed by a plugin")
+        return super().find_edits(texts)
+"""
+
+Invoke = Callable[..., Result]
+ROWS = [
+    {"uid": "1", "statement": "a good film", "label": "positive"},
+    {"uid": "2", "statement": "Bad", "label": "negative"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _shouting(fake_distribution: Callable[..., Any]) -> None:
+    fake_distribution(
+        CODE,
+        {"evalkit.perturbations": {"loud": "Shout", "noisy": "Noisy"}},
+        name="shouting",
+        version="1.0",
+    )
+
+
+@pytest.fixture
+def data(write_rows: Callable[..., str]) -> str:
+    return write_rows("data.jsonl", ROWS)
+
+
+def perturb(invoke: Invoke, *arguments: str) -> Result:
+    found = ("--data", "data.jsonl", "--task", "sentiment", *arguments)
+    return invoke("perturb", *found)
+
+
+def test_what_changed_and_what_to_do_next(invoke: Invoke, data: str) -> None:
+    done = perturb(invoke, "--perturbation", "loud", "-o", "out.jsonl")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == (
+        "perturbation  changed  of  share  rows  label effect\n"
+        "loud                1   2  50.0%     1  invariant\n"
+        "\n"
+        "loud\n"
+        "  1 statement: [a→A] good film\n"
+        "\n"
+        "1 row written to out.jsonl: look at them before you trust scores\n"
+        "next, let your model predict out.jsonl, then:\n"
+        "  evalkit eval --data data.jsonl --task sentiment --predictions MODEL.jsonl"
+        " \\\n"
+        "    --perturbed out.jsonl --perturbed-predictions PREDICTED.jsonl\n"
+    )
+    (line,) = Path("out.jsonl").read_text().splitlines()
+    assert json.loads(line)["uid"] == "1_Loud"
+
+
+def test_default_names(invoke: Invoke, data: str) -> None:
+    perturb(invoke, "--perturbation", "loud:preset=hard", "-q")
+    assert Path("loud-data.jsonl").exists()
+    done = invoke("perturb", "sample-nli", "--perturb-prefix", "robustness", "-q")
+    assert done.exit_code == 0, done.output
+    assert Path("robustness-sample-nli.jsonl").exists()
+    assert "loud " in done.stdout
+    assert "next" not in done.stdout
+    assert perturb(invoke, "--perturbation", "loud:preset=hard").exit_code == 1
+
+
+def test_a_preset_is_handed_on(invoke: Invoke, data: str) -> None:
+    done = perturb(invoke, "--perturbation", "loud", "--preset", "mild")
+    assert "loud:preset=mild        0   2   0.0%     0  invariant" in done.stdout
+    assert "nothing was changed: loud-data.jsonl is empty" in done.stdout
+
+
+def test_json(invoke: Invoke, data: str) -> None:
+    done = perturb(invoke, "--perturbation", "loud", "--json")
+    (count,) = json.loads(done.stdout)["perturbations"]
+    assert (count["perturbation"], count["changed"]) == ("loud", 1)
+
+
+def test_hurtful_texts_are_masked_unless_asked(invoke: Invoke, data: str) -> None:
+    arguments = ("--data", "data.jsonl", "--task", "hs", "--perturbation", "loud")
+    Path("data.jsonl").write_text('{"uid": "1", "statement": "an insult, 1 of 2"}\n')
+    done = invoke("perturb", *arguments)
+    assert "1 statement: [a→A]· ······, · ·· ·" in done.stdout
+    assert "--show-text shows them" in done.stdout
+    done = invoke("perturb", *arguments, "--show-text", "--overwrite")
+    assert "1 statement: [a→A]n insult, 1 of 2" in done.stdout
+    assert "--show-text" not in done.stdout
+    done = invoke("perturb", *arguments, "--pairs", "0", "--overwrite")
+    assert "statement:" not in done.stdout
+    assert "--show-text" not in done.stdout
+
+
+def test_fields_variants_edits_and_what_is_not_protected(
+    invoke: Invoke, data: str
+) -> None:
+    Path("data.jsonl").write_text('{"uid": "1", "statement": "x", "more": "a1"}\n')
+    options = ("--perturbation", "loud", "-q", "--fields", "more, statement")
+    perturb(invoke, *options, "-o", "1.jsonl", "--edits")
+    row = json.loads(Path("1.jsonl").read_text())
+    assert (row["statement"], row["more"]) == ("X", "a1")
+    assert row["edits"] == {"statement": [[0, 1, "X"]]}
+    perturb(invoke, *options, "-o", "2.jsonl", "--unprotected", "digits,urls")
+    assert json.loads(Path("2.jsonl").read_text())["more"] == "A1"
+    perturb(invoke, *options, "-o", "3.jsonl", "--variants", "3", "--seed", "7")
+    assert len(Path("3.jsonl").read_text().splitlines()) == 1
+    done = perturb(invoke, *options, "-o", "4.jsonl", "--unprotected", "numbers")
+    assert done.exit_code == 1
+    assert "there is no protected kind 'numbers'" in done.stderr
+
+
+def test_again(invoke: Invoke, data: str) -> None:
+    perturb(invoke, "--perturbation", "loud", "-o", "once.jsonl")
+    arguments = (
+        "--data",
+        "once.jsonl",
+        "--task",
+        "sentiment",
+        "--perturbation",
+        "loud",
+    )
+    done = invoke("perturb", *arguments, "-o", "twice.jsonl")
+    assert done.exit_code == 1
+    assert "uid '1_Loud' is perturbed already" in done.stderr
+    assert invoke("perturb", *arguments, "-o", "twice.jsonl", "--again").exit_code == 0
+
+
+def test_resumed_examples_are_told(
+    invoke: Invoke, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evalkit import perturbed_files
+
+    rows = [{"uid": str(n), "statement": f"text {n}"} for n in range(6)]
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(perturbed_files, "CHUNK_EXAMPLES", 2)
+    whole = perturbed_files.perturb_chunk
+    done = iter([True, False])
+
+    def stop(*arguments: Any) -> Any:
+        if next(done):
+            return whole(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(perturbed_files, "perturb_chunk", stop)
+    assert perturb(invoke, "--perturbation", "loud").exit_code == 130
+    monkeypatch.setattr(perturbed_files, "perturb_chunk", whole)
+    again = perturb(invoke, "--perturbation", "loud")
+    assert "2 examples had been done before the interruption" in again.stdout
+    assert "loud                6   6  100.0%     6" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "say how to perturb: --perturbation NAME"),
+        (("--perturbation", "loud", "--json", "-o", "-"), "both need the standard out"),
+        (("--perturbation", "loud", "--variants", "0"), "--variants"),
+    ],
+)
+def test_wrong_usage(
+    invoke: Invoke, data: str, arguments: tuple[str, ...], words: str
+) -> None:
+    done = perturb(invoke, *arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_an_unknown_perturbation_suggests_the_nearest(
+    invoke: Invoke, data: str
+) -> None:
+    done = perturb(invoke, "--perturbation", "lound")
+    assert done.exit_code == 1
+    assert "did you mean loud?" in done.stderr
+
+
+def test_rows_on_stdout_are_nothing_but_rows(data: str) -> None:
+    command = [sys.executable, "-m", "evalkit_cli", "perturb", "--data", data]
+    options = ["--task", "sentiment", "--perturbation", "lowercase", "-o", "-"]
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=True
+    )
+    assert [json.loads(line)["uid"] for line in done.stdout.splitlines()] == [
+        "2_Lowercase"
+    ]
+    assert "lowercase           1   2  50.0%" in done.stderr
+    assert "1 row written\n" in done.stderr
+
+
+def test_what_a_plugin_prints_goes_to_stderr(invoke: Invoke, data: str) -> None:
+    done = perturb(invoke, "--perturbation", "noisy", "--json")
+    assert json.loads(done.stdout)["examples"] == 2
+
+
+def test_families_are_completed(invoke: Invoke) -> None:
+    from evalkit_cli.main import cli
+    from evalkit_cli.perturb_command import _complete_families
+
+    command = cli.commands["perturb"]
+    with command.make_context("perturb", ["x", "--family", "y"]) as context:
+        found = _complete_families(context, command.params[0], "f")
+    assert found == ["fairness"]
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "shown"),
+    [
+        ("he saw", [(0, 2, "she")], "[he→she] saw"),
+        ("ab", [(1, 1, "\u200b")], "a[→<U+200B>]b"),
+        ("a\tb\nc", [(0, 1, "x")], "[a→x]\\tb\\nc"),
+        ("x" * 100, [(50, 51, "y")], "…" + "x" * 30 + "[x→y]" + "x" * 30 + "…"),
+        ("a", [], ""),
+    ],
+)
+def test_edits_are_marked(
+    text: str, edits: list[tuple[int, int, str]], shown: str
+) -> None:
+    assert marked(text, [Edit(*edit) for edit in edits], masked=False) == shown
+
+
+def test_of_many_edits_the_first_ones_are_shown() -> None:
+    text = "word " * 200
+    edits = [Edit(n, n + 4, "x") for n in range(0, 1_000, 5)]
+    shown = marked(text, edits, masked=True)
+    assert shown.startswith("[word→x] [word→x] ")
+    assert shown.endswith("… and 151 more edits")

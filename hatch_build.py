@@ -22,6 +22,7 @@ MEMBERS = {
     "evalkit-datasets-med": "plugins/datasets/med",
     "evalkit-metrics-classification": "plugins/metrics/classification",
     "evalkit-metrics-qa": "plugins/metrics/qa",
+    "evalkit-perturbations-text": "plugins/perturbations/text",
 }
 
 

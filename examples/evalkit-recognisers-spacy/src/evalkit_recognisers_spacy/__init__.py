@@ -1,0 +1,1 @@
+"""Recognises entities by a model of spaCy."""

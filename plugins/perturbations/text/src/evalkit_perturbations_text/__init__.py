@@ -1,0 +1,1 @@
+"""Perturbations of English text: robustness and fairness."""

@@ -1,0 +1,44 @@
+"""Words for women and girls and their counterparts for men and boys."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+_FILE = "data/gender_pairs.tsv"
+
+
+@cache
+def swapped_words() -> dict[str, str]:
+    """Give the counterpart of each word that has the same one wherever it stands.
+
+    Returns:
+        Words in lower case, both directions. Those that depend on what is around them
+        are in `gender_contexts`.
+    """
+    found = {"he": "she", "she": "he", "him": "her"}
+    for male, female, direction in _rows():
+        if direction in "=>":
+            found[male] = female
+        if direction in "=<":
+            found[female] = male
+    return found
+
+
+def _rows() -> list[tuple[str, str, str]]:
+    folder = files("evalkit_perturbations_text")
+    lines = folder.joinpath(_FILE).read_text("utf-8").splitlines()
+    rows = []
+    for line in lines:
+        if line and not line.startswith("#"):
+            male, female, direction = line.split("\t")
+            rows.append((male, female, direction))
+    return rows
+
+
+@cache
+def gendered_words() -> frozenset[str]:
+    """Give all words that may be swapped, in lower case."""
+    from evalkit_perturbations_text.gender_contexts import DECISIONS
+
+    return frozenset(swapped_words()) | frozenset(DECISIONS)

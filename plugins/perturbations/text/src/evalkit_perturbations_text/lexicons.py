@@ -1,0 +1,111 @@
+"""Where synonyms come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evalkit import PluginContractError, RequiredParameterError
+
+
+def read_lexicon(path: str) -> Mapping[str, Sequence[str]]:
+    """Read a user's lexicon.
+
+    Args:
+        path: A file in UTF-8. With the ending `.json` it holds an object of lists of
+            texts, or of texts; else each line holds a word, a tab and its synonyms,
+            with commas between them. Blank lines, and lines that begin with `#`, are
+            skipped.
+
+    Returns:
+        The synonyms by word in lower case, without the word itself.
+
+    Raises:
+        PluginContractError: The file cannot be read or is not of this form.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        pairs = _json_pairs(text) if file.suffix == ".json" else _lines(text)
+    except (OSError, ValueError) as error:
+        raise PluginContractError(
+            f"perturbations/synonyms: the lexicon {path} cannot be used: {error}; give "
+            "a JSON file with an object of lists of texts, or a file with lines of a "
+            "word, a tab and its synonyms"
+        ) from error
+    found: dict[str, list[str]] = {}
+    for word, synonyms in pairs:
+        known = found.setdefault(word.lower(), [])
+        for synonym in synonyms:
+            if synonym and synonym.lower() != word.lower() and synonym not in known:
+                known.append(synonym)
+    return found
+
+
+def _json_pairs(text: str) -> list[tuple[str, list[str]]]:
+    content: Any = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("it is no object")
+    pairs = []
+    for word, synonyms in content.items():
+        given = [synonyms] if isinstance(synonyms, str) else synonyms
+        if not isinstance(given, list) or not all(isinstance(s, str) for s in given):
+            raise ValueError(f"the synonyms of {word!r} are no list of texts")
+        pairs.append((word, given))
+    return pairs
+
+
+def _lines(text: str) -> list[tuple[str, list[str]]]:
+    pairs = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, tab, synonyms = line.partition("\t")
+        if not tab or not word.strip():
+            raise ValueError(f"line {number} has no word before a tab")
+        pairs.append((word.strip(), [part.strip() for part in synonyms.split(",")]))
+    return pairs
+
+
+def wordnet_lookup() -> Callable[[str], Sequence[str]]:
+    """Give a function that looks words up in WordNet.
+
+    Returns:
+        A function from a word in lower case to the single-word synonyms of its most
+        frequent meaning; none for a word that is inflected or has several parts of
+        speech.
+
+    Raises:
+        RequiredParameterError: nltk or its data is not installed.
+    """
+    try:
+        from nltk.corpus import wordnet  # type: ignore[import-not-found, unused-ignore]
+
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError) as error:
+        raise RequiredParameterError(
+            "perturbations/synonyms: WordNet is not there; give a lexicon of your own "
+            "with lexicon=FILE, or install the package nltk and its data with "
+            "python -m nltk.downloader wordnet"
+        ) from error
+
+    @lru_cache(maxsize=65_536)
+    def look_up(word: str) -> Sequence[str]:
+        meanings = wordnet.synsets(word)
+        if len({_part_of_speech(meaning) for meaning in meanings}) != 1:
+            return ()
+        names = meanings[0].lemma_names()
+        if word not in names:
+            return ()
+        return tuple(name for name in names if name != word and name.isalpha())
+
+    return look_up
+
+
+def _part_of_speech(meaning: Any) -> str:
+    # a satellite adjective is an adjective
+    name: str = meaning.pos()
+    return "a" if name == "s" else name

@@ -1,0 +1,56 @@
+"""Words as people misspell them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from random import Random
+
+from evalkit import Edit
+from evalkit_perturbations_text.text_perturbations import RandomPerturbation
+from evalkit_perturbations_text.words import LETTERS, match_case
+
+_RUN = re.compile("[A-Za-z]{2,}")
+
+
+@cache
+def read_misspellings() -> dict[str, str]:
+    """Read the list that comes with this package, once a process.
+
+    Returns:
+        For each word, in lower case, its misspellings with a blank between them.
+    """
+    path = files("evalkit_perturbations_text") / "data/misspellings-CC-BY-SA-3.0.tsv"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t") for line in lines)
+
+
+class Misspellings(RandomPerturbation):
+    """Replaces words by one of their common misspellings.
+
+    A place is a word of the list, which has 13 345 words with up to five misspellings
+    each, from the dictionary of codespell; mild changes .05 of them, medium .2, hard
+    .5, HELM's numbers. Capitals are kept, also of words in capitals.
+    """
+
+    strengths = {"mild": 0.05, "medium": 0.2, "hard": 0.5}
+
+    def edits_of(self, text: str, rng: Random) -> list[Edit]:
+        """Replace some words of the list."""
+        known = read_misspellings()
+        prob = self.prob
+        edits = []
+        for run in _RUN.finditer(text):
+            letters = run[0]
+            found = known.get(letters.lower())
+            if found is None or rng.random() >= prob:
+                continue
+            start, end = run.span()
+            # looked at last, since it takes the most time
+            word = LETTERS.match(text, start)
+            if word is not None and word.end() == end:
+                choices = found.split()
+                new = choices[int(rng.random() * len(choices))]
+                edits.append(Edit(start, end, match_case(letters, new)))
+        return edits

@@ -1,0 +1,220 @@
+"""Swaps people's names for names of another group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from evalkit import Edit, Parameters, Perturbation
+from evalkit_perturbations_text.name_assignment import assign_names, name_edits
+from evalkit_perturbations_text.name_groups import (
+    CENSUS,
+    PAIRED,
+    NameGroup,
+    group_problem,
+    name_group,
+)
+from evalkit_perturbations_text.name_lists import Gender, first_names
+from evalkit_perturbations_text.name_recognition import (
+    first_names_in,
+    last_names_in,
+    person_spans,
+)
+from evalkit_perturbations_text.person_names import (
+    Mention,
+    find_first_names,
+    find_last_names,
+)
+from evalkit_perturbations_text.person_tokens import Tokens
+
+RULES = "rules"
+"""Name of the recogniser that is built in."""
+
+
+class NameSwapParameters(Parameters):
+    """Parameters of `name-swap`."""
+
+    source: str | None = None
+    """The group whose names are replaced; None for every name that is recognised."""
+    target: str | None = None
+    """The group that replacements are from. None: for first names one of the two groups
+    of Bertrand and Mullainathan (2004), the one that no name of the example is in, else
+    drawn; for surnames `us-census-1990`."""
+    kind: Literal["first", "last"] = "first"
+    """Whether first names are replaced or surnames."""
+    preserve_gender: bool = True
+    """Whether a first name is replaced by one of the same gender only. A name of both
+    genders goes by the example's pronouns, and stays if they do not tell."""
+    prob: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """The share of names that are replaced, 0 to 1, one draw for each name."""
+    recogniser: str = RULES
+    """`rules`, or the name of an installed recogniser; then only what it takes for a
+    person is replaced."""
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> NameSwapParameters:
+        for group in (self.source, self.target):
+            problem = "" if group is None else group_problem(group)
+            if problem:
+                raise ValueError(problem)
+            if group and self.kind == "last" and not name_group(group).last:
+                raise ValueError(
+                    f"the group {group!r} has no surnames; choose {CENSUS!r} or a "
+                    "country that has"
+                )
+        return self
+
+
+class NameSwap(Perturbation):
+    """Replaces the names of people by names of a group.
+
+    A name has one replacement in all texts of an example, two names have two, and none
+    is a word that is there already; names for which the group has none left, and names
+    of the target group, stay.
+    """
+
+    Parameters = NameSwapParameters
+    parameters: NameSwapParameters
+    families = frozenset({"fairness"})
+    version = "1"
+    label_effect: dict[str, Literal["invariant", "transforms", "uncertain"]] = {
+        "qa": "transforms",
+        "*": "invariant",
+    }
+
+    def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
+        """Find the names of an example, and a replacement for each.
+
+        Args:
+            texts: The texts of one example.
+            rng: Chooses group, names and replacements.
+
+        Returns:
+            The edits of each text.
+        """
+        tokens = [Tokens(text) for text in texts]
+        mentions = self._find(tokens)
+        named = sorted({mention.name for found in mentions for mention in found})
+        if not named:
+            return [[] for _ in texts]
+        target = self._target(named, rng)
+        genders = _genders(tokens, mentions)
+        wanted = {name for name in named if self._is_wanted(name, target, rng)}
+        chosen = assign_names(
+            tokens,
+            mentions,
+            lambda name: (
+                self._candidates(genders[name], target, rng) if name in wanted else []
+            ),
+        )
+        return name_edits(tokens, mentions, chosen)
+
+    def _find(self, tokens: Sequence[Tokens]) -> list[list[Mention]]:
+        chosen = self.parameters
+        names = self._known_names()
+        if chosen.recogniser == RULES:
+            if chosen.kind == "last":
+                return find_last_names(tokens, names)
+            return find_first_names(tokens, names)
+        spans = person_spans(chosen.recogniser, [text.text for text in tokens])
+        if chosen.kind == "last":
+            places = [
+                last_names_in(text, found)
+                for text, found in zip(tokens, spans, strict=True)
+            ]
+            return [
+                [Mention(place, text.word(place), "either") for place in found]
+                for text, found in zip(tokens, places, strict=True)
+            ]
+        return [
+            first_names_in(text, found, names)
+            for text, found in zip(tokens, spans, strict=True)
+        ]
+
+    def _known_names(self) -> Mapping[str, Gender]:
+        """Give who has which first name, with the names of both groups."""
+        return _known_names(self.parameters.source, self.parameters.target)
+
+    def _target(self, named: Sequence[str], rng: Random) -> NameGroup:
+        chosen = self.parameters
+        if chosen.target is not None:
+            return name_group(chosen.target)
+        if chosen.kind == "last":
+            return name_group(CENSUS)
+        free = [
+            group
+            for group in PAIRED
+            if group != chosen.source
+            and not set(named) & set(_first(name_group(group)))
+        ]
+        return name_group(rng.choice(free or PAIRED))
+
+    def _is_wanted(self, name: str, target: NameGroup, rng: Random) -> bool:
+        chosen = self.parameters
+        is_last = chosen.kind == "last"
+        if not is_last and name in _first(target):
+            return False
+        if chosen.source is not None:
+            group = name_group(chosen.source)
+            names = _lower(group.last) if is_last else _first(group)
+            if name not in names:
+                return False
+        return chosen.prob >= 1 or rng.random() < chosen.prob
+
+    def _candidates(
+        self, gender: Gender, target: NameGroup, rng: Random
+    ) -> Sequence[str]:
+        chosen = self.parameters
+        names: Sequence[str]
+        if chosen.kind == "last":
+            names = target.last
+        elif not chosen.preserve_gender:
+            names = (*target.female, *target.male)
+        elif gender == "either":
+            return ()
+        else:
+            names = target.female if gender == "female" else target.male
+        return rng.sample(names, len(names))
+
+
+@cache
+def _known_names(*groups: str | None) -> Mapping[str, Gender]:
+    known: dict[str, Gender] = {}
+    for group in groups:
+        if group is not None:
+            known.update(dict.fromkeys(_lower(name_group(group).female), "female"))
+            known.update(dict.fromkeys(_lower(name_group(group).male), "male"))
+    known.update(first_names())
+    return known
+
+
+def _lower(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)
+
+
+def _first(group: NameGroup) -> frozenset[str]:
+    return _lower(group.female) | _lower(group.male)
+
+
+_FEMALE = frozenset(("she", "her", "hers", "herself"))
+_MALE = frozenset(("he", "him", "his", "himself"))
+
+
+def _genders(
+    tokens: Sequence[Tokens], mentions: Sequence[Sequence[Mention]]
+) -> dict[str, Gender]:
+    """Give who has each name; the pronouns tell for a name of both genders."""
+    words = frozenset().union(*(text.lower for text in tokens))
+    female, male = not words.isdisjoint(_FEMALE), not words.isdisjoint(_MALE)
+    fallback: Gender = "either"
+    if female != male:
+        fallback = "female" if female else "male"
+    return {
+        mention.name: fallback if mention.gender == "either" else mention.gender
+        for found in mentions
+        for mention in found
+    }

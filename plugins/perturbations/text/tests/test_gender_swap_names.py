@@ -1,0 +1,249 @@
+"""`gender-swap`: names, tags of hate speech, and what holds on any text."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.edits import apply_edits, checked_edits
+from evalkit_perturbations_text.gender_swap import GenderSwap, GenderSwapParameters
+from evalkit_perturbations_text.gender_words import gendered_words
+from evalkit_perturbations_text.name_lists import (
+    common_first_names,
+    first_names,
+    nearest_in_rank,
+    rank_of,
+    ranked_names,
+)
+
+PLUGIN = GenderSwap()
+WORDS_ONLY = GenderSwap(GenderSwapParameters(names=False))
+
+
+def swap(*texts: str, plugin: GenderSwap = PLUGIN, seed: int = 0) -> list[str]:
+    found = plugin.find_edits(list(texts), Random(seed))
+    return [
+        apply_edits(text, checked_edits(text, edits))
+        for text, edits in zip(texts, found, strict=True)
+    ]
+
+
+def test_name_of_the_other_gender() -> None:
+    (text,) = swap("Mary lost her hat.")
+    name, rest = text.split(" ", 1)
+    assert rest == "lost his hat."
+    assert first_names()[name.lower()] == "male"
+    (back,) = swap("James lost his hat.")
+    assert first_names()[back.split()[0].lower()] == "female"
+
+
+def test_one_name_has_one_replacement_in_all_texts() -> None:
+    question, answer, lower = swap(
+        "Mary saw Ann. MARY and Mary's dog, Republican Mary ran.", "Mary", "mary"
+    )
+    assert question.count(answer) == 3
+    assert question.count(answer.upper()) == 1
+    assert lower == answer.lower()
+    assert f"{answer} saw {answer}" not in question
+
+
+def test_a_word_that_is_a_name_in_another_text() -> None:
+    question, answer = swap("Will is tall. Will he come?", "Will")
+    assert question == f"{answer} is tall. Will she come?"
+    assert answer != "Will"
+
+
+def test_capitals_are_kept() -> None:
+    (text,) = swap("MARY LOVES HER DOG")
+    assert text.isupper()
+    assert "MARY" not in text
+    assert text.endswith("LOVES HIS DOG")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_replacement_is_there_already(seed: int) -> None:
+    names = [name.capitalize() for name in ranked_names("male")[:25]]
+    text = "Mary met " + ", ".join(names) + "."
+    (swapped,) = swap(text, seed=seed)
+    before, after = text.rstrip(".").split(), swapped.rstrip(".").split()
+    old = {word.strip(",") for word in before} - {"met"}
+    new = [word.strip(",") for word in after if word != "met"]
+    assert len(set(new)) == len(new) == 26
+    assert old.isdisjoint(new)
+
+
+def test_replacements_depend_on_the_seed() -> None:
+    assert len({swap("Mary left.", seed=seed)[0] for seed in range(50)}) > 5
+    assert swap("Mary left.", seed=7) == swap("Mary left.", seed=7)
+
+
+def test_replacements_are_about_as_frequent() -> None:
+    first = next(nearest_in_rank("mary", "male", Random(1)))
+    assert first in ranked_names("male")[:20]
+    assert rank_of("mary") == 0
+    assert rank_of("liam") > 190
+    order = list(nearest_in_rank("brenda", "male", Random(2)))
+    assert sorted(order) == sorted(ranked_names("male"))
+
+
+@pytest.mark.parametrize("name", ["Taylor", "Jordan", "Alex", "Kim", "Casey", "Zzyzx"])
+def test_names_of_both_genders_stay(name: str) -> None:
+    assert swap(f"{name} lost her hat.") == [f"{name} lost his hat."]
+
+
+def test_possessives_and_articles() -> None:
+    (text,) = swap("James' hat and a Steven")
+    owner, _, _, article, name = text.split()
+    assert owner.endswith("'s")
+    assert article == ("an" if name[0] in "AEIOU" else "a")
+    (quoted,) = swap("He said 'I like James' twice.")
+    assert "' twice" in quoted
+    assert "'s twice" not in quoted
+
+
+def test_names_off() -> None:
+    assert swap("Mary lost her hat.", plugin=WORDS_ONLY) == ["Mary lost his hat."]
+
+
+def test_share_of_examples() -> None:
+    half = GenderSwap(GenderSwapParameters(names=False, prob=0.5))
+    texts = ["He saw her.", "She saw him."]
+    found = [swap(*texts, plugin=half, seed=seed) for seed in range(200)]
+    assert all(new in (texts, ["She saw him.", "He saw her."]) for new in found)
+    assert 60 < sum(new == texts for new in found) < 140
+
+
+def test_queen_and_name_agree() -> None:
+    (text,) = swap("Queen Elizabeth reigned.")
+    assert text.startswith("King ")
+    assert "Elizabeth" not in text
+
+
+def test_tag_of_the_target() -> None:
+    original = {"uid": "1", "statement": "I like women.", "tags": []}
+    perturbed = {**original, "statement": "I like men."}
+    tags = ["functionality:f1", "target:women", "target:Muslims", "target:", "women"]
+    assert PLUGIN.change_tags(tags, original, perturbed, "hs") == [
+        "functionality:f1",
+        "original-target:women",
+        "target:Muslims",
+        "target:",
+        "women",
+    ]
+    assert PLUGIN.change_tags(tags, original, perturbed, "nli") == tags
+    assert PLUGIN.change_tags(tags, original, dict(original), "hs") == tags
+
+
+def test_declarations() -> None:
+    assert PLUGIN.families == {"fairness"}
+    assert PLUGIN.label_effect == {
+        "hs": "uncertain",
+        "qa": "transforms",
+        "*": "invariant",
+    }
+    assert not common_first_names() & gendered_words() - {"guy"}
+
+
+PRONOUN_SENTENCES = st.lists(
+    st.sampled_from(
+        [
+            "He saw her.",
+            "She lost her keys.",
+            "His is red; hers is blue.",
+            "I gave him the book and told her that it was his.",
+            "HE HURT HIMSELF.",
+            "Their mother and his father left.",
+            "Is it hers?",
+            "It rained.",
+            "Himself? No, herself!",
+        ]
+    ),
+    min_size=1,
+).map(" ".join)
+
+
+@given(PRONOUN_SENTENCES)
+def test_twice_restores(text: str) -> None:
+    once = swap(text, plugin=WORDS_ONLY)
+    assert swap(*once, plugin=WORDS_ONLY) == [text]
+
+
+@given(st.lists(st.text(), max_size=4), st.integers())
+def test_any_text_has_valid_edits(texts: list[str], seed: int) -> None:
+    found = PLUGIN.find_edits(texts, Random(seed))
+    assert len(found) == len(texts)
+    for text, edits in zip(texts, found, strict=True):
+        assert len(checked_edits(text, edits)) == len(edits)
+
+
+MIXED = st.lists(
+    st.sampled_from(
+        [
+            "her",
+            "his",
+            "Her",
+            "HIS",
+            "he",
+            "him",
+            "Mary",
+            "James'",
+            "Will",
+            "May",
+            "Mr",
+            ".",
+            ",",
+            "'",
+            "’",
+            "-",
+            "/",
+            "(",
+            '"',
+            "“",
+            "\n",
+            "and",
+            "or",
+            "own",
+            "last",
+            "week",
+            "3",
+            "man",
+            "miss",
+            "Sir",
+            "ma'am",
+            "Lord",
+            "guys",
+            "will",
+            "be",
+            "home",
+            "to",
+            "very",
+            "É",
+            "İ",
+            "ﬁ",
+        ]
+    ),
+    max_size=12,
+)
+
+
+@given(MIXED, st.sampled_from(["", " "]))
+def test_any_sequence_has_valid_edits(words: list[str], blank: str) -> None:
+    text = blank.join(words)
+    (edits,) = PLUGIN.find_edits([text], Random(0))
+    assert len(checked_edits(text, edits)) == len(edits)
+
+
+PLAIN = st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,.'-\n", max_size=80)
+
+
+@given(PLAIN)
+def test_no_gendered_word_no_edit(text: str) -> None:
+    import re
+
+    words = set(re.findall(r"\w+", text))
+    if words & gendered_words():
+        return
+    assert PLUGIN.find_edits([text], Random(0)) == [[]]

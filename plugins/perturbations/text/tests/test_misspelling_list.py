@@ -1,0 +1,69 @@
+"""The list of misspellings, and the words that it changes."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from evalkit.edits import apply_edits
+from evalkit_perturbations_text.misspellings import Misspellings, read_misspellings
+
+
+def change(text: str, prob: float = 1, seed: int = 0) -> str:
+    perturbation = Misspellings(Misspellings.Parameters(prob=prob))
+    (edits,) = perturbation.find_edits([text], Random(seed))
+    return apply_edits(text, edits)
+
+
+def test_the_list_has_thousands_of_words_with_other_spellings() -> None:
+    known = read_misspellings()
+    assert len(known) == 13_345
+    for word, misspellings in known.items():
+        assert re.fullmatch("[a-z]{2,}", word)
+        found = misspellings.split(" ")
+        assert 1 <= len(found) <= 5
+        assert len(set(found)) == len(found)
+        for misspelling in found:
+            assert re.fullmatch("[a-z]{2,}", misspelling)
+            assert misspelling not in known
+
+
+def test_the_list_is_read_once() -> None:
+    assert read_misspellings() is read_misspellings()
+
+
+@pytest.mark.parametrize("word", ["different", "people", "because"])
+def test_each_misspelling_is_drawn(word: str) -> None:
+    drawn = {change(word, seed=seed) for seed in range(300)}
+    assert drawn == set(read_misspellings()[word].split())
+
+
+def test_capitals_are_kept() -> None:
+    misspelled = change("different Different DIFFERENT.").rstrip(".").split(" ")
+    known = read_misspellings()["different"].split()
+    assert misspelled[0] in known
+    assert misspelled[1].lower() in known
+    assert misspelled[1][0] == "D"
+    assert misspelled[1][1:].islower()
+    assert misspelled[2].isupper()
+    assert misspelled[2].lower() in known
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I a 16th the_end U.S.the people's differenté different\u0301 @people",
+        "isn't 3.5% 10:30 #different e.people",
+        "qwertz",
+    ],
+)
+def test_words_beside_other_signs_stay(text: str) -> None:
+    assert change(text) == text
+
+
+def test_an_edit_is_a_whole_word() -> None:
+    perturbation = Misspellings(Misspellings.Parameters(prob=1))
+    (edits,) = perturbation.find_edits(["(people, different)"], Random(3))
+    assert [edit[:2] for edit in edits] == [(1, 7), (9, 18)]

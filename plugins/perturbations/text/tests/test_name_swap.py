@@ -1,0 +1,253 @@
+"""`name-swap`: groups, genders, recognisers, and what holds on any text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from evalkit import UnknownPluginError
+from evalkit.edits import apply_edits, checked_edits
+from evalkit_perturbations_text.name_groups import (
+    CENSUS,
+    PAIRED,
+    group_problem,
+    name_group,
+)
+from evalkit_perturbations_text.name_lists import country_names
+from evalkit_perturbations_text.name_recognition import load_recogniser
+from evalkit_perturbations_text.name_swap import NameSwap, NameSwapParameters
+
+WHITE, BLACK = (name_group(group) for group in PAIRED)
+
+
+def swap(*texts: str, seed: int = 0, **parameters: Any) -> list[str]:
+    plugin = NameSwap(NameSwapParameters(**parameters))
+    found = plugin.find_edits(list(texts), Random(seed))
+    return [
+        apply_edits(text, checked_edits(text, edits))
+        for text, edits in zip(texts, found, strict=True)
+    ]
+
+
+def test_groups_of_the_study() -> None:
+    for group in (WHITE, BLACK):
+        assert (len(group.female), len(group.male), group.last) == (9, 9, ())
+    names = [*WHITE.female, *WHITE.male, *BLACK.female, *BLACK.male]
+    assert len(set(names)) == 36
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gender_is_kept(seed: int) -> None:
+    (text,) = swap("Mary told James that Mary left.", seed=seed, target=PAIRED[1])
+    first, _, second, _, third, _ = text.rstrip(".").split()
+    assert first == third
+    assert first in BLACK.female
+    assert second in BLACK.male
+
+
+def test_gender_may_change() -> None:
+    names = {
+        swap("Mary left.", seed=seed, target=PAIRED[1], preserve_gender=False)[0]
+        for seed in range(60)
+    }
+    assert {name.split()[0] for name in names} & set(BLACK.male)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_default_target_is_the_group_that_the_names_are_not_in(seed: int) -> None:
+    (text,) = swap("Emily met Todd.", seed=seed)
+    first, _, second = text.rstrip(".").split()
+    assert first in BLACK.female
+    assert second in BLACK.male
+    (text,) = swap("Lakisha met Mary.", seed=seed)
+    first, _, second = text.rstrip(".").split()
+    assert {first, second} <= set(WHITE.female)
+
+
+def test_default_target_is_drawn_for_other_names() -> None:
+    drawn = {swap("Mary left.", seed=seed)[0].split()[0] for seed in range(40)}
+    assert drawn & set(BLACK.female)
+    assert drawn & set(WHITE.female)
+
+
+def test_only_the_source_is_replaced() -> None:
+    assert swap("Mary left.", source=PAIRED[0]) == ["Mary left."]
+    (text,) = swap("Emily left Mary.", source=PAIRED[0])
+    assert text.endswith(" left Mary.")
+    assert text.split()[0] in BLACK.female
+
+
+def test_names_of_the_target_stay() -> None:
+    assert swap("Lakisha left.", target=PAIRED[1]) == ["Lakisha left."]
+
+
+def test_one_name_has_one_replacement_in_all_texts() -> None:
+    question, answer = swap("Mary saw Ann. Mary's dog saw Mary.", "Mary")
+    assert question.count(answer) == 3
+    assert answer != "Mary"
+
+
+def test_a_name_stays_where_none_is_left() -> None:
+    names = [
+        "Mary",
+        "Linda",
+        "Susan",
+        "Karen",
+        "Lisa",
+        "Nancy",
+        "Betty",
+        "Helen",
+        "Sandra",
+        "Donna",
+        "Ruth",
+    ]
+    (text,) = swap(" and ".join(names) + " left.", target=PAIRED[1])
+    after = text.removesuffix(" left.").split(" and ")
+    assert len(set(after)) == 11
+    assert set(BLACK.female) <= set(after)
+    assert len(set(after) & set(names)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [("Taylor lost her hat.", BLACK.female), ("Taylor lost his hat.", BLACK.male)],
+)
+def test_pronouns_tell_the_gender(text: str, group: tuple[str, ...]) -> None:
+    assert swap(text, target=PAIRED[1])[0].split()[0] in group
+
+
+@pytest.mark.parametrize("text", ["Taylor left.", "He and she saw Taylor."])
+def test_names_of_both_genders_stay_where_nothing_tells(text: str) -> None:
+    assert swap(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["Will you come in May?", "Mark the date.", "", "An apple", "mary"]
+)
+def test_words_are_no_names(text: str) -> None:
+    assert swap(text) == [text]
+
+
+def test_countries() -> None:
+    (text,) = swap("Keisha met Jamal.", target="country:de_DE")
+    first, _, second = text.rstrip(".").split()
+    german = country_names("de_DE")
+    assert first in german.female
+    assert second in german.male
+    (text,) = swap("Sieglinde left.", source="country:de_DE", target=PAIRED[1])
+    assert text.split()[0] in BLACK.female
+
+
+def test_surnames() -> None:
+    (text,) = swap("Mary Smith met Dr. Brown; Smith left.", kind="last")
+    words = text.rstrip(".").replace(";", "").split()
+    assert words[0] == "Mary"
+    assert words[1] == words[5]
+    assert "Smith" not in text
+    assert "Brown" not in text
+    (text,) = swap("Mary Smith left.", kind="last", target="country:fr_FR")
+    assert text.split()[1] in country_names("fr_FR").last
+
+
+def test_share_of_names() -> None:
+    assert swap("Mary met Ann.", prob=0) == ["Mary met Ann."]
+    replaced = sum(
+        swap("Mary left.", seed=s, prob=0.5) != ["Mary left."] for s in range(200)
+    )
+    assert 60 < replaced < 140
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        ("french", "there is no group of names 'french'"),
+        ("country:xx_YY", "no locale 'xx_YY'"),
+        ("country:ja_JP", "not in Latin script"),
+        ("country:ar_BH", "no names of its own"),
+    ],
+)
+def test_groups_that_do_not_exist(group: str, words: str) -> None:
+    assert words in group_problem(group)
+    with pytest.raises(ValidationError, match="groups are"):
+        NameSwapParameters(target=group)
+
+
+def test_a_group_without_surnames() -> None:
+    with pytest.raises(ValidationError, match="has no surnames"):
+        NameSwapParameters(kind="last", target=PAIRED[0])
+    assert NameSwapParameters(kind="last", target=CENSUS).target == CENSUS
+
+
+RECOGNISER = """
+import re
+
+class Capitals:
+    version = "1"
+    languages = ["en"]
+
+    def find_entities(self, texts):
+        pattern = re.compile(r"(?:Mr\\\\. )?[A-Z][a-z]+(?: [A-Z][a-z]+)?(?:'s)?")
+        return [
+            [(*match.span(), "person" if "Paris" not in match[0] else "place")
+             for match in pattern.finditer(text)]
+            for text in texts
+        ]
+"""
+
+
+@pytest.fixture
+def recogniser(fake_distribution: Callable[..., Any]) -> str:
+    load_recogniser.cache_clear()
+    code = RECOGNISER.replace("\\\\", "\\")
+    fake_distribution(code, {"evalkit.recognisers": {"capitals": "Capitals"}})
+    return "capitals"
+
+
+def test_recogniser(recogniser: str) -> None:
+    text = "in Paris, Mary Smith and Mr. Jones saw Will with Zzyzx's dog, Mary's"
+    (swapped,) = swap(text, recogniser=recogniser, target=PAIRED[1])
+    words = swapped.split()
+    assert words[:2] == ["in", "Paris,"]
+    assert words[2] in BLACK.female
+    assert words[3:7] == ["Smith", "and", "Mr.", "Jones"]
+    assert words[8] in BLACK.male
+    assert words[10] == "Zzyzx's"
+    assert words[-1] == words[2] + "'s"
+    (free,) = swap(text, recogniser=recogniser, preserve_gender=False)
+    assert "Zzyzx" not in free
+
+
+def test_recogniser_and_surnames(recogniser: str) -> None:
+    text = "Mary Smith and Mr. Jones saw Will"
+    (swapped,) = swap(text, recogniser=recogniser, kind="last")
+    words = swapped.split()
+    assert (words[0], words[-1]) == ("Mary", "Will")
+    assert words[1] != "Smith"
+    assert words[4] != "Jones"
+
+
+def test_a_recogniser_that_is_not_installed() -> None:
+    load_recogniser.cache_clear()
+    with pytest.raises(UnknownPluginError):
+        swap("Mary", recogniser="nobody-has-this")
+
+
+@given(
+    st.lists(st.text(), max_size=3), st.integers(), st.sampled_from(["first", "last"])
+)
+def test_any_text_has_valid_edits(texts: list[str], seed: int, kind: str) -> None:
+    plugin = NameSwap(NameSwapParameters(kind=kind))
+    found = plugin.find_edits(texts, Random(seed))
+    for text, edits in zip(texts, found, strict=True):
+        assert len(checked_edits(text, edits)) == len(edits)
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz .,'"))
+def test_texts_without_a_capital_stay(text: str) -> None:
+    assert swap(text) == [text]

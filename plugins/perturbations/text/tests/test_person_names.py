@@ -1,0 +1,220 @@
+"""First names and surnames: found where they are used as names, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evalkit_perturbations_text.name_lists import country_names, first_names, surnames
+from evalkit_perturbations_text.person_names import find_first_names, find_last_names
+from evalkit_perturbations_text.person_tokens import Tokens, with_case_of
+
+CASES = """
+[Mary] went home.
+I saw [Mary]'s dog.
+[Mark] has three dogs.
+Mark the date in your calendar.
+I asked [Mark] to mark the page.
+[Will] is tall. Will you come?
+Will [Mary] come to the party?
+Where is [Will]?
+[Will] Smith came.
+[Will]'s hat
+[Will]’ll come.
+Will it rain in May?
+In May, [John] met [Grace] Kelly.
+May I borrow [May]'s umbrella?
+We met [May] in June.
+She married on May 5.
+From April to June, and in May or June
+It rained in April, May and June.
+[April] was late, she said.
+April showers came.
+[Rose] bought a rose.
+Roses are red.
+The Rose Garden is open.
+[Bill] paid the bill.
+Bill the customer at noon.
+Bill collectors called twice.
+The Bill of Rights protects us.
+Hope is important.
+[Hope] laughed.
+I met [Hope] yesterday.
+Faith, hope and charity
+Grant me a wish.
+[Grant] told [Sue] a joke.
+They sue him.
+Sue them!
+[Jack] and [Jill] went up the hill.
+Jack up the car.
+[Frank] said so.
+To be frank, I miss [Frank].
+Summer is hot.
+In Summer it rains.
+She said [Summer] was late.
+Dawn broke.
+[Dawn] broke her leg.
+Chase the ball!
+[Chase] threw the ball.
+Art is long.
+[Art] asked for help.
+Mr. James met [James] Brown.
+Mr James met Mr. [James] Brown.
+Dr. Thomas saw [Thomas] Edison.
+Mrs. Kim and Miss Kelly
+[John] Thomas and [Mary] [Ann] Smith
+[John] F. James
+Uncle [Bob] and Aunt [Sally] came.
+Uncle Sam wants you.
+Grandma [Betty] baked.
+King [George] spoke.
+We went to Charlotte, North Carolina.
+She moved from Austin to Sydney.
+He lives in Virginia.
+Mt. St. Helens, St. Paul and San Jose
+Stanford University hired [Susan].
+Jane Street is closed.
+George Washington University is open.
+Ben & Jerry make ice cream.
+[Ben] & [Kate] make tea.
+[Taylor] and [Jordan] play.
+Merry Christmas!
+I love Paris.
+"[Mary] left," said [Tom].
+“Mark my words,” he said.
+He said, “Will you go?”
+JOHN LOVES MARY? NO, THE ACRONYM IS [JOHN]
+IBM hired ANN.
+[Emily]'s and [James]' books
+Don't shout, [Don].
+An [Olivia] called.
+john and mary
+Jean-Luc and Anne-Marie
+@Mary and #John
+Max out the card.
+I gave [Penny] a penny.
+A penny for [Penny].
+[Jay] saw a blue jay.
+Carol singing is fun.
+[Carol] sings.
+[Nick] was in the nick of time.
+Rob the bank!
+[Rob] robbed it.
+[Ray] originally had two.
+The Mark of Zorro
+[Daisy] gave [Ivy] a daisy.
+Christian and Jesus
+Kenya, India and Israel
+[Joy] baked a cake.
+Joy to the world
+[Mary], [Rose] and [Lily] sang.
+Victoria Station
+Queen [Victoria] reigned.
+Captain [Mark] Brown saluted.
+Professor [Mary] Beard wrote it.
+the Republican Thomas spoke.
+Ms. Frank called.
+Five Big Mistakes Mark Makes Every Single Monday
+On Monday [Sarah] slept.
+When [Sarah] slept, it rained.
+[An] went home.
+An apple, an hour, an honest man
+An educated guess
+She saw [An] yesterday.
+[An] Nguyen left.
+An Italian left.
+an
+Don Juan and Don Quixote
+June was rainy.
+[June] was angry, and she left.
+We flew to Los Angeles and San Francisco.
+Drive 30 Miles with [Miles].
+In the month of May it rains.
+He hates his Art class.
+The Mary Ann Smith School is open.
+...
+"""
+GOLD = {
+    "JOHN LOVES MARY? NO, THE ACRONYM IS [JOHN]": ["JOHN", "MARY", "JOHN"],
+    "“Mark my words,” he said.": [],
+}
+
+
+@pytest.mark.parametrize("case", CASES.strip("\n").split("\n"))
+def test_first_names(case: str) -> None:
+    gold = GOLD.get(case, re.findall(r"\[(\w+)\]", case))
+    tokens = Tokens(re.sub(r"[\[\]]", "", case))
+    (mentions,) = find_first_names([tokens])
+    assert [tokens.forms[mention.position] for mention in mentions] == gold
+
+
+def test_another_text_may_show_that_a_word_is_a_name() -> None:
+    texts = [Tokens("Hope is kind."), Tokens("We all like Hope.")]
+    assert [len(found) for found in find_first_names(texts)] == [1, 1]
+    assert [len(found) for found in find_first_names(texts[:1])] == [0]
+
+
+def test_last_names() -> None:
+    texts = [
+        Tokens("John Smith met Dr. Brown. Smith and Brown ate brown bread."),
+        Tokens("Smith"),
+    ]
+    found = find_last_names(texts)
+    forms = [
+        [text.forms[mention.position] for mention in mentions]
+        for text, mentions in zip(texts, found, strict=True)
+    ]
+    assert forms == [["Smith", "Brown", "Smith", "Brown"], ["Smith"]]
+
+
+def test_lists() -> None:
+    names = first_names()
+    assert names["mary"] == "female"
+    assert names["john"] == "male"
+    assert names["taylor"] == "either"
+    assert names["an"] == "either"
+    assert "in" not in names
+    assert "smith" in surnames()
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "fr_FR", "es_MX", "en_IN", "tr_TR"])
+def test_names_of_countries_are_plain_latin_words(locale: str) -> None:
+    names = country_names(locale)
+    for name in [*names.female, *names.male, *names.last]:
+        assert name[0].isupper()
+        assert " " not in name
+        assert max(map(ord, name)) < 0x250
+    assert len(names.female) > 20
+    assert len(names.male) > 20
+
+
+def test_names_in_other_scripts_are_left_out() -> None:
+    assert country_names("ja_JP").female == ()
+
+
+@pytest.mark.parametrize(
+    ("original", "new", "expected"),
+    [
+        ("he", "she", "she"),
+        ("He", "she", "She"),
+        ("HE", "she", "SHE"),
+        ("A", "an", "An"),
+        ("Mary", "DeShawn", "DeShawn"),
+        ("MARY", "DeShawn", "DESHAWN"),
+        ("", "x", "x"),
+    ],
+)
+def test_letter_case(original: str, new: str, expected: str) -> None:
+    assert with_case_of(original, new) == expected
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "'", "\u0301", "a\u200db 5"])
+def test_tokens_of_any_text(text: str) -> None:
+    tokens = Tokens(text)
+    assert [text[start:end] for start, end in tokens.spans] == tokens.forms
+    assert tokens.form(99) == tokens.word(-1) == ""
+    assert not tokens.touches(-1)
+    assert not tokens.breaks_line(99)
+    assert not tokens.is_title
+    assert not tokens.shouts

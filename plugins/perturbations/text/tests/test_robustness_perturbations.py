@@ -1,0 +1,280 @@
+"""Examples and edge cases of the robustness perturbations."""
+
+from __future__ import annotations
+
+import unicodedata
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from evalkit.edits import apply_edits, checked_edits
+from evalkit_perturbations_text.character_swaps import CharacterSwaps
+from evalkit_perturbations_text.extra_space import ExtraSpace
+from evalkit_perturbations_text.filler_words import FILLERS, HEDGES, FillerWords
+from evalkit_perturbations_text.keyboard_typos import NEIGHBOURS, KeyboardTypos
+from evalkit_perturbations_text.look_alikes import LOOK_ALIKES, LookAlikes
+from evalkit_perturbations_text.lowercase import Lowercase
+from evalkit_perturbations_text.merge_words import MergeWords
+from evalkit_perturbations_text.mild_mix import MildMix
+from evalkit_perturbations_text.ocr_slips import SLIPS, OcrSlips
+from evalkit_perturbations_text.punctuation import Punctuation
+from evalkit_perturbations_text.random_space import RandomSpace
+from evalkit_perturbations_text.split_words import SplitWords
+from evalkit_perturbations_text.styled_unicode import ALPHABETS, StyledUnicode
+from evalkit_perturbations_text.suffix import Suffix
+from evalkit_perturbations_text.uppercase_words import UppercaseWords
+from evalkit_perturbations_text.upside_down import UpsideDown
+from evalkit_perturbations_text.words import LETTERS, WORD, find_gaps, match_case
+from evalkit_perturbations_text.zero_width import CODE_POINTS, ZeroWidth
+
+SENTENCE = "The quick brown fox jumps over the lazy dog."
+NOT_WORDS = "U.S. 3.5% 10:30 16th e.g. café x_y @user #tag cafe\u0301 a\u200db"
+
+
+def change(kind: Any, text: str, seed: int = 0, **values: Any) -> str:
+    perturbation = kind(kind.Parameters(**values))
+    (edits,) = perturbation.find_edits([text], Random(seed))
+    return apply_edits(text, checked_edits(text, edits))
+
+
+def test_words_are_of_plain_letters_with_the_apostrophes_inside() -> None:
+    text = "Isn't 'this' the dogs’ o’clock? (Well-known) end.Next"
+    assert [match[0] for match in WORD.finditer(text)] == [
+        *("Isn't", "this", "the", "dogs", "o’clock", "Well", "known")
+    ]
+    assert [match[0] for match in LETTERS.finditer(text)] == [
+        *("this", "the", "dogs", "Well", "known")
+    ]
+
+
+def test_numbers_abbreviations_and_joined_letters_are_no_words() -> None:
+    assert [match[0] for match in WORD.finditer(NOT_WORDS)] == []
+    assert list(find_gaps(NOT_WORDS)) == []
+
+
+def test_gaps_are_single_blanks_between_words() -> None:
+    assert list(find_gaps("a b  c d, e 16 f\ng h")) == [1, 6, 18]
+
+
+@pytest.mark.parametrize(
+    ("word", "replacement", "expected"),
+    [
+        ("dog", "cat", "cat"),
+        ("DOG", "cat", "CAT"),
+        ("Dog", "cat", "Cat"),
+        ("dOG", "cat", "cat"),
+        ("I", "we", "We"),
+        ("", "x", "x"),
+    ],
+)
+def test_a_replacement_gets_the_capitals(
+    word: str, replacement: str, expected: str
+) -> None:
+    assert match_case(word, replacement) == expected
+
+
+@given(text=st.text())
+def test_lowercase_is_that_of_the_language(text: str) -> None:
+    assert change(Lowercase, text) == text.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [
+        ("Hello WORLD", [(0, 1, "h"), (6, 11, "world")]),
+        ("Élan vitAL", [(0, 1, "é"), (8, 10, "al")]),
+        ("ΟΔΟΣ A", [(0, 4, "οδος"), (5, 6, "a")]),
+        ("İs ÀbÇ", [(0, 2, "i\u0307s"), (3, 4, "à"), (5, 6, "ç")]),
+        ("all small, ça va", []),
+    ],
+)
+def test_lowercase_has_an_edit_for_each_run(text: str, edits: list[Any]) -> None:
+    assert Lowercase().find_edits([text], Random(0)) == [edits]
+
+
+def test_every_third_word_is_in_capitals() -> None:
+    text = "It isn't so, 3.5% is OK for straße."
+    assert change(UppercaseWords, text) == "IT isn't so, 3.5% IS OK for STRASSE."
+    assert (
+        change(UppercaseWords, text, every=1) == "IT ISN'T SO, 3.5% IS OK FOR STRASSE."
+    )
+
+
+def test_extra_space_writes_each_blank_again() -> None:
+    assert change(ExtraSpace, "a b  c\td") == "a  b    c\td"
+    assert change(ExtraSpace, " a b", times=3) == "   a   b"
+
+
+def test_random_space_draws_another_length() -> None:
+    lengths = set()
+    for seed in range(50):
+        new = change(RandomSpace, "a b", seed, prob=1, most=4)
+        lengths.add(new.count(" "))
+        long = change(RandomSpace, "a" + " " * 9 + "b", seed, prob=1)
+        assert 1 <= long.count(" ") <= 3
+        two = change(RandomSpace, "a  b", seed, prob=1, most=2)
+        assert two == "a b"
+    assert lengths == {2, 3, 4}
+
+
+def test_punctuation_stands_after_each_word_that_a_blank_follows() -> None:
+    new = change(Punctuation, "Isn't 3.5% of it at 10:30 so, in the U.S. too", prob=1)
+    kept = new
+    for sign in ("...", *".?!,;:-"):
+        kept = kept.replace(sign, "|")
+    assert kept == "Isn't| 3|5% of| it| at| 10|30 so| in| the| U|S| too|"
+
+
+def test_zero_width_is_seen_by_nobody() -> None:
+    new = change(ZeroWidth, f"{SENTENCE} I {NOT_WORDS}", prob=1)
+    added = [sign for sign in new if sign in CODE_POINTS]
+    assert len(added) == 9 + 1  # the joiner of the text stays
+    assert all(unicodedata.category(sign) == "Cf" for sign in CODE_POINTS)
+    for word in new.split(" ")[:9]:
+        assert word[0] not in CODE_POINTS
+        assert word.rstrip(".")[-1] not in CODE_POINTS
+
+
+def test_look_alikes_are_other_letters() -> None:
+    for letter, others in LOOK_ALIKES.items():
+        for other in others:
+            name = unicodedata.name(other)
+            assert name.split()[0] in ("CYRILLIC", "GREEK")
+            assert other.isupper() == letter.isupper()
+    new = change(LookAlikes, "A nice place", prob=1, letters=1)
+    assert len(new) == 12
+    assert [new[place] == "A nice place"[place] for place in range(12)] == [
+        *(True, True, True, False, False, False),
+        *(True, False, True, False, False, False),
+    ]
+
+
+def test_a_chosen_word_has_at_least_one_look_alike() -> None:
+    for seed in range(20):
+        new = change(LookAlikes, "place", seed, prob=1, letters=0)
+        assert sum(a != b for a, b in zip(new, "place", strict=True)) == 1
+    assert change(LookAlikes, "drum", prob=1, letters=1) == "drum"
+
+
+@pytest.mark.parametrize("style", ALPHABETS)
+def test_styled_letters_are_the_same_letters(style: str) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    new = change(StyledUnicode, letters, prob=1, style=style)
+    assert new != letters
+    assert len(set(new)) == 53
+    assert not any(unicodedata.category(sign) == "Cn" for sign in new)
+    assert unicodedata.normalize("NFKC", new) == letters
+
+
+def test_all_styles_are_drawn() -> None:
+    drawn = {change(StyledUnicode, "b", seed, prob=1) for seed in range(200)}
+    assert len(drawn) == len(ALPHABETS)
+
+
+def test_upside_down_turns_words() -> None:
+    assert change(
+        UpsideDown, "Do jump, pod! I pd", prob=1
+    ) == "op dɯnɾ, pod! I pd".replace("op", "oᗡ")
+
+
+def test_keyboard_neighbours_are_mutual() -> None:
+    assert NEIGHBOURS["a"] == "qwsz"
+    assert set(NEIGHBOURS["g"]) == set("tyfhvb")
+    assert NEIGHBOURS["P"] == "OL"
+    for letter, others in NEIGHBOURS.items():
+        assert all(letter in NEIGHBOURS[other] for other in others)
+
+
+def test_each_letter_of_longer_words_gets_a_typo() -> None:
+    text = "I Can't 16th"
+    new = change(KeyboardTypos, text, prob=1)
+    assert new[:2] == "I "
+    assert new[5] == "'"
+    assert new[7:] == " 16th"
+    for place in (2, 3, 4, 6):
+        assert new[place] in NEIGHBOURS[text[place]]
+
+
+def test_swaps_are_of_two_different_inner_letters() -> None:
+    assert change(CharacterSwaps, "form abba See tell", prob=1) == "from abba See tlel"
+    drawn = {change(CharacterSwaps, "Letter", seed, prob=1) for seed in range(40)}
+    assert drawn == {"Lteter", "Letetr"}
+
+
+def test_ocr_slips_are_of_the_table_and_have_no_digit() -> None:
+    assert not any(sign.isdigit() for new in SLIPS.values() for sign in new)
+    drawn = {change(OcrSlips, "corner", seed, prob=1) for seed in range(100)}
+    assert drawn == {"eorner", "comer", "corncr"}
+    assert change(OcrSlips, "of zoo 16mm", prob=1) == "of zoo 16mm"
+
+
+def test_words_are_split_inside() -> None:
+    drawn = {change(SplitWords, "that's long six", seed, prob=1) for seed in range(40)}
+    assert drawn == {
+        "that's l ong six",
+        "that's lo ng six",
+        "that's lon g six",
+    }
+
+
+def test_words_are_merged_but_not_with_numbers() -> None:
+    new = change(
+        MergeWords, "He has 16 of them, at 10:30 in the U.S. today, it isn't", prob=1
+    )
+    assert new == "Hehas 16 ofthem, at 10:30 inthe U.S. today, itisn't"
+
+
+def test_fillers_stand_between_words() -> None:
+    new = change(FillerWords, "He has 16 of them, now", prob=1)
+    words = new.split(" ", 1)
+    assert words[0] == "He"
+    assert any(
+        new == f"He {one} has 16 of {two} them, now"
+        for one in FILLERS
+        for two in FILLERS
+    )
+
+
+def test_hedges_are_off_unless_asked_for() -> None:
+    text = " ".join(["word"] * 400)
+    plain = change(FillerWords, text, prob=1)
+    hedged = change(FillerWords, text, prob=1, hedges=True)
+    assert not any(hedge in plain for hedge in HEDGES)
+    assert all(word in hedged for word in (*HEDGES, *FILLERS))
+    assert FillerWords().label_effect.get("nli", "invariant") == "invariant"
+    asked = FillerWords(FillerWords.Parameters(hedges=True))
+    assert asked.label_effect["nli"] == "uncertain"
+
+
+def test_the_mixture_is_the_steps_one_after_the_other() -> None:
+    new = change(MildMix, "It is NOT the Quick fox. This is not a dog.", prob=0)
+    assert " ".join(new.split()) == "it's not the quick fox. this isn't a dog."
+    text = "The Different PEOPLE received 16 letters at 10:30."
+    hard = change(MildMix, text, prob=1).split()
+    assert hard[-1] == "10:30."
+    assert hard[4] == "16"
+    assert not set(hard[:4]) & set(text.lower().split())
+
+
+def test_the_suffix_stands_before_blanks_at_the_end() -> None:
+    assert change(Suffix, "A blue dog", suffix="pixel art") == "A blue dog, pixel art"
+    assert change(Suffix, "Yes. \n", suffix="ok", separator=" ") == "Yes. ok \n"
+
+
+def test_a_suffix_has_to_be_given() -> None:
+    with pytest.raises(ValidationError, match="suffix"):
+        Suffix()
+    with pytest.raises(ValidationError, match="suffix"):
+        Suffix.Parameters(suffix="")
+
+
+@pytest.mark.parametrize("prob", [-0.1, 1.1, float("nan")])
+def test_a_share_is_between_nothing_and_all(prob: float) -> None:
+    with pytest.raises(ValidationError, match="prob"):
+        KeyboardTypos.Parameters(prob=prob)
+    with pytest.raises(ValidationError, match="preset"):
+        KeyboardTypos.Parameters(preset="wild")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    *("list", "show", "validate", "eval", "runs", "compare"),
+    *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
     *("rescore", "merge", "verify", "cite"),
 )
 

@@ -183,12 +183,12 @@ def test_a_check_names_every_broken_plugin_and_only_those(run_evalkit: Run) -> N
 def test_a_check_cuts_a_plugin_that_sleeps(
     run_evalkit: Run, fake_distribution: Make
 ) -> None:
-    entry_points = {"evalkit.perturbations": {"sleeps": "P"}}
+    entry_points = {"evalkit.observers": {"sleeps": "P"}}
     fake_distribution("import time; time.sleep(600)", entry_points, name="sleepy")
-    done = run_evalkit("list", "perturbations", "--check", "--timeout", "1")
+    done = run_evalkit("list", "observers", "--check", "--timeout", "1")
     assert done.returncode == 1
     assert done.stdout == (
-        "broken  perturbations/sleeps (sleepy 1.2.3): was not loaded within 1 seconds\n"
+        "broken  observers/sleeps (sleepy 1.2.3): was not loaded within 1 seconds\n"
     )
 
 

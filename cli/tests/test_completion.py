@@ -21,7 +21,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("cite", "compare", "eval", "list", "merge", "rescore", "runs", "show"),
+    *("cite", "compare", "eval", "list", "merge", "perturb", "rescore", "runs", "show"),
     *("validate", "verify"),
 ]
 

@@ -38,6 +38,7 @@ def test_kinds_come_in_order_and_observers_only_when_asked_for(
         "datasets",
         "metrics",
         "perturbations",
+        "recognisers",
     ]
     observers = invoke("list", "observers").stdout.splitlines()
     assert [line.split()[0] for line in observers] == [
@@ -53,17 +54,17 @@ def test_listing_imports_no_plugin(invoke: Invoke, plugins: Any) -> None:
 
 
 def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
-    report = json.loads(invoke("list", "perturbations", "--json").stdout)
+    report = json.loads(invoke("list", "recognisers", "--json").stdout)
     assert report == {
         "components": [
             {
-                "kind": "perturbations",
+                "kind": "recognisers",
                 "name": "shuffle",
                 "value": f"{plugins.module}:Shuffle",
                 "distribution": "tiny-plugins",
                 "version": "4.5.6",
                 "summary": "A distribution made by a test",
-                "id": "perturbations/shuffle",
+                "id": "recognisers/shuffle",
                 "ambiguous": False,
                 "problem": None,
             }
@@ -128,13 +129,11 @@ def test_wrong_usage_exits_2(
 def test_a_narrow_terminal_cuts_only_the_summary(
     plugins: Any, run_on_terminal: Callable[..., tuple[int, str]]
 ) -> None:
-    code, shown = run_on_terminal("list", "perturbations", columns=55)
+    code, shown = run_on_terminal("list", "recognisers", columns=55)
     assert code == 0
-    expected = (
-        "perturbations/shuffle  tiny-plugins  4.5.6  A distribution made by a test"
-    )
+    expected = "recognisers/shuffle  tiny-plugins  4.5.6  A distribution made by a test"
     assert shown == f"{expected[:54].rstrip()}…\n"
-    _, wide = run_on_terminal("list", "perturbations", columns=200)
+    _, wide = run_on_terminal("list", "recognisers", columns=200)
     assert wide == f"{expected}\n"
-    _, tiny = run_on_terminal("list", "perturbations", columns=20)
+    _, tiny = run_on_terminal("list", "recognisers", columns=20)
     assert tiny == f"{expected}\n"

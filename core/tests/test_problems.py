@@ -29,11 +29,16 @@ PROBLEMS = st.builds(
     st.none() | st.integers(1, 50),
     st.none() | st.text(),
     st.lists(VIOLATIONS, max_size=3).map(tuple),
+    st.none() | st.text(),
+    st.none() | st.sampled_from(["b.jsonl", "a.jsonl", ""]),
 )
 
 
 def in_file_order(given_problems: list[Problem]) -> list[Problem]:
-    return sorted(given_problems, key=lambda p: (p.line is None, p.line or 0))
+    def place(p: Problem) -> tuple[bool, str, bool, int]:
+        return p.file is not None, p.file or "", p.line is None, p.line or 0
+
+    return sorted(given_problems, key=place)
 
 
 @given(st.lists(PROBLEMS, max_size=20), st.sampled_from([0, 100, 4 << 20]))

@@ -228,7 +228,7 @@ class TestReplications:
             for name in names
             for uid in ("b", "a")
         ]
-        examples, alignment, _ = prepared(Letters(task), write(tmp_path / "p", rows))
+        examples, alignment, *_ = prepared(Letters(task), write(tmp_path / "p", rows))
         order = ("1", "2", "10") if names[0] == 1 else ("2", "one", "two")
         assert alignment.replications == order
         cells = [(uid, name) for uid in "ab" for name in order]
@@ -246,7 +246,7 @@ class TestReplications:
     def test_without_the_key_nothing_changes(self, tmp_path: Path) -> None:
         rows = [{"id": "a", "label": "x"}, {"id": "b", "_replication_": None}]
         path = write_lines(tmp_path / "p", rows)
-        examples, alignment, _ = prepared(Letters("columns"), path)
+        examples, alignment, *_ = prepared(Letters("columns"), path)
         assert alignment.replications == ()
         assert "replications" not in alignment.counts
         assert examples.frame.height == 2
@@ -332,7 +332,7 @@ class TestReplications:
     def test_only_selected_examples_have_cells(self) -> None:
         rows = [{"id": "a", "_replication_": "1"}, {"id": "b", "_replication_": "2"}]
         chosen = Selection.of(None, {"tag": "b"})
-        examples, alignment, _ = prepared(Letters("columns"), rows, selection=chosen)
+        examples, alignment, *_ = prepared(Letters("columns"), rows, selection=chosen)
         assert alignment.replications == ("2",)
         assert examples.frame["id"].to_list() == ["b"]
         assert alignment.counts["unselected"] == 1

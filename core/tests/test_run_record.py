@@ -42,7 +42,8 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("labels", "confidence", "seed", "min_n", "resample_lists", "by", "parent"),
         *("merged", "policies", "selection"),
         *("includes_examples", "data", "predictions", "components", "core"),
-        *("environment", "timings", "scores"),
+        *("environment", "weight", "perturbed", "perturbations"),
+        *("timings", "scores"),
     ]
     assert (record["format"], record["status"], record["task"]) == (
         1,

@@ -82,6 +82,12 @@ def account(result: Result) -> list[str]:
         lines.append(f"{scored}; not scored: {kinds}{where}")
     else:
         lines.append(f"{scored}, every row accounted for")
+    for perturbed in result.to_dict().get("perturbed", ()):
+        of_copies = perturbed["counts"]
+        name = perturbed["file"] or "perturbed rows"
+        lines.append(
+            f"{name}: {of_copies['scored']} of {of_copies['examples']} copies scored"
+        )
     if result.path is not None:
         lines.append(f"run folder: {result.path}")
     return lines

@@ -15,6 +15,7 @@ from evalkit_cli.options import (
     policy_options,
     read_filters,
 )
+from evalkit_cli.perturbation_options import check_perturbed, perturbed_options
 from evalkit_cli.prediction_sources import (
     Job,
     jobs_of_files,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 @metric_options
 @policy_options
 @scoring_options
+@perturbed_options
 @click.option(
     "-o",
     "--out",
@@ -151,6 +153,8 @@ def eval_command(
       evalkit eval --task nli --predictions-dir my-model/
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
+      evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
+        --perturbed-predictions my-model-lowercase.jsonl
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -171,6 +175,7 @@ def eval_command(
         else:
             name = chosen_dataset(dataset, data, task)
             work = _jobs(registry, name, files, model, quiet, folder)
+        check_perturbed(options, len(work))
         chosen = chosen_metrics(registry, metrics, params)
         with watched(quiet) as progress:
             results, failed = _evaluate_all(

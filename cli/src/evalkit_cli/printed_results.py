@@ -46,7 +46,7 @@ class PrintedResult:
         return {
             (score.metric, score.tag): score
             for score in self.result.scores
-            if score.aggregate is None
+            if score.aggregate is None and score.perturbation is None
         }
 
     @property

@@ -9,6 +9,7 @@ import click
 
 from evalkit_cli.closing_lines import account, closing_lines, failed_lines
 from evalkit_cli.facet_lines import MOST_FACETS, facet_lines
+from evalkit_cli.perturbation_tables import perturbation_tables
 from evalkit_cli.printed_results import PrintedResult
 from evalkit_cli.score_cells import (
     COVERAGE,
@@ -53,9 +54,24 @@ def print_report(
             for error in result.errors:
                 click.echo(f"evalkit: error: {error}", err=True)
         return
-    notes = [] if talk else [note for table in tables for note in table.notes]
+    notes = [] if talk else _notes(printed, tables, table_format, verbose)
     for line in [*notes, *_below(printed, verbose)]:
         click.echo(line, err=not talk)
+
+
+def _notes(
+    results: Sequence[PrintedResult],
+    tables: Sequence[TagTable],
+    table_format: str,
+    verbose: bool,
+) -> list[str]:
+    """Give what stands below each table where tables stand alone."""
+    notes = [note for table in tables for note in table.notes]
+    if table_format != "csv":
+        for result in results:
+            for under in perturbation_tables(result, verbose, False):
+                notes += under.notes
+    return notes
 
 
 def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
@@ -134,6 +150,14 @@ def _print_tables(
         draw(table.rows, table_format)
         for note in table.notes if talk else ():
             click.echo(note)
+    for result in results:
+        for under in perturbation_tables(result, verbose, talk):
+            click.echo()
+            if talk:
+                click.echo(f"{under.heading}\n")
+            draw(under.rows, table_format, (0,))
+            for note in under.notes if talk else ():
+                click.echo(note)
     if talk:
         click.echo()
 

@@ -82,9 +82,12 @@ def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
 
     metric = metric_of(score.metric, bounds)
     least, greatest = _UNBOUNDED if metric is None else bounds[metric]
+    width = None if least is None or greatest is None else greatest - least
+    if score.computed_on == "drop":
+        return None if width is None else -width, width
     if score.aggregate is None or not score.aggregate.startswith("gap:"):
         return least, greatest
-    return 0.0, None if least is None or greatest is None else greatest - least
+    return 0.0, width
 
 
 def show_n(score: Score) -> str:

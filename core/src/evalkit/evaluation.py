@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -23,9 +23,20 @@ from evalkit.examples import Examples
 from evalkit.file_datasets import local_path
 from evalkit.grouping import group_by_tag
 from evalkit.measurement import Measured, measure
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
+from evalkit.perturbed_copies import TAGS, Given, Originals, pair_sources
+from evalkit.perturbed_evaluation import (
+    Perturbed,
+    read_perturbed,
+    score_perturbed,
+)
+from evalkit.perturbed_pairs import Weight
+from evalkit.perturbed_records import (
+    perturbed_refusals,
+    record_perturbed,
+    refused_rows,
+)
 from evalkit.preparation import (
     Progress,
     bind_dataset,
@@ -45,6 +56,7 @@ from evalkit.run_record import (
 )
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
+from evalkit.scoring_tables import scoring_table
 from evalkit.selection import Selection
 
 
@@ -68,6 +80,9 @@ def evaluate(
     seed: int = 0,
     resample_lists: bool = False,
     jobs: int = 1,
+    perturbed: Given = (),
+    perturbed_predictions: Given = (),
+    weight: Weight = "original",
     out: str | Path | None = None,
     include_examples: bool = True,
     observers: Sequence[str] = (),
@@ -104,6 +119,12 @@ def evaluate(
             examples there are.
         jobs: Processes that metrics written in Python may use; those that are given as
             objects, and quick ones, use only this process.
+        perturbed: Files of perturbed copies of the examples, as `evalkit perturb`
+            writes them, or such rows; their effect on the scores is reported too (see
+            `evalkit.perturbed_scores`).
+        perturbed_predictions: The same model's predictions for each of these files.
+        weight: Whether each `original` counts the same under perturbation, or each
+            `copy`.
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
@@ -117,7 +138,8 @@ def evaluate(
 
     Raises:
         AlignmentError: The policies refuse the predictions; `error.result` holds
-            counts and problems, and is written to `out` too.
+            counts and problems, and is written to `out` too. Or perturbed copies are
+            not of this data.
         DataError: Data or predictions cannot be read.
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
@@ -129,6 +151,9 @@ def evaluate(
     policies.check()
     selection = Selection.of(limit, filters)
     predictions = rows_of(predictions)
+    sources = pair_sources(perturbed, perturbed_predictions)
+    if weight not in get_args(Weight):
+        raise EvalkitError(f"weight must be original or copy, is {weight!r}")
     out = None if out is None else local_path(out)
     if isinstance(metrics, str):
         metrics = [metrics]
@@ -148,6 +173,7 @@ def evaluate(
     watchers = Observers(resolver.registry, observers)
     name = bound.component.name
     model = model or default_model(predictions)
+    needed = None if bound.has("evaluate") else _columns(chosen, crossings)
     prepared = prepare(
         bound,
         bound_task,
@@ -158,10 +184,24 @@ def evaluate(
         model,
         watchers,
         progress,
-        _columns(chosen, crossings) if not bound.has("evaluate") else None,
+        needed if not sources or needed is None else {*needed, TAGS},
     )
-    examples, alignment, given = prepared
+    examples, alignment, given, ids = prepared
     refused = alignment.refusal(options.policies)
+    originals = Originals(bound, bound_task, options.split, ids, examples)
+    copies = None
+    if sources:
+        progress("reading the perturbed copies", 0.35)
+        copies = read_perturbed(
+            sources,
+            originals,
+            alignment,
+            on_duplicate,
+            needed,
+            weight,
+            resolver.registry,
+        )
+        refused += perturbed_refusals(copies, policies)
     crossed = _crossed(crossings, examples, alignment)
     groups = group_by_tag(examples.frame["tags"], crossed)
     parts = Parts(
@@ -171,6 +211,8 @@ def evaluate(
         names = [metric.name for metric in chosen]
         watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
         parts = _with_scores(parts, options, progress)
+    if copies is not None:
+        parts = _with_perturbed(parts, copies, options, progress, not refused)
     result = make_result(parts, options, given, model, refused, watchers)
     result.record_time(started, time.time() - started)
     if out is not None:
@@ -179,7 +221,9 @@ def evaluate(
         result.save(out)
         watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
     if refused:
-        raise AlignmentError(refusal_message(result, refused, alignment), result)
+        further = refused_rows(copies) if copies is not None else []
+        message = refusal_message(result, refused, alignment, further)
+        raise AlignmentError(message, result)
     return result
 
 
@@ -206,7 +250,7 @@ def _crossed(
 def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
     """Compute all metrics and the baselines."""
     examples, alignment = parts.examples, parts.alignment
-    everything = _scoring_table(examples, alignment)
+    everything = scoring_table(examples, alignment)
     counted = alignment.statuses.is_in(list(options.policies.counted))
     measured = Measured(everything, counted, parts.groups)
     scored = measure(
@@ -220,23 +264,21 @@ def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
     return parts._replace(scored=scored, baselines=baselines)
 
 
-def _scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
-    """Make the table of all examples, counted or not."""
-    columns = [
-        pl.Series("position", range(examples.frame.height), dtype=pl.UInt32),
-        prediction_column(examples, alignment.predictions),
-        examples.frame["answer"].alias("target"),
-    ]
-    taken = {"prediction", "target", "position"}
-    for name, values in alignment.fields.items():
-        columns.append(values)
-        taken.add(name)
-    columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
-    frame = pl.DataFrame(columns)
-    context = MetricContext(examples.labels, examples.answer_kind)
-    clusters = examples.frame["cluster"] if examples.clustered else None
-    ids = examples.frame["id"].to_list()
-    return ScoringTable(frame, ids, clusters, context, alignment.replications)
+def _with_perturbed(
+    parts: Parts,
+    copies: Perturbed,
+    options: Options,
+    progress: Progress,
+    is_scored: bool,
+) -> Parts:
+    """Score perturbed copies, and record them."""
+    found = None
+    policies = options.policies
+    if is_scored:
+        progress("scoring the perturbed copies", 0.9)
+        found = score_perturbed(copies, parts.scored, policies, options.settings)
+    record = record_perturbed(copies, found, policies, options.include_examples)
+    return parts._replace(perturbed=record)
 
 
 def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:

@@ -34,7 +34,11 @@ from evalkit.provenance import (
 from evalkit.registry import Bound, Registry
 from evalkit.rescoring import as_result
 from evalkit.results import FORMAT_VERSION, Result
-from evalkit.run_record import saved_statistics, with_example_scores
+from evalkit.run_record import (
+    NO_PERTURBATION,
+    saved_statistics,
+    with_example_scores,
+)
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores
 from evalkit.scoring import NOTHING_SCORED, failed_scores
@@ -275,6 +279,7 @@ def _record(
             *(text for text in _union(records, "notices") if not _ONLY.match(text)),
             *_selections(records),
             *_left_out(parts),
+            *_without_perturbations(records),
         ],
         "warnings": _union(records, "warnings"),
         "cluster": _union(records, "cluster"),
@@ -291,7 +296,14 @@ def _record(
         ),
         "core": describe_core(),
         "environment": environment(),
+        **NO_PERTURBATION,
     }
+
+
+def _without_perturbations(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not any(record.get("perturbed") for record in records):
+        return []
+    return ["the parts' scores under perturbation are not merged"]
 
 
 def _are_selected(records: Sequence[Mapping[str, Any]]) -> bool:

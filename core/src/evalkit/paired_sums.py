@@ -7,13 +7,12 @@ statistics belong to; then the sums of every replicate are finalised.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
 from evalkit.intervals import Floats, Integers
-from evalkit.pairing import PairedRuns
 from evalkit.resampling import (
     FEWEST_POISSON_UNITS,
     Keys,
@@ -36,6 +35,18 @@ SumPair = tuple[pl.DataFrame, pl.DataFrame]
 """`replicate`, `replication`, the keys and the sums, of either model."""
 
 
+class Sampled(Protocol):
+    """Says what is drawn."""
+
+    @property
+    def units(self) -> Integers:
+        """The unit that each example belongs to, from 0."""
+
+    @property
+    def keys(self) -> Keys:
+        """The key of each unit."""
+
+
 class UnitSums:
     """Statistics of units, drawn or swapped unit by unit.
 
@@ -52,7 +63,7 @@ class UnitSums:
         statistics: SumPair,
         keys: Sequence[str],
         columns: Sequence[str],
-        pair: PairedRuns,
+        pair: Sampled,
     ) -> None:
         self._cell_keys = ["replication", *keys]
         self._columns = [*columns, ROWS]

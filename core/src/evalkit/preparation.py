@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, align
+from evalkit.blocks import Block
 from evalkit.calls import HOOK_FAILURES
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples import Examples, load_examples
@@ -38,6 +39,8 @@ class Prepared(NamedTuple):
     alignment: Alignment
     predictions: Mapping[str, str | None]
     """Name and SHA-256 of what was read."""
+    ids: pl.Series
+    """The ids of all examples, also of those that were not selected."""
 
 
 def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
@@ -157,17 +160,13 @@ def prepare(
     reader = ResponseReader(task, dataset, examples)
     ids = examples.frame["id"]
     given = identify(predictions)
-    blocks = (
-        read_prediction_file(Path(predictions), reader, ids)
-        if isinstance(predictions, str | Path)
-        else read_given(predictions, reader)
-    )
+    blocks = read_responses(predictions, reader, ids)
     alignment = align(ids, blocks, reader, on_duplicate, selected)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
-    return Prepared(examples, alignment, given)
+    return Prepared(examples, alignment, given, ids)
 
 
 def _needed(
@@ -176,3 +175,21 @@ def _needed(
     if columns is None:
         return None
     return {*columns, *selection.columns, *(fields_to_verify(task) or ())}
+
+
+def read_responses(
+    predictions: Predictions, reader: ResponseReader, ids: pl.Series
+) -> Iterable[Block]:
+    """Read predictions, of a file or as they were given.
+
+    Args:
+        predictions: What `rows_of` gave.
+        reader: Checks and converts responses.
+        ids: The ids that lines of a file of plain answers are of.
+
+    Returns:
+        The rows, block by block.
+    """
+    if isinstance(predictions, str | Path):
+        return read_prediction_file(Path(predictions), reader, ids)
+    return read_given(predictions, reader)

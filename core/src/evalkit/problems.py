@@ -34,6 +34,8 @@ class Problem(NamedTuple):
     violations: tuple[Violation, ...]
     replication: str | None = None
     """The replication of the row or the missing response, where there are several."""
+    file: str | None = None
+    """The file of predictions that it is about; None for the model's own."""
 
 
 class _Spool:
@@ -84,8 +86,9 @@ class _Spool:
 class Problems(Sequence[Problem]):
     """Problems in the order of the file; those without a line come last.
 
-    They are written to a temporary file, so that memory does not grow with what the
-    rows hold. Values that JSON cannot hold become the text that shows them.
+    Those of further files come after, by the name of the file. They are written to a
+    temporary file, so that memory does not grow with what the rows hold. Values that
+    JSON cannot hold become the text that shows them.
 
     Args:
         problems: Problems to begin with.
@@ -96,6 +99,8 @@ class Problems(Sequence[Problem]):
         self._offsets = array("q")
         self._lines = array("q")
         self._statuses = array("b")
+        self._places = array("q")
+        self._files: list[str | None] = [None]
         self._order: NDArray[np.int64] | None = None
         self._change: Callable[[Problem], Problem] = lambda problem: problem
         for problem in problems:
@@ -113,6 +118,7 @@ class Problems(Sequence[Problem]):
         row = [
             problem.id,
             problem.replication,
+            problem.file,
             *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
         ]
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -120,6 +126,9 @@ class Problems(Sequence[Problem]):
         self._offsets.append(offset)
         self._lines.append(_LAST if problem.line is None else problem.line)
         self._statuses.append(STATUSES.index(problem.status))
+        if problem.file not in self._files:
+            self._files.append(problem.file)
+        self._places.append(self._files.index(problem.file))
         self._order = None
 
     def only_lines(self, status: str, lines: NDArray[np.int64]) -> Problems:
@@ -152,7 +161,8 @@ class Problems(Sequence[Problem]):
         copy = Problems()
         copy._spool = self._spool
         copy._change = self._change
-        for name in ("_offsets", "_lines", "_statuses"):
+        copy._files = list(self._files)
+        for name in ("_offsets", "_lines", "_statuses", "_places"):
             values = getattr(self, name)
             kept = np.array(values, values.typecode)[indices]
             setattr(copy, name, array(values.typecode, kept.tobytes()))
@@ -161,11 +171,13 @@ class Problems(Sequence[Problem]):
     def _sorted(self) -> NDArray[np.int64]:
         if self._order is None:
             lines = np.array(self._lines, dtype=np.int64)
-            self._order = np.argsort(lines, kind="stable")
+            by_name = sorted(self._files, key=lambda file: (file is not None, file))
+            rank = np.array([by_name.index(file) for file in self._files], np.int64)
+            self._order = np.lexsort((lines, rank[np.array(self._places, np.int64)]))
         return self._order
 
     def _read(self, index: int) -> Problem:
-        uid, replication, *violations = json.loads(
+        uid, replication, file, *violations = json.loads(
             self._spool.read_line(self._offsets[index])
         )
         line = self._lines[index]
@@ -176,6 +188,7 @@ class Problems(Sequence[Problem]):
                 uid,
                 tuple(Violation(*violation) for violation in violations),
                 replication,
+                file,
             )
         )
 

@@ -21,7 +21,11 @@ from evalkit.provenance import (
 from evalkit.registry import Bound, Registry
 from evalkit.results import FORMAT_VERSION, Result
 from evalkit.run_listing import find_run
-from evalkit.run_record import saved_statistics, with_example_scores
+from evalkit.run_record import (
+    NO_PERTURBATION,
+    saved_statistics,
+    with_example_scores,
+)
 from evalkit.score_records import bounds_of, to_scores
 from evalkit.scores import MetricScores
 from evalkit.scoring import failed_scores
@@ -144,15 +148,30 @@ def _extended(
         "run_id": run_id_of(inputs),
         "parent": parent.run_id,
         "merged": record.get("merged", []),
+        **{name: record.get(name, empty) for name, empty in NO_PERTURBATION.items()},
         "bounds": record.get("bounds", {}) | bounds_of(bound),
         "components": [*record["components"], *components],
         "errors": [*record.get("errors", []), *failed],
         "core": describe_core(),
         "environment": environment(),
     }
+    if record.get("perturbed"):
+        names = ", ".join(metric.name for metric in bound)
+        record["notices"] = [
+            *record.get("notices", []),
+            f"{names}: not computed under perturbation; `evalkit eval` does, with the "
+            "perturbed files",
+        ]
     if failed and record["status"] == "complete":
         record["status"] = "partial"
     scores = [*parent.scores, *to_scores(scored, groups, str(record["split"]))]
     examples = with_example_scores(examples_of(parent), scored)
     statistics = parent.statistics | saved_statistics(scored, includes)
-    return Result(record, scores, parent.problems, examples, statistics)
+    return Result(
+        record,
+        scores,
+        parent.problems,
+        examples,
+        statistics,
+        parent.perturbed_examples,
+    )

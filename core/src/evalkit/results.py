@@ -34,7 +34,12 @@ class Score(NamedTuple):
     tag: str | None
     """The tag whose examples it is about; None for the whole set."""
     perturbation: str | None
+    """The perturbation whose effect it shows, `family:NAME` for all of a family; None
+    for the score of the unperturbed examples."""
     computed_on: str
+    """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
+    `expected`, `worst`, `consistency`, `right-to-wrong`, `wrong-to-right` or
+    `wrong-to-other-wrong` (see `evalkit.perturbed_scores`)."""
     value: float | None
     """Full precision; proportions are 0 to 1."""
     se: float | None
@@ -78,8 +83,8 @@ class Score(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the score of all examples, of no tag and no aggregate."""
-        return self.tag is None and self.aggregate is None
+        """Whether it is of all examples, and of no tag, aggregate or perturbation."""
+        return self.tag is None and self.aggregate is None and self.perturbation is None
 
     @property
     def ci(self) -> ConfidenceInterval | None:
@@ -102,6 +107,8 @@ class Result:
         examples: One row for each example, as `examples.parquet` holds it.
         statistics: The statistics of each metric, by its name: `position` (the row in
             `examples`), the metric's keys and its number columns.
+        perturbed_examples: One row for each perturbed copy, as `perturbed.parquet`
+            holds it; None where no perturbed file was given.
     """
 
     def __init__(
@@ -111,6 +118,7 @@ class Result:
         problems: Iterable[Problem],
         examples: pl.DataFrame | None,
         statistics: Mapping[str, pl.DataFrame] | None = None,
+        perturbed_examples: pl.DataFrame | None = None,
     ) -> None:
         self._record = dict(record)
         self.statistics = dict(statistics or {})
@@ -119,6 +127,7 @@ class Result:
             problems if isinstance(problems, Problems) else Problems(problems)
         )
         self.examples = examples
+        self.perturbed_examples = perturbed_examples
         self.path: Path | None = None
         """The run folder, once it has been saved."""
 
@@ -228,13 +237,23 @@ class Result:
         return scores_frame(self.scores)
 
     @property
+    def under_perturbation(self) -> list[Score]:
+        """The scores that show the effect of perturbations, in the order of the run."""
+        return [score for score in self.scores if score.perturbation is not None]
+
+    @property
     def by_tag(self) -> pl.DataFrame:
-        """The scores of every tag, sorted by metric and then value, worst first."""
+        """The scores of every tag, sorted by metric and then value, worst first.
+
+        Those under a perturbation are not among them.
+        """
         import polars as pl
 
         return (
             self.frame.filter(
-                pl.col("tag").is_not_null() & pl.col("aggregate").is_null()
+                pl.col("tag").is_not_null()
+                & pl.col("aggregate").is_null()
+                & pl.col("perturbation").is_null()
             )
             .with_columns(
                 __rank=pl.when(~pl.col("higher_is_better"))

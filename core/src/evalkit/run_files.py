@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import StorageError
 from evalkit.problems import STATUSES, Problem, Problems
 from evalkit.results import FORMAT_VERSION, Score
-from evalkit.storage import EXAMPLES_FILE, PROBLEMS_FILE, RUN_FILE
+from evalkit.storage import (
+    EXAMPLES_FILE,
+    PERTURBED_FILE,
+    PROBLEMS_FILE,
+    RUN_FILE,
+)
 from evalkit.violations import Violation, shorten
 
 if TYPE_CHECKING:
@@ -105,9 +110,28 @@ def read_examples(folder: Path) -> pl.DataFrame | None:
     Raises:
         StorageError: It cannot be read, or holds no examples of a run.
     """
+    return _read_parquet(folder / EXAMPLES_FILE, _SHOWN_COLUMNS)
+
+
+def read_perturbed_examples(folder: Path) -> pl.DataFrame | None:
+    """Read the `perturbed.parquet` of a run folder.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        One row for each perturbed copy; None where the run has no such file.
+
+    Raises:
+        StorageError: It cannot be read, or holds no copies of examples.
+    """
+    columns = (*_SHOWN_COLUMNS, "input_id", "perturbation")
+    return _read_parquet(folder / PERTURBED_FILE, columns)
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
     import polars as pl
 
-    path = folder / EXAMPLES_FILE
     if not path.exists():
         return None
     try:
@@ -115,7 +139,7 @@ def read_examples(folder: Path) -> pl.DataFrame | None:
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise _unreadable(path, f"is no Parquet file: {reason}") from error
-    missing = [name for name in _SHOWN_COLUMNS if name not in frame.columns]
+    missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise StorageError(
             f"{path}: is not what evalkit writes: it has no column {missing[0]!r}"

@@ -20,7 +20,7 @@ from evalkit.example_clusters import cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
-from evalkit.problems import STATUSES
+from evalkit.problems import STATUSES, Problem, Problems
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -29,7 +29,7 @@ from evalkit.provenance import (
     run_id_of,
 )
 from evalkit.registry import Bound
-from evalkit.results import FORMAT_VERSION, Result
+from evalkit.results import FORMAT_VERSION, Result, Score
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.selection import Selection
@@ -46,6 +46,14 @@ _REPEATED = 5
 """Answers that are given so many times on average are labels."""
 
 
+NO_PERTURBATION: Mapping[str, Any] = {
+    "weight": None,
+    "perturbed": [],
+    "perturbations": [],
+}
+"""What `run.json` holds of perturbed copies where there are none."""
+
+
 class Options(NamedTuple):
     """How an evaluation is done."""
 
@@ -55,6 +63,25 @@ class Options(NamedTuple):
     include_examples: bool
     selection: Selection = Selection()
     crossings: Mapping[str, Sequence[str]] = {}
+
+
+class PerturbedRecord(NamedTuple):
+    """What a run records of perturbed copies."""
+
+    scores: Sequence[Score]
+    errors: Sequence[str]
+    """Why metrics failed on the copies."""
+    inputs: Mapping[str, Any]
+    """What the run's id is made of beside the rest."""
+    record: Mapping[str, Any]
+    """Further keys of `run.json`."""
+    components: Sequence[Mapping[str, Any]]
+    """The plugins of the perturbations."""
+    notices: Sequence[str]
+    problems: Sequence[Problem]
+    """Rows and copies that were not scored; they name their file."""
+    examples: pl.DataFrame
+    """One row for each copy."""
 
 
 class Parts(NamedTuple):
@@ -70,6 +97,7 @@ class Parts(NamedTuple):
     baselines: Baselines | None
     crossed: Mapping[str, pl.Series] = {}
     """The groups of each example in every crossing."""
+    perturbed: PerturbedRecord | None = None
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
@@ -127,6 +155,10 @@ def make_result(
     """
     scores = to_scores(parts.scored, parts.groups, options.split)
     failed = [scored.error for scored in parts.scored if scored.error]
+    perturbed = parts.perturbed
+    if perturbed is not None:
+        scores += perturbed.scores
+        failed += perturbed.errors
     if not refused and not parts.alignment.counts["scored"]:
         failed.append("no example was scored")
     if not options.include_examples:
@@ -183,15 +215,22 @@ def make_result(
         "components": inputs["components"],
         "core": inputs["core"],
         "environment": environment(),
+        **NO_PERTURBATION,
     }
     problems = parts.alignment.problems
+    if perturbed is not None:
+        record |= perturbed.record
+        record["notices"] = [*record["notices"], *perturbed.notices]
+        if perturbed.problems:
+            problems = Problems([*problems, *perturbed.problems])
     examples = _examples_frame(parts, options)
     if not options.include_examples:
         declared = {"id", *parts.task.attributes["Output"].model_fields}
         problems = problems.changed(lambda found: withhold_problem(found, declared))
         scores = withhold_reasons(scores)
     statistics = saved_statistics(parts.scored, options.include_examples)
-    return Result(record, scores, problems, examples, statistics)
+    copies = None if perturbed is None else perturbed.examples
+    return Result(record, scores, problems, examples, statistics, copies)
 
 
 def identify(predictions: Predictions) -> Mapping[str, str | None]:
@@ -222,6 +261,7 @@ def identify(predictions: Predictions) -> Mapping[str, str | None]:
 def _inputs(
     parts: Parts, options: Options, given: Mapping[str, str | None], model: str
 ) -> dict[str, Any]:
+    perturbed = parts.perturbed
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.fingerprint,
@@ -241,7 +281,9 @@ def _inputs(
         "components": [
             describe_component(bound)
             for bound in (parts.dataset, parts.task, *parts.metrics)
-        ],
+        ]
+        + list(() if perturbed is None else perturbed.components),
+        **({} if perturbed is None else perturbed.inputs),
     }
 
 
@@ -407,7 +449,10 @@ def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
 
 
 def refusal_message(
-    result: Result, refused: Sequence[str], alignment: Alignment
+    result: Result,
+    refused: Sequence[str],
+    alignment: Alignment,
+    further: Sequence[str] = (),
 ) -> str:
     """Say why predictions were refused, with the first few rows of each kind.
 
@@ -415,6 +460,7 @@ def refusal_message(
         result: The refused result.
         refused: The reasons.
         alignment: The problems.
+        further: Lines about other files.
 
     Returns:
         Several lines.
@@ -441,6 +487,7 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
+    lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
     return "\n".join(lines)

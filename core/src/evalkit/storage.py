@@ -31,6 +31,7 @@ RUN_FILE = "run.json"
 EXAMPLES_FILE = "examples.parquet"
 SCORES_FILE = "scores.parquet"
 PROBLEMS_FILE = "problems.jsonl"
+PERTURBED_FILE = "perturbed.parquet"
 
 
 class Storage(Protocol):
@@ -122,13 +123,16 @@ def write_run(result: Result, folder: Path) -> None:
 def _write_examples(result: Result, folder: Path) -> None:
     if result.examples is not None:
         write_parquet(result.examples, folder / EXAMPLES_FILE)
+    if result.perturbed_examples is not None:
+        write_parquet(result.perturbed_examples, folder / PERTURBED_FILE)
 
 
 def problem_line(problem: Problem) -> str:
     """Give the line of `problems.jsonl` that a problem is written as."""
     row = problem._asdict()
-    if problem.replication is None:
-        del row["replication"]
+    for name in ("replication", "file"):
+        if row[name] is None:
+            del row[name]
     row["violations"] = [
         {**found._asdict(), "value": json_value(found.value)}
         for found in problem.violations
@@ -140,7 +144,15 @@ def _check_same(final: Path, result: Result) -> None:
     """Refuse to pass off a run with other scores as this one."""
     stored = _stored_values(final / RUN_FILE)
     for score in result.scores:
-        before = stored.get((score.metric, score.tag, score.aggregate))
+        before = stored.get(
+            (
+                score.metric,
+                score.tag,
+                score.aggregate,
+                score.perturbation,
+                score.computed_on,
+            )
+        )
         if (before is None) != (score.value is None) or not math.isclose(
             before or 0.0, score.value or 0.0, rel_tol=1e-9, abs_tol=1e-12
         ):
@@ -156,7 +168,13 @@ def _stored_values(path: Path) -> dict[tuple[Any, ...], Any]:
     """Read the value of each score of a run; a broken run is not passed off either."""
     try:
         return {
-            (row["metric"], row["tag"], row.get("aggregate")): row["value"]
+            (
+                row["metric"],
+                row["tag"],
+                row.get("aggregate"),
+                row["perturbation"],
+                row["computed_on"],
+            ): row["value"]
             for row in json.loads(path.read_text(encoding="utf-8"))["scores"]
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:

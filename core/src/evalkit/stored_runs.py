@@ -15,6 +15,7 @@ from evalkit.problems import Problems
 from evalkit.results import Result, Score
 from evalkit.run_files import (
     read_examples,
+    read_perturbed_examples,
     read_problems,
     read_record,
     scores_of,
@@ -43,7 +44,7 @@ class StoredResult(Result):
         super().__init__(record, scores, (), None)
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
-        del self.__dict__["statistics"]
+        del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
         self.path = path
 
     @cached_property
@@ -59,6 +60,12 @@ class StoredResult(Result):
         """One row for each example; None where the run folder has none."""
         assert self.path is not None
         return read_examples(self.path)
+
+    @cached_property
+    def perturbed_examples(self) -> pl.DataFrame | None:  # type: ignore[override]
+        """One row for each perturbed copy; None where the run folder has none."""
+        assert self.path is not None
+        return read_perturbed_examples(self.path)
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]

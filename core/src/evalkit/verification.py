@@ -157,6 +157,12 @@ def _verifiable(
     names = [*metric_names(result.to_dict()), *ready]
     stored = []
     for score in result.scores:
+        if score.perturbation is not None:
+            unverified.setdefault(
+                "scores under perturbation",
+                "evaluate again with the perturbed files to compute them",
+            )
+            continue
         name = metric_of(score.metric, names)
         if name in ready:
             stored.append(score)

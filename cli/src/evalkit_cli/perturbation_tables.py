@@ -1,0 +1,244 @@
+"""Tables of the scores under perturbation, and a line on what flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalkit_cli.printed_results import PrintedResult
+from evalkit_cli.score_cells import (
+    Bounds,
+    show_interval,
+    show_n,
+    show_number,
+    show_share,
+    show_value,
+)
+from evalkit_cli.tables import Rows, printable, without_empty_columns
+from evalkit_cli.tag_tables import MOST_ROWS
+
+if TYPE_CHECKING:
+    from evalkit.results import Score
+
+ALL = "(all)"
+"""Names the row of all copies."""
+
+_FLIPS = {
+    "right-to-wrong": "right to wrong",
+    "wrong-to-right": "wrong to right",
+    "wrong-to-other-wrong": "wrong to another wrong answer",
+}
+
+
+class PerturbationTable(NamedTuple):
+    """The scores of one metric under one perturbation."""
+
+    heading: str
+    rows: Rows
+    notes: list[str]
+    """What changed from right to wrong, and what is not shown."""
+
+
+def perturbation_tables(
+    result: PrintedResult, every_metric: bool, talk: bool
+) -> list[PerturbationTable]:
+    """Make a table for each perturbation and each family.
+
+    Args:
+        result: A result.
+        every_metric: Whether all metrics are shown; else the main one.
+        talk: Whether headings say unit and metric, and long tables are cut.
+
+    Returns:
+        The tables, those of uncertain perturbations last; none without perturbed
+        copies.
+    """
+    found: dict[tuple[str, str], dict[str | None, dict[str, Score]]] = {}
+    for score in result.result.under_perturbation:
+        assert score.perturbation is not None
+        by_tag = found.setdefault((score.perturbation, score.metric), {})
+        by_tag.setdefault(score.tag, {})[score.computed_on] = score
+    shown = _metrics(result, every_metric)
+    uncertain = _uncertain(result)
+    names = dict.fromkeys(name for name, _ in found)
+    return [
+        _table(
+            result,
+            name,
+            metric,
+            found[name, metric],
+            name in uncertain,
+            talk,
+            every_metric,
+        )
+        for name in sorted(names, key=uncertain.__contains__)
+        for metric in shown
+        if (name, metric) in found
+    ]
+
+
+def _metrics(result: PrintedResult, every_metric: bool) -> list[str]:
+    """Name the metrics to show: the main one, and one that single examples have."""
+    scores = result.result.under_perturbation
+    known = list(dict.fromkeys(score.metric for score in scores))
+    if every_metric:
+        return known
+    headline = result.headline
+    main = [name for name in known if headline and name == headline.metric]
+    shown = main or known[:1]
+    of_examples = [
+        score.metric
+        for score in scores
+        if score.computed_on == "worst" and score.value is not None
+    ]
+    if of_examples and shown[0] not in of_examples:
+        shown.append(of_examples[0])
+    return shown
+
+
+def _uncertain(result: PrintedResult) -> set[str]:
+    return {
+        found["perturbation"]
+        for found in result.record.get("perturbations", ())
+        if found["label_effect"] == "uncertain"
+    }
+
+
+def _table(
+    result: PrintedResult,
+    name: str,
+    metric: str,
+    scores: Mapping[str | None, Mapping[str, Score]],
+    is_uncertain: bool,
+    talk: bool,
+    every_metric: bool,
+) -> PerturbationTable:
+    # a family's worst is also of tags that no copy has
+    tags = [
+        tag
+        for tag in _worst_first(scores)
+        if tag is not None and "perturbed" in scores[tag]
+    ]
+    large = [tag for tag in tags if _n(scores[tag]) >= result.min_n]
+    shown = large if every_metric or not talk else large[:MOST_ROWS]
+    header = [
+        f"{printable(name)}: {metric}",
+        "original",
+        "perturbed",
+        "drop",
+        f"{result.confidence} CI",
+        "agreement",
+        "expected",
+        "worst",
+        "n",
+        "coverage",
+    ]
+    rows = [header]
+    for tag in (None, *shown):
+        name_of_row = ALL if tag is None else printable(tag)
+        rows.append(
+            _row(name_of_row, scores.get(tag, {}), result.bounds, with_unit=not talk)
+        )
+    notes = list(_notes(printable(name), scores.get(None, {})))
+    if len(shown) < len(large):
+        more = len(large) - len(shown)
+        notes.append(f"{more} tags with a smaller drop not shown; -v shows all")
+    if len(large) < len(tags):
+        small = len(tags) - len(large)
+        notes.append(f"tags of fewer than {result.min_n} not shown (--min-n): {small}")
+    heading = _heading(name, scores, is_uncertain)
+    return PerturbationTable(heading, without_empty_columns(rows), notes)
+
+
+def _heading(
+    name: str,
+    scores: Mapping[str | None, Mapping[str, Score]],
+    is_uncertain: bool,
+) -> str:
+    family = name.removeprefix("family:")
+    what = printable(name) if family == name else f"all {printable(family)}"
+    heading = f"Under {what} perturbations" if family != name else f"Under {what}"
+    if is_uncertain:
+        heading += ", after which the answers may not hold (uncertain)"
+    first = next(iter(scores[None].values())) if scores.get(None) else None
+    unit = f", in {first.unit}" if first is not None and first.unit else ""
+    return f"{heading}, largest drop first{unit}:"
+
+
+def _worst_first(
+    scores: Mapping[str | None, Mapping[str, Score]],
+) -> list[str | None]:
+    from evalkit.grouping import UNTAGGED
+
+    def place(tag: str | None) -> tuple[bool, bool, float, str]:
+        drop = scores[tag].get("drop")
+        if drop is None or drop.value is None:
+            return tag == UNTAGGED, True, 0.0, tag or ""
+        # a positive drop is good where lower scores are better
+        worse = drop.value if drop.higher_is_better else -drop.value
+        return tag == UNTAGGED, False, worse, tag or ""
+
+    return sorted(scores, key=place)
+
+
+def _sizes(scores: Mapping[str, Score]) -> str:
+    """Give how many originals each of the first three columns is about."""
+    names = ("original", "perturbed", "drop")
+    sizes = [show_n(scores[name]) for name in names if name in scores]
+    return " / ".join(sizes if len(set(sizes)) > 1 else sizes[:1])
+
+
+def _n(scores: Mapping[str, Score]) -> int:
+    return max(score.n for score in scores.values())
+
+
+def _row(
+    name: str, scores: Mapping[str, Score], bounds: Bounds, *, with_unit: bool
+) -> list[str]:
+    def cell(computed_on: str) -> str:
+        score = scores.get(computed_on)
+        if score is None:
+            return ""
+        # headings say what a flag of uncertain perturbations does
+        return show_value(score._replace(flag=None), with_unit=with_unit)
+
+    main = scores.get("drop") or next(iter(scores.values()), None)
+    return [
+        name,
+        cell("original"),
+        cell("perturbed"),
+        cell("drop"),
+        "" if main is None else show_interval(main, bounds),
+        cell("agreement"),
+        cell("expected"),
+        cell("worst"),
+        _sizes(scores),
+        ""
+        if main is None or main.coverage in (None, 1.0)
+        else show_share(main.coverage),
+    ]
+
+
+def _notes(name: str, scores: Mapping[str, Score]) -> Iterator[str]:
+    flips = [
+        f"{show_number(score, score.value)} {words}"
+        for computed_on, words in _FLIPS.items()
+        if (score := scores.get(computed_on)) is not None and score.value is not None
+    ]
+    consistency = scores.get("consistency")
+    if consistency is not None and consistency.value is not None:
+        share = show_number(consistency, consistency.value)
+        flips.append(f"{share} of originals right with all of their copies")
+    if flips:
+        yield f"{name}: {', '.join(flips)}"
+    worst = scores.get("worst")
+    if name.startswith("family:") and worst is not None and worst.value is not None:
+        yield (
+            f"{name}: the worst is over {worst.n} examples, also those without a copy"
+        )
+    reasons = {
+        f"{name}: {computed_on}: {score.reason}"
+        for computed_on, score in scores.items()
+        if score.value is None and score.reason
+    }
+    yield from sorted(reasons)

@@ -1,0 +1,286 @@
+"""`evalkit eval --perturbed`: scores under perturbation on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from jsonschema import Draft202012Validator
+
+PERTURBATIONS = '''
+"""Perturbations of a test."""
+
+
+class Lower:
+    families = {"robustness"}
+    version = "1"
+    label_effect = {"*": "invariant"}
+
+    def perturb(self, text):
+        return text.lower()
+
+
+class Contrast(Lower):
+    families = {"robustness"}
+    label_effect = {"*": "transforms"}
+'''
+
+SCHEMA = json.loads(
+    Path(__file__)
+    .parents[2]
+    .joinpath("docs", "schema", "run.schema.json")
+    .read_text(encoding="utf-8")
+)
+
+LABELS = {"1": "positive", "2": "negative", "3": "neutral", "4": "positive"}
+TOPICS = {"1": "film", "2": "film", "3": "food", "4": "food"}
+
+Run = Callable[..., Result]
+
+
+def copy(uid: str, perturbation: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "uid": f"{uid}_{perturbation[:1]}",
+        "input_id": uid,
+        "perturbation": perturbation,
+        "statement": "changed",
+        "label": LABELS[uid],
+        "tags": [f"topic:{TOPICS[uid]}"],
+        **changes,
+    }
+
+
+@pytest.fixture
+def run(
+    plugins: Any,
+    fake_distribution: Callable[..., Any],
+    invoke: Run,
+    predict: Callable[..., str],
+    write_rows: Callable[..., str],
+) -> Run:
+    """Evaluate three right of four, and copies of which some are wrong."""
+    fake_distribution(
+        PERTURBATIONS,
+        {"evalkit.perturbations": {"lower": "Lower", "contrast": "Contrast"}},
+        name="perturbations",
+    )
+    predict("said.jsonl", ("positive", "negative", "neutral", "negative"))
+    names = ["lower", "lower", "lower", "shuffle"]
+    copies = [copy(uid, name) for uid, name in zip(LABELS, names, strict=True)]
+    copies.append(copy("1", "contrast", label="negative"))
+    write_rows("copies.jsonl", copies)
+    said = {"1_l": "positive", "2_l": "neutral", "3_l": "neutral", "4_s": "positive"}
+    said["1_c"] = "negative"
+    rows = [{"id": uid, "label": label} for uid, label in said.items()]
+    write_rows("said-copies.jsonl", rows)
+
+    def evaluate(
+        *options: str,
+        answers: str = "said-copies.jsonl",
+        metrics: tuple[str, ...] = ("-m", "accuracy"),
+    ) -> Result:
+        files = ("--perturbed", "copies.jsonl", "--perturbed-predictions", answers)
+        return invoke("eval", "tiny", "-p", "said.jsonl", *metrics, *files, *options)
+
+    return evaluate
+
+
+def test_a_table_for_each_perturbation_follows_the_report(run: Run) -> None:
+    done = run()
+    assert done.exit_code == 0, done.stderr
+    report = done.stdout
+    assert report.index("By tag") < report.index(
+        "Under lower, largest drop first, in %:"
+    )
+    table = report[report.index("Under lower,") :].splitlines()[2:6]
+    header = table[0].split("  ")
+    assert [cell.strip() for cell in header if cell.strip()] == [
+        *("lower: accuracy", "original", "perturbed", "drop", "95 % CI"),
+        *("agreement", "worst", "n"),
+    ]
+    assert table[1].split() == [
+        *("(all)", "100.00", "66.67", "33.33", "[-100.00,", "100.00]"),
+        *("66.67", "66.67", "3"),
+    ]
+    assert [row.split()[0] for row in table[2:]] == ["topic:film", "topic:food"]
+    flips = "33.33 % right to wrong, 0.00 % wrong to right, 0.00 % wrong to another"
+    assert f"lower: {flips} wrong answer" in report
+    assert "copies.jsonl: 5 of 5 copies scored" in report
+
+
+def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> None:
+    report = run().stdout
+    heading = "Under shuffle, after which the answers may not hold (uncertain)"
+    places = [
+        report.index(text)
+        for text in ("Under contrast,", "Under all robustness perturbations", heading)
+    ]
+    assert places == sorted(places)
+    assert "shuffle: accuracy  original  perturbed     drop" in report
+    worst = "family:robustness: the worst is over 4 examples, also those without a copy"
+    assert worst in report
+
+
+def test_a_contrast_set_has_expected_changes_and_consistency(run: Run) -> None:
+    report = run().stdout
+    table = report[report.index("contrast: accuracy") :].splitlines()
+    assert "expected" in table[0]
+    assert "agreement" not in table[0]
+    assert "100.00 % of originals right with all of their copies" in report
+
+
+def test_a_headline_of_whole_sets_has_one_of_examples_beside_it(run: Run) -> None:
+    report = run(metrics=()).stdout
+    assert report.index("lower: macro-f1") < report.index("lower: accuracy")
+    assert "lower: label-length" not in report
+
+
+def test_verbose_shows_every_metric(run: Run) -> None:
+    metrics = ("-m", "accuracy", "-m", "macro-f1", "-m", "label-length")
+    report = run("-v", metrics=metrics).stdout
+    assert "lower: macro-f1" in report
+    assert "lower: worst: only whole sets have this score" in report
+    assert "lower: label-length" in report
+    assert "lower: label-length" not in run(metrics=metrics).stdout
+
+
+def test_json_holds_everything_and_keeps_to_the_schema(run: Run) -> None:
+    record = json.loads(run("--json", "--weight", "copy").stdout)
+    assert list(Draft202012Validator(SCHEMA).iter_errors(record)) == []
+    assert record["weight"] == "copy"
+    [perturbed] = record["perturbed"]
+    assert perturbed["perturbations"][1] == {
+        "perturbation": "lower",
+        "copies": 3,
+        "originals": 3,
+    }
+    kinds = {
+        (score["perturbation"], score["computed_on"])
+        for score in record["scores"]
+        if score["perturbation"]
+    }
+    assert ("lower", "agreement") in kinds
+    assert ("shuffle", "agreement") not in kinds
+    assert ("family:robustness", "worst") in kinds
+
+
+@pytest.mark.parametrize(
+    ("table_format", "row"),
+    [
+        ("md", "| (all) | 100.00 % | 66.67 % | 33.33 % | [-100.00, 100.00] |"),
+        ("latex", r"(all) & 100.00 \% & 66.67 \% & 33.33 \% & [-100.00, 100.00] &"),
+    ],
+)
+def test_other_formats_have_the_tables_alone(
+    run: Run, table_format: str, row: str
+) -> None:
+    done = run("--format", table_format)
+    assert row in done.stdout
+    assert "right to wrong" not in done.stdout
+    assert "right to wrong" in done.stderr
+    quiet = run("--format", table_format, "-q")
+    assert quiet.stdout == done.stdout
+    assert quiet.stderr == ""
+
+
+def test_csv_has_a_row_for_each_score(run: Run) -> None:
+    lines = run("--format", "csv").stdout.splitlines()
+    assert any(",lower,right-to-wrong," in line for line in lines)
+
+
+def test_small_tags_are_not_shown(run: Run) -> None:
+    report = run("--min-n", "2").stdout
+    part = report[report.index("Under lower,") : report.index("Under all ")]
+    # film has two copies, food one
+    assert "topic:film" in part
+    assert "topic:food" not in part
+    assert "tags of fewer than 2 not shown (--min-n): 1" in part
+
+
+def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalkit_cli.perturbation_tables.MOST_ROWS", 1)
+    report = run().stdout
+    part = report[report.index("Under lower,") : report.index("Under all ")]
+    assert "topic:food" not in part
+    assert "1 tags with a smaller drop not shown; -v shows all" in part
+
+
+def test_coverage_and_other_sizes_are_shown_where_answers_are_missing(
+    run: Run, write_rows: Callable[..., str]
+) -> None:
+    write_rows("few.jsonl", [{"id": "1_l", "label": "positive"}])
+    report = run("--on-missing", "skip", answers="few.jsonl").stdout
+    table = report[report.index("lower: accuracy") :].splitlines()
+    assert table[0].split()[-1] == "coverage"
+    assert table[1].split()[-6:] == ["3", "/", "1", "/", "1", "33.3%"]
+
+
+def test_refused_predictions_for_copies_are_named(
+    run: Run, write_rows: Callable[..., str]
+) -> None:
+    write_rows("few.jsonl", [{"id": "1_l", "label": "positive"}])
+    done = run(answers="few.jsonl")
+    assert done.exit_code == 1
+    assert "few.jsonl: 4 examples without a prediction" in done.stderr
+    assert "missing: few.jsonl, id '2_l'" in done.stderr
+
+
+def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
+    before = run("-o", "runs").stdout
+    after = invoke("show", "latest").stdout
+    assert before[before.index("Under") :] == after[after.index("Under") :]
+    assert "Under" not in invoke("show", "latest", "--by", "answer").stdout
+    checked = invoke("verify", "latest")
+    assert checked.exit_code == 0
+    assert "scores under perturbation: not computed again" in checked.stdout
+
+
+def test_thresholds_and_the_overview_are_about_unperturbed_scores(run: Run) -> None:
+    assert run("--fail-under", "accuracy=0.75").exit_code == 0
+    assert run("--fail-under", "accuracy=0.76").exit_code == 3
+
+
+def test_files_are_paired_and_of_one_model(run: Run, invoke: Run) -> None:
+    done = invoke("eval", "tiny", "-p", "said.jsonl", "--perturbed", "copies.jsonl")
+    assert done.exit_code == 2
+    assert "there are 1 and 0" in done.stderr
+    done = run("-p", "b=said.jsonl")
+    assert done.exit_code == 2
+    assert "of one model on one data set" in done.stderr
+
+
+def test_a_metric_of_which_lower_is_better_has_the_least_drop_first(
+    invoke: Run, run: Run, write_rows: Callable[..., str], fake_distribution: Any
+) -> None:
+    code = """
+import evalkit
+
+
+class Wrong(evalkit.Metric):
+    higher_is_better = False
+    bounds = (0, 1)
+
+    def score_example(self, prediction, target):
+        return float(prediction != target)
+"""
+    fake_distribution(code, {"evalkit.metrics": {"wrong": "Wrong"}}, name="wrong")
+    report = run(metrics=("-m", "wrong")).stdout
+    table = report[report.index("lower: wrong") :].splitlines()
+    assert [row.split()[0] for row in table[2:4]] == ["topic:film", "topic:food"]
+    assert "right to wrong" not in report
+
+
+def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
+    run: Run, write_rows: Callable[..., str]
+) -> None:
+    write_rows("copies.jsonl", [copy("1", "lower")])
+    write_rows("one.jsonl", [{"id": "1_l", "label": "positive"}])
+    report = run(answers="one.jsonl").stdout
+    table = report[report.index("family:robustness: accuracy") :].splitlines()
+    assert [row.split()[0] for row in table[1:4]] == [
+        *("(all)", "topic:film", "family:robustness:"),
+    ]

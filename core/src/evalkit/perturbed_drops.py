@@ -1,0 +1,197 @@
+"""Intervals of the drop of a set-level score, original minus perturbed.
+
+Originals are drawn together with all of their copies, or clusters of them, in 1 000
+replicates, of which the interval holds the percentiles. In large groups, where drawing
+takes long and adds nothing, it is the delta method's: what an original adds to the
+error of both values is summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.calls import ScoringTable, finalize, value_columns
+from evalkit.errors import MetricError
+from evalkit.evidence import Evidence
+from evalkit.group_intervals import NO_GRADIENT
+from evalkit.grouping import Groups
+from evalkit.intervals import (
+    N_IS_1,
+    ONE_CLUSTER,
+    Floats,
+    Integers,
+    Interval,
+    influence_interval,
+    without_interval,
+)
+from evalkit.metrics import MetricContext
+from evalkit.paired_statistics import SUM_REPLICATES, replicate_interval
+from evalkit.paired_sums import UnitSums
+from evalkit.perturbed_pairs import Sample
+from evalkit.registry import Bound
+from evalkit.resampling import Keys, unit_keys
+from evalkit.scores import ScoringSettings
+
+MOST_DRAWN = 1_000
+"""Originals or copies of a group beyond which the delta method takes the place of
+drawing. (By simulation of macro-F1 with 1 000 examples it covers .93 to .96, also where
+a class of five has 2 % of the examples.)"""
+
+DropInterval = Callable[[int, str, float], Interval]
+"""Gives the interval of a group's score whose value is given."""
+
+
+class Drawn(NamedTuple):
+    """The statistics of originals, or of copies, in groups."""
+
+    statistics: pl.DataFrame
+    """`position` (the number of the entry), keys and number columns that add up."""
+    group: Integers
+    """The group of each entry."""
+    original: Integers
+    """The original of each entry."""
+
+
+class _Units(NamedTuple):
+    """What is drawn: originals, or the data set's clusters of them."""
+
+    units: Integers
+    keys: Keys
+
+
+class DropIntervals:
+    """Computes the intervals of one metric.
+
+    Args:
+        metric: A metric whose statistics add up.
+        sides: The originals and the copies that have each other.
+        sample: The examples that originals are.
+        context: The metric's context.
+        settings: Seed and probability.
+    """
+
+    def __init__(
+        self,
+        metric: Bound,
+        sides: tuple[Drawn, Drawn],
+        sample: Sample,
+        context: MetricContext,
+        settings: ScoringSettings,
+    ) -> None:
+        self._metric = metric
+        self._sides = sides
+        self._sample = sample
+        self._context = context
+        self._settings = settings
+        self._drawn: dict[int, dict[str, Floats] | str] = {}
+
+    def of(self, group: int, score: str, value: float) -> Interval:
+        """Compute an interval.
+
+        Args:
+            group: The group.
+            score: Name of the score within the metric.
+            value: The drop.
+
+        Returns:
+            The interval, or none with the reason.
+        """
+        members = [side.group == group for side in self._sides]
+        units = np.unique(self._units.units[self._sides[0].original[members[0]]])
+        if len(units) < 2:
+            clustered = self._sample.clusters is not None
+            return without_interval(ONE_CLUSTER if clustered else N_IS_1)
+        if max(int(each.sum()) for each in members) > MOST_DRAWN:
+            return self._by_influence(group, score, value)
+        if group not in self._drawn:
+            self._drawn[group] = self._draw(group)
+        drawn = self._drawn[group]
+        draws = drawn if isinstance(drawn, str) else drawn.get(score, np.empty(0))
+        clustered = self._sample.clusters is not None
+        method = "paired-bootstrap" + ("-clustered" if clustered else "")
+        return replicate_interval(draws, self._settings.confidence, method)
+
+    @cached_property
+    def _units(self) -> _Units:
+        seed = self._settings.seed
+        if self._sample.clusters is None:
+            count = len(self._sample.ids)
+            return _Units(np.arange(count), unit_keys(self._sample.ids, seed))
+        distinct, units = np.unique(
+            self._sample.clusters.to_numpy(), return_inverse=True
+        )
+        return _Units(units.astype(np.int64), unit_keys(map(str, distinct), seed))
+
+    @cached_property
+    def _numbered(self) -> tuple[pl.DataFrame, ...]:
+        """The statistics of both sides with group, original and the one replication."""
+        return tuple(
+            side.statistics.with_columns(
+                __group=pl.Series(side.group[side.statistics["position"].to_numpy()]),
+                example=pl.Series(
+                    side.original[side.statistics["position"].to_numpy()]
+                ),
+                replication=pl.lit(0, dtype=pl.Int64),
+            )
+            for side in self._sides
+        )
+
+    def _draw(self, group: int) -> dict[str, Floats] | str:
+        """Give the drop in each replicate by score, or why there is none."""
+        keys = list(self._metric.attributes["keys"])
+        parts = [
+            part.filter(pl.col("__group") == group).drop("__group", "position")
+            for part in self._numbered
+        ]
+        columns = value_columns(self._metric, self._sides[0].statistics)
+        source = UnitSums((parts[0], parts[1]), keys, columns, self._units)
+        try:
+            before, after = (self._values(sums) for sums in source.draw(SUM_REPLICATES))
+        except MetricError as error:
+            return f"resampling failed: {error}"
+        return {name: before[name] - after[name] for name in {*before} & {*after}}
+
+    def _values(self, sums: pl.DataFrame) -> dict[str, Floats]:
+        keys = self._metric.attributes["keys"]
+        numbered = sums.rename({"replicate": "group"}).drop("replication")
+        ordered = numbered.select("group", *keys, pl.exclude("group", *keys))
+        scores = finalize(self._metric, ordered.sort("group", *keys), self._context)
+        found = {}
+        for (name,), part in scores.partition_by("score", as_dict=True).items():
+            values = np.full(SUM_REPLICATES, np.nan)
+            values[part["group"].to_numpy()] = part["value"].fill_null(np.nan)
+            found[str(name)] = values
+        return found
+
+    @cached_property
+    def _evidence(self) -> tuple[Evidence, ...]:
+        found = []
+        for side in self._sides:
+            count = len(side.group)
+            groups = Groups(
+                tuple(map(str, range(int(side.group.max()) + 1))),
+                np.arange(count, dtype=np.uint32),
+                side.group.astype(np.uint32),
+                {},
+            )
+            units = pl.Series("cluster", self._units.units[side.original])
+            table = ScoringTable(pl.DataFrame(), [""] * count, units, self._context)
+            found.append(
+                Evidence(self._metric, side.statistics, table, groups, self._settings)
+            )
+        return tuple(found)
+
+    def _by_influence(self, group: int, score: str, value: float) -> Interval:
+        before, after = (each.influences(group, score) for each in self._evidence)
+        if before is None or after is None:
+            return without_interval(NO_GRADIENT)
+        # both sides have the same originals, so their units are the same
+        difference = before.totals - after.totals
+        clustered = self._sample.clusters is not None
+        confidence = self._settings.confidence
+        return influence_interval(value, difference, confidence, clustered)

@@ -1,0 +1,120 @@
+"""Asks perturbations whether a model's two predictions are as they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evalkit.errors import PluginContractError, PluginError
+from evalkit.example_rows import load_rows
+from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.intervals import Floats
+from evalkit.perturbed_copies import Copies, Originals
+from evalkit.perturbed_effects import Effect
+from evalkit.perturbed_pairs import Pairs
+from evalkit.violations import shorten
+
+_VALUES = {"pass": 1.0, "fail": 0.0, "not applicable": np.nan}
+"""What an `expect` may say, as numbers."""
+
+_Row = Mapping[str, Any]
+
+
+def ask_expectations(
+    effects: Mapping[str, Effect],
+    originals: Originals,
+    copies: Sequence[Copies],
+    pairs: Pairs,
+    predictions: tuple[pl.Series, Sequence[pl.Series]],
+) -> dict[str, Floats]:
+    """Call the `expect` of every perturbation that has one, for all of its pairs.
+
+    The rows of the data and of the copies are read once more, with all their fields. A
+    composition of several steps has no `expect`.
+
+    Args:
+        effects: The perturbations.
+        originals: What the copies were made of.
+        copies: The files.
+        pairs: Their pairs.
+        predictions: Of the originals, and of the copies of each file.
+
+    Returns:
+        By perturbation, 1 for each pair that passes, 0 for one that fails, nan for one
+        to which it does not apply or of which a prediction does not count.
+
+    Raises:
+        PluginError: An `expect` failed, or returned something else.
+    """
+    asked = {
+        name: effect
+        for name, effect in effects.items()
+        if len(effect.steps) == 1 and effect.steps[0].has("expect")
+    }
+    counted = pairs.counted & pairs.sample.counted[pairs.originals]
+    chosen = pairs.made_by(list(asked)) & counted
+    found = {name: np.full(pairs.size, np.nan) for name in asked}
+    if not chosen.any():
+        return {name: found[name] for name in asked}
+    ids = set(pairs.sample.ids.gather(np.unique(pairs.originals[chosen])))
+    before = _rows(originals, None, ids, originals.examples.frame)
+    for place, (each, start) in enumerate(zip(copies, pairs.starts, strict=True)):
+        numbers = np.flatnonzero(chosen[start : start + len(each.originals)])
+        uids = each.examples.frame["id"].gather(numbers)
+        rows = each.source.rows
+        given = Path(rows) if isinstance(rows, str | Path) else rows
+        after = _rows(originals, given, set(uids), each.examples.frame)
+        positions = pairs.originals[start + numbers]
+        for number, uid, input_id, name, first, second in zip(
+            numbers.tolist(),
+            uids,
+            pairs.sample.ids.gather(positions),
+            each.perturbations.gather(numbers),
+            predictions[0].gather(positions).to_list(),
+            predictions[1][place].gather(numbers).to_list(),
+            strict=True,
+        ):
+            found[name][start + number] = _expected(
+                asked[name], before[input_id], after[uid], first, second
+            )
+    return found
+
+
+def _rows(
+    originals: Originals, given: Any, ids: Collection[str], frame: pl.DataFrame
+) -> dict[str, _Row]:
+    """Give rows as dicts by uid, with the tags that they are scored by."""
+    loaded = load_rows(originals.dataset, originals.task, originals.split, None, given)
+    tags = dict(zip(frame["id"], frame["tags"].to_list(), strict=True))
+    return {
+        row["uid"]: {**row, "tags": tags[row["uid"]]}
+        for row in loaded.named()
+        if row["uid"] in ids
+    }
+
+
+def _expected(
+    effect: Effect, original: _Row, perturbed: _Row, first: Any, second: Any
+) -> float:
+    [step] = effect.steps
+    expect: Callable[..., Any] = step.row_function("expect")
+    where = f"{step.component.origin}: expect for the copy {perturbed['uid']!r}"
+    try:
+        told = expect(
+            original=original,
+            perturbed=perturbed,
+            original_pred=first,
+            perturbed_pred=second,
+        )
+    except HOOK_FAILURES as error:
+        raise PluginError(f"{where} failed with {described(error)}") from error
+    if not isinstance(told, str) or told not in _VALUES:
+        raise PluginContractError(
+            f"{where} must return 'pass', 'fail' or 'not applicable', returned "
+            f"{shorten(told)}"
+        )
+    return _VALUES[told]

@@ -121,7 +121,7 @@ def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> 
     ]
     assert places == sorted(places)
     assert "shuffle: accuracy  original  perturbed     drop" in report
-    worst = "family:robustness: the worst is over 4 examples, also those without a copy"
+    worst = "family:robustness: worst over all 4 examples, also those without a copy: "
     assert worst in report
 
 
@@ -274,12 +274,22 @@ class Wrong(evalkit.Metric):
     assert "right to wrong" not in report
 
 
-def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
+def test_a_family_of_one_has_no_table_of_its_own(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
     write_rows("copies.jsonl", [copy("1", "lower")])
     write_rows("one.jsonl", [{"id": "1_l", "label": "positive"}])
     report = run(answers="one.jsonl").stdout
+    assert "lower: accuracy" in report
+    assert "family:robustness" not in report
+
+
+def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
+    run: Run, write_rows: Callable[..., str]
+) -> None:
+    write_rows("copies.jsonl", [copy("1", "lower")])
+    write_rows("one.jsonl", [{"id": "1_l", "label": "positive"}])
+    report = run("-v", answers="one.jsonl").stdout
     table = report[report.index("family:robustness: accuracy") :].splitlines()
     assert [row.split()[0] for row in table[1:4]] == [
         *("(all)", "topic:film", "family:robustness:"),

@@ -267,8 +267,7 @@ class Reference:
             "perturbed": self.mean(members, self.score, by_original),
             "drop": self.mean(members, self.difference, by_original),
         }
-        if not view.startswith("family:"):
-            expected["worst"] = self.mean(members, self.worst, True, self.worse)
+        expected["worst"] = self.mean(members, self.worst, True, self.worse)
         if self.has_invariant(view):
             expected["agreement"] = self.mean(invariant, self.agreement, by_original)
         if judges and not view.startswith("family:"):
@@ -373,13 +372,16 @@ def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected, Any]]
             members = [copy for copy in everyone if is_in(copy, tag)]
             found = reference.of_group(view, members, by_original, metric == "right")
             if view.startswith("family:"):
-                found["worst"] = reference.family_worst(everyone, tag)
+                found["worst-of-all"] = reference.family_worst(everyone, tag)
                 has_tags = any(each.tags for each in reference.standing(everyone))
                 is_named = has_tags or tag != UNTAGGED
-                if tag is not None and not (is_named and found["worst"].offered):
-                    del found["worst"]
+                is_offered = is_named and found["worst-of-all"].offered
+                if tag is not None and not is_offered:
+                    del found["worst-of-all"]
             for computed_on, expected in found.items():
-                of_originals = by_original or computed_on in ("worst", "consistency")
+                of_originals = by_original or computed_on in (
+                    *("worst", "worst-of-all", "consistency"),
+                )
                 cluster = "page" if case.clustered else None if of_originals else "uid"
                 yield (metric, view, computed_on, tag), expected, cluster
 
@@ -401,7 +403,7 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
     for score in result.under_perturbation:
         if score.value is not None:
             name = str(score.perturbation)
-            is_lone = score.computed_on == "worst" and name.startswith("family:")
+            is_lone = score.computed_on == "worst-of-all"
             assert is_lone or (
                 (score.metric, name, score.computed_on, score.tag) in seen
             )

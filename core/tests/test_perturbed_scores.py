@@ -102,7 +102,7 @@ class TestHelm:
         [
             ("perturbed", "contrast", (0.5, 1.0)),
             ("perturbed", "swap:prob=0.3", (1.0, 0.0)),
-            ("worst", "family:fairness", (2 / 3, 1 / 3)),
+            ("worst-of-all", "family:fairness", (2 / 3, 1 / 3)),
             ("original", "contrast", (0.5, 1.0)),
             ("worst", "contrast", (0.0, 1.0)),
             ("original", "swap:prob=0.3", (1.0, 1.0)),
@@ -117,7 +117,7 @@ class TestHelm:
             assert score.value == pytest.approx(value)
 
     def test_a_family_is_over_all_examples(self) -> None:
-        score = found(self.score(0), "worst", "family:fairness")
+        score = found(self.score(0), "worst-of-all", "family:fairness")
         assert (score.n, score.coverage) == (3, 1.0)
         assert found(self.score(0), "perturbed", "family:fairness").n == 1
 
@@ -318,7 +318,8 @@ class TestEffects:
         plain = {"original", "perturbed", "drop", "agreement", "worst"}
         assert self.kinds(result, "swap:prob=0.4") == plain | flips
         for family in ("fairness", "robustness"):
-            assert self.kinds(result, f"family:{family}") == plain
+            expected = plain | {"worst-of-all"}
+            assert self.kinds(result, f"family:{family}") == expected
         [known] = result.to_dict()["perturbations"]
         assert known == {
             "perturbation": "swap:prob=0.4",

@@ -34,6 +34,8 @@ def protected(text: str, *kinds: str) -> list[str]:
             ["{name}", "{{x y}}", "[MASK]", "%s", "${x}", "$var", "@user"],
         ),
         ("<mask> or <name>", ["<mask>", "<name>"]),
+        ('(/usr/local/her, "~/a/b"', ["/usr/local/her", "~/a/b"]),
+        ("a1-b2 x.y1.com 1/2 (3) é5", ["a1-b2", "x.y1.com", "1/2", "3", "é5"]),
         ("open /etc/hosts.conf or ./a/b", ["/etc/hosts.conf", "./a/b"]),
         ("visit example.com/a-b today", ["example.com/a-b"]),
         ("isn't she? U.S. and/or so... [not this] {", []),
@@ -71,6 +73,13 @@ def test_edits_that_touch_a_span_are_left_out(
     edit: tuple[int, int, str], is_kept: bool
 ) -> None:
     assert outside([Edit(*edit)], [(2, 5), (8, 10)]) == ([edit] if is_kept else [])
+
+
+@pytest.mark.parametrize("part", ["a", "a.", "a-", "a1", "+", "a@", "/a"])
+def test_a_long_word_is_searched_once(part: str) -> None:
+    # the square of its length would take minutes
+    text = part * (200_000 // len(part)) + " 1"
+    assert protected_spans(text)[-1] == (len(text) - 1, len(text))
 
 
 def test_without_spans_all_are_kept() -> None:

@@ -315,6 +315,16 @@ class TestParameters:
         for part in ("labels must be", "beta must be", "gamma is unknown"):
             assert part in message
 
+    def test_a_path_is_not_split_like_a_list(self) -> None:
+        class Reader(Tuned):
+            class Parameters(evalkit.Parameters):
+                path: str | None = None
+                labels: str | list[str] = "all"
+
+        given = {"path": ["", "a", "b.tsv"], "labels": ["x", "y"]}
+        parameters = bind(component("tuned"), Reader, given).parameters
+        assert parameters == Reader.Parameters(path="/a/b.tsv", labels=["x", "y"])
+
     def test_a_missing_parameter_is_named(self) -> None:
         class Needy(Tuned):
             class Parameters(evalkit.Parameters):

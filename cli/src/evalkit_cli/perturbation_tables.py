@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +61,10 @@ def perturbation_tables(
         by_tag.setdefault(score.tag, {})[score.computed_on] = score
     shown = _metrics(result, every_metric)
     uncertain = _uncertain(result)
-    names = dict.fromkeys(name for name, _ in found)
+    alone = _families_of_one(result)
+    names = dict.fromkeys(
+        name for name, _ in found if every_metric or name not in alone
+    )
     return [
         _table(
             result,
@@ -104,6 +108,17 @@ def _uncertain(result: PrintedResult) -> set[str]:
     }
 
 
+def _families_of_one(result: PrintedResult) -> set[str]:
+    """Name the families whose table would be that of their only perturbation."""
+    members = Counter(
+        f"family:{family}"
+        for found in result.record.get("perturbations", ())
+        if found["label_effect"] != "uncertain"
+        for family in found["families"]
+    )
+    return {family for family, count in members.items() if count == 1}
+
+
 def _table(
     result: PrintedResult,
     name: str,
@@ -113,7 +128,7 @@ def _table(
     talk: bool,
     every_metric: bool,
 ) -> PerturbationTable:
-    # a family's worst is also of tags that no copy has
+    # a family's worst of all is also of tags that no copy has
     tags = [
         tag
         for tag in _worst_first(scores)
@@ -231,10 +246,11 @@ def _notes(name: str, scores: Mapping[str, Score]) -> Iterator[str]:
         flips.append(f"{share} of originals right with all of their copies")
     if flips:
         yield f"{name}: {', '.join(flips)}"
-    worst = scores.get("worst")
-    if name.startswith("family:") and worst is not None and worst.value is not None:
+    worst = scores.get("worst-of-all")
+    if worst is not None and worst.value is not None:
         yield (
-            f"{name}: the worst is over {worst.n} examples, also those without a copy"
+            f"{name}: worst over all {worst.n} examples, also those without a copy: "
+            f"{show_number(worst, worst.value)}"
         )
     reasons = {
         f"{name}: {computed_on}: {score.reason}"

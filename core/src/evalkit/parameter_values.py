@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -30,8 +32,9 @@ def read_parameters(
         PluginContractError: One is unknown, of the wrong type, or not finite.
         RequiredParameterError: Nothing is wrong but that one is missing.
     """
+    given = {name: _as_meant(model, name, value) for name, value in values.items()}
     try:
-        parameters: BaseModel = model(**values)
+        parameters: BaseModel = model(**given)
     except ValidationError as error:
         found = from_pydantic(error)
         is_missing = all(violation.rule == REQUIRED for violation in found)
@@ -55,3 +58,16 @@ def read_parameters(
             f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
+
+
+def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:
+    """Give a text back that was split at `/` though its field is no list: a path."""
+    field = model.model_fields.get(name)
+    if field is None or not isinstance(value, list) or len(value) == 1:
+        return value
+    is_union = get_origin(field.annotation) in (Union, UnionType)
+    kinds = get_args(field.annotation) if is_union else (field.annotation,)
+    is_text = any(kind in (str, Path) for kind in kinds)
+    if not is_text or any(get_origin(kind) or kind is list for kind in kinds):
+        return value
+    return "/".join(value) if all(isinstance(item, str) for item in value) else value

@@ -73,11 +73,20 @@ class State(NamedTuple):
             if place.field not in changed
         }
         for field in changed:
-            if isinstance(self.original.get(field), str) and isinstance(
-                row[field], str
-            ):
-                edits[Place(field)] = None
+            for place in _same_places(field, self.original.get(field), row[field]):
+                edits[place] = None
         return State(row, self.original, edits)
+
+
+def _same_places(field: str, before: Any, after: Any) -> Iterator[Place]:
+    """Give the places of texts that a field had and has."""
+    if isinstance(before, str) and isinstance(after, str):
+        yield Place(field)
+    is_list = isinstance(before, list | tuple) and isinstance(after, list | tuple)
+    if is_list and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            if isinstance(old, str) and isinstance(new, str):
+                yield Place(field, number)
 
 
 class Made(NamedTuple):

@@ -144,7 +144,7 @@ class ExampleQuantities:
         yield drop._replace(shown=as_drop(self._shown))
         if view.invariant:
             yield self._agreement_of(view, groups)
-        yield self._worst(view, groups)
+        yield from self._worst(view, groups)
 
     def _quantity(
         self,
@@ -166,19 +166,20 @@ class ExampleQuantities:
         rows = groups.rows(self._agreement, chosen)
         return self._quantity("agreement", groups, rows, self._interval)
 
-    def _worst(self, view: View, groups: PairGroups) -> Quantity:
+    def _worst(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
         better = self._shown.higher_is_better
         if better is None:
             scores = without_value(NO_DIRECTION)
-            return Quantity("worst", groups.tags, scores, self._shown)
+            yield Quantity("worst", groups.tags, scores, self._shown)
+            return
         choose = np.minimum if better else np.maximum
         worse: Floats = choose(self._before, self._perturbed)
         reduction: Reduction = "least" if better else "greatest"
-        if not view.is_family:
-            rows = groups.extremes(worse, reduction)
-            return self._quantity("worst", groups, rows, self._interval)
-        rows, tags = self._worst_of_all(groups, worse, reduction)
-        return self._quantity("worst", groups, rows, self._interval, tags)
+        rows = groups.extremes(worse, reduction)
+        yield self._quantity("worst", groups, rows, self._interval)
+        if view.is_family:
+            rows, tags = self._worst_of_all(groups, worse, reduction)
+            yield self._quantity("worst-of-all", groups, rows, self._interval, tags)
 
     def _worst_of_all(
         self, groups: PairGroups, worse: Floats, reduction: Reduction

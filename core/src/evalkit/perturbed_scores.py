@@ -9,8 +9,9 @@ Of every perturbation, and of every family of those that are not `uncertain`:
   original as target (Dynabench's `fairness` and `robustness`), of perturbations that
   are `invariant`. A model that always says the same agrees with itself: agreement means
   nothing without `perturbed` beside it;
-- `worst`: the mean of the least favourable score of an original and its copies; of a
-  family over all examples, also those without a copy (HELM's worst case).
+- `worst`: the mean of the least favourable score of an original and its copies;
+- `worst-of-all`, of a family: the same over all examples, also those without a copy
+  (HELM's worst case).
 
 And of every perturbation, for the metric that tells right from wrong:
 

@@ -21,20 +21,22 @@ ProtectedKind = Literal["code", "digits", "mark-up", "placeholders", "urls"]
 
 PROTECTED_KINDS: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
 
+# possessive and anchored at words, so that no long word takes the square of its length
 _PATTERNS: dict[ProtectedKind, str] = {
     "code": r"```.*?(?:```|\Z)|`[^`\n]+`",
     "urls": (
-        r"(?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:)[^\s<>\"']+"
-        r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-        r"|(?<!\w)(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|co|uk|de|info)\b(?:/[^\s<>\"']*)?"
-        r"|(?<!\S)(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)+"
+        r"(?:(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:)[^\s<>\"']+"
+        r"|(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
+        r"|(?<![\w.-])(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|co|uk|de|info)\b"
+        r"(?:/[^\s<>\"']*)?"
+        r"|(?<![\w/.~])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)+"
     ),
     "mark-up": r"</?[A-Za-z!][^<>\n]*>|&#?\w+;|\\[A-Za-z]+",
     "placeholders": (
         r"\{\{[^{}\n]*\}\}|\$?\{[^{}\n]*\}|\[[A-Z][A-Z_]*\]|<[A-Za-z_][\w ]*>"
         r"|%\(\w+\)[a-z]|%[a-z]\b|\$[A-Za-z_]\w*|(?<!\w)@\w+"
     ),
-    "digits": r"[$€£¥#+-]?\w*\d\w*(?:[.,:/’'°-]?\w*\d\w*)*[%°]?",
+    "digits": (r"[$€£¥#+-]?(?<!\w)[^\W\d]*+\d\w*(?:[.,:/’'°-]?[^\W\d]*+\d\w*)*[%°]?"),
 }
 
 _SIGN = re.compile(r"[\d`<>&\\{}\[\]%$@/]")

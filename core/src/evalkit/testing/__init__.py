@@ -1,12 +1,13 @@
-"""Checks that a metric keeps the laws that its scores rest on.
+"""Checks that metrics and perturbations keep the laws that scores rest on.
 
 For the tests of a plugin's own package:
 
 ```python
-from evalkit.testing import check_metric
+from evalkit.testing import check_metric, check_perturbation
 
 def test_laws():
     check_metric("my-metric")
+    check_perturbation("my-perturbation")
 ```
 
 It needs hypothesis, which the extra `testing` of evalkit-core installs.
@@ -24,7 +25,19 @@ except ImportError as error:
 
 from evalkit.testing.checking import MetricLawError, check_metric
 from evalkit.testing.laws import LAWS
+from evalkit.testing.perturbation_checking import (
+    PerturbationLawError,
+    check_perturbation,
+)
+from evalkit.testing.perturbation_laws import PERTURBATION_LAWS
 
 del _hypothesis
 
-__all__ = ["LAWS", "MetricLawError", "check_metric"]
+__all__ = [
+    "LAWS",
+    "PERTURBATION_LAWS",
+    "MetricLawError",
+    "PerturbationLawError",
+    "check_metric",
+    "check_perturbation",
+]

@@ -47,6 +47,7 @@ class ChecklistMinimum(Perturbation):
 
     families: ClassVar[frozenset[str]] = frozenset({"checklist"})
     version: ClassVar[str] = "1"
+    protects: ClassVar[bool] = False
     label_effect: ClassVar[Mapping[str, Effect]] = {"*": "transforms"}
 
     def perturb_example(

@@ -37,6 +37,7 @@ class ContrastSets(Perturbation):
     Parameters: ClassVar[type[BaseModel]] = ContrastSetsParameters
     families: ClassVar[frozenset[str]] = frozenset({"contrast"})
     version: ClassVar[str] = "1"
+    protects: ClassVar[bool] = False
     label_effect: ClassVar[Mapping[str, Effect]] = {"*": "transforms"}
 
     def perturb_example(

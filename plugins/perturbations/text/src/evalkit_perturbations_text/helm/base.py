@@ -21,6 +21,7 @@ class HelmPerturbation(Perturbation):
     families: ClassVar[frozenset[str]] = frozenset({"helm"})
     version: ClassVar[str] = "1"
     label_effect: ClassVar[Mapping[str, Effect]] = UNCHANGED_LABEL
+    protects: ClassVar[bool] = False
 
     def make_rng(self, seed: int, uid: str, variant: int) -> Random:
         """Make the random numbers of one example.

@@ -1,0 +1,234 @@
+"""The perturbation that is checked, and what it makes of examples."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from pydantic import ValidationError
+
+from evalkit.errors import PluginError
+from evalkit.objects import GIVEN, Resolver
+from evalkit.perturbation_choice import choose_perturbations
+from evalkit.perturbation_steps import LabelEffect, Settings, effect_of
+from evalkit.perturbed_rows import perturb, with_edits
+from evalkit.perturbers import Perturber
+from evalkit.registry import Bound, Registry, bind
+from evalkit.testing.perturbation_texts import texts_by_name
+
+HOOKS = ("perturb_example", "find_edits", "perturb")
+"""The ways to write a perturbation; the first that it has is called."""
+
+_STRONGEST: Mapping[str, Any] = {"preset": "hard", "prob": 1.0}
+
+Example = Mapping[str, Any]
+
+
+class Target:
+    """What a perturbation is applied to.
+
+    Args:
+        task: The task; None where there is none.
+        fields: The fields that are changed.
+        answer_field: The field that holds the answer, where there is one.
+
+    Attributes:
+        task: The same.
+        fields: The same.
+        answer_field: The same.
+        task_name: The task's name; "" where there is none.
+        labels: The task's labels, where it has some.
+    """
+
+    def __init__(
+        self, task: Bound | None, fields: Sequence[str], answer_field: str | None
+    ) -> None:
+        self.task = task
+        self.fields = tuple(fields)
+        self.answer_field = answer_field
+        self.task_name = "" if task is None else task.component.name
+        known = None if task is None else task.attributes["labels"]
+        self.labels: tuple[str, ...] | None = None if known is None else tuple(known)
+
+
+class Instance:
+    """A perturbation as it was made, before it saw any text.
+
+    Args:
+        bound: The perturbation; no other uses it.
+        target: What it is applied to.
+    """
+
+    def __init__(self, bound: Bound, target: Target) -> None:
+        self._bound = bound
+        self._target = target
+
+    def copies(
+        self, example: Example, seed: int, variants: int = 1
+    ) -> list[dict[str, Any]]:
+        """Make the copies of an example, as `evalkit.perturb` does.
+
+        Args:
+            example: The example, with its uid.
+            seed: Seed of all draws.
+            variants: Copies as far as they differ.
+
+        Returns:
+            The rows, with the edits of their texts under `edits`.
+
+        Raises:
+            PluginError: The perturbation failed, or returned something else.
+        """
+        target = self._target
+        settings = Settings(seed, variants, target.fields)
+        perturber = Perturber([self._bound], target.task, settings, target.answer_field)
+        return [with_edits(made) for made in perturber.copies(example, example["uid"])]
+
+    def arguments(self, example: Example, seed: int) -> dict[str, Any]:
+        """Give what the hooks are called with for an example.
+
+        Args:
+            example: The example.
+            seed: Seed of the generator.
+
+        Returns:
+            All arguments that an implementation may name; texts and example are copies.
+        """
+        own = copy.deepcopy(dict(example))
+        named = texts_by_name(own, self._target.fields)
+        texts = [text for text in named.values() if text]
+        return {
+            "texts": texts,
+            "text": texts[0] if texts else "",
+            "example": own,
+            "rng": Random(seed),
+            "fields": self._target.fields,
+            "answer_field": self._target.answer_field,
+            "task": self._target.task_name,
+        }
+
+    def call(self, hook: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a hook with those of the arguments that it names."""
+        return self._bound.row_function(hook)(**arguments)
+
+
+class PerturbationSubject:
+    """A perturbation that is checked, with one set of parameters.
+
+    Args:
+        bound: The perturbation.
+        target: What it is applied to.
+        registry: Where plugins are found.
+
+    Attributes:
+        target: The same.
+        registry: The same.
+        origin: The perturbation's name with its parameters and its distribution.
+        attributes: What it declares.
+        effect: What it says that it does to the task's answers.
+        hook: The way in which it is written.
+        copies_seen: How many copies it made.
+        answers_changed: How many of them had another answer.
+    """
+
+    def __init__(self, bound: Bound, target: Target, registry: Registry) -> None:
+        self._as_given = bound
+        self.target = target
+        self.registry = registry
+        component = bound.component
+        self.origin = f"{component.kind}/{bound.name} ({component.distribution})"
+        self.attributes: Mapping[str, Any] = bound.attributes
+        self.effect: LabelEffect = effect_of(bound, target.task_name)
+        self.hook = next(hook for hook in HOOKS if bound.has(hook))
+        self.copies_seen = 0
+        self.answers_changed = 0
+        self._by_name: Bound | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be named, and was not only given as an object."""
+        return self._as_given.component.distribution != GIVEN
+
+    def has(self, hook: str) -> bool:
+        """Tell whether it implements a hook."""
+        return self._as_given.has(hook)
+
+    def fresh(self) -> Instance:
+        """Give the perturbation as it was made, whatever was done with it since."""
+        bound = copy.copy(self._as_given)
+        try:
+            bound.plugin = copy.deepcopy(bound.plugin)
+        except Exception:
+            # it holds something that has no copy, such as a lock or an open file
+            bound.plugin = copy.copy(bound.plugin)
+        return Instance(bound, self.target)
+
+    def copies_by_name(
+        self, name: str, example: Example, seed: int
+    ) -> list[dict[str, Any]]:
+        """Make the copies of an example by what the column `perturbation` holds.
+
+        Args:
+            name: What a copy has there.
+            example: The example.
+            seed: Seed of all draws.
+
+        Returns:
+            The rows, as `Instance.copies` gives them.
+
+        Raises:
+            PluginError: There is no such perturbation, or it failed.
+        """
+        if self._by_name is None:
+            chosen = choose_perturbations(Resolver(self.registry), [name])
+            [[self._by_name]] = chosen.perturbations
+        made = perturb(
+            [example],
+            self._by_name,
+            task=self.target.task,
+            fields=self.target.fields,
+            answer_field=self.target.answer_field,
+            seed=seed,
+            edits=True,
+            registry=self.registry,
+        )
+        return list(made)
+
+
+def strengths_of(bound: Bound) -> list[Bound]:
+    """Give a perturbation as it is, and at its full strength.
+
+    Args:
+        bound: The perturbation.
+
+    Returns:
+        The perturbation; where its parameters have `prob`, or one whose name ends in
+        `_prob`, or `preset`, also with 1.0 and `hard` for these.
+    """
+    if bound.parameters is None:
+        return [bound]
+    wanted = {}
+    for name in type(bound.parameters).model_fields:
+        known = "prob" if name.endswith("_prob") else name
+        if known in _STRONGEST:
+            wanted[name] = _STRONGEST[known]
+    for values in _fewer_and_fewer(wanted):
+        given = {**bound.changed_parameters, **values}
+        try:
+            strong = bind(bound.component, type(bound.plugin), given)
+        except (PluginError, ValidationError):
+            # it has another meaning there, or another range
+            continue
+        return [bound, *([strong] if strong.name != bound.name else [])]
+    return [bound]
+
+
+def _fewer_and_fewer(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give all of them, then each alone."""
+    if values:
+        yield dict(values)
+    if len(values) > 1:
+        for name, value in values.items():
+            yield {name: value}

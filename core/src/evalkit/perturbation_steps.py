@@ -130,10 +130,19 @@ class Step:
         """Whether it may give several copies of an example."""
         return self._hook == "perturb_example"
 
-    def make_rng(self, uid: str, variant: int) -> Random | None:
-        """Let the perturbation seed its own generator; None where it does not."""
-        if self._own_rng is None:
-            return None
+    @property
+    def draws(self) -> bool:
+        """Whether the perturbation takes a generator."""
+        return "rng" in self._bound.arguments_of(self._hook)
+
+    @property
+    def seeds_itself(self) -> bool:
+        """Whether the perturbation seeds its own generator."""
+        return self._own_rng is not None
+
+    def make_rng(self, uid: str, variant: int) -> Random:
+        """Let the perturbation seed its own generator."""
+        assert self._own_rng is not None
         seed = self._scope.settings.seed
         return self._own_rng(seed=seed, uid=uid, variant=variant)
 
@@ -217,30 +226,21 @@ class Step:
         found = find_texts(row, self._places)
         if not found:
             return []
-        texts = [text for _, text in found]
-        make = self._make_by_text if self._hook == "perturb" else self._make_by_edits
-        made = make(texts, rng, uid)
-        return [
-            (place, each)
-            for (place, _), each in zip(found, made, strict=True)
-            if each is not None
-        ]
-
-    def _make_by_text(
-        self, texts: list[str], rng: Random, uid: str
-    ) -> Iterator[Made | None]:
-        for text in texts:
-            yield self._made_of_text(text, self._call_on(text, rng), uid)
-
-    def _make_by_edits(
-        self, texts: list[str], rng: Random, uid: str
-    ) -> Iterator[Made | None]:
-        found = self._call_on(texts, rng)
-        if not isinstance(found, list | tuple) or len(found) != len(texts):
-            wanted = f"a list of edits for each of {len(texts)} texts"
-            raise self._wrong(wanted, found, uid)
-        for text, edits in zip(texts, found, strict=True):
-            yield self._kept(text, checked_edits(text, edits)) if edits else None
+        if self._hook == "perturb":
+            made = [
+                (place, self._made_of_text(text, self._call_on(text, rng), uid))
+                for place, text in found
+            ]
+            return [(place, each) for place, each in made if each is not None]
+        edits = self._call_on([text for _, text in found], rng)
+        if not isinstance(edits, list | tuple) or len(edits) != len(found):
+            wanted = f"a list of edits for each of {len(found)} texts"
+            raise self._wrong(wanted, edits, uid)
+        changed = []
+        for (place, text), own in zip(found, edits, strict=True):
+            if own and (each := self._kept(text, checked_edits(text, own))):
+                changed.append((place, each))
+        return changed
 
     def _made_of_text(self, text: str, new: Any, uid: str) -> Made | None:
         if not isinstance(new, str):

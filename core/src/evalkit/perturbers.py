@@ -93,6 +93,8 @@ class Perturber:
         self._is_one_copy = settings.variants == 1 and not any(
             step.may_branch for step in self._steps
         )
+        self._seeding = [step.seeds_itself for step in self._steps]
+        self._drawing = [step.draws for step in self._steps]
         self._is_plain = self._is_one_copy and len(self._steps) == 1
         self._retag: list[Callable[..., Any]] = [
             step.row_function("change_tags")
@@ -156,10 +158,10 @@ class Perturber:
         return states
 
     def _rng_of(self, step: int, uid: str, variant: int) -> Random:
-        own = self._steps[step].make_rng(uid, variant)
-        if own is not None:
-            return own
-        self._rng.start(self._settings.seed, self.identity, step, uid, variant)
+        if self._seeding[step]:
+            return self._steps[step].make_rng(uid, variant)
+        if self._drawing[step]:
+            self._rng.start(self._settings.seed, self.identity, step, uid, variant)
         return self._rng
 
     def _finish(

@@ -182,7 +182,7 @@ def stop_in(start: Start, moment: str, number: int) -> tuple[int, str, str]:
 def test_ctrl_c_says_one_line_and_leaves_nothing(moment: str, start: Start) -> None:
     code, out, err = stop_in(start, moment, signal.SIGINT)
     assert (code, out) == (130, "")
-    assert err == "evalkit: interrupted; a run that was not finished was not written\n"
+    assert err == "evalkit: interrupted; what was not finished was not written\n"
     assert [path for path in Path("runs").rglob("*") if path.is_file()] == []
 
 

@@ -62,7 +62,7 @@ def test_an_interrupt_is_one_line_and_130(
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        "evalkit: interrupted; a run that was not finished was not written\n"
+        "evalkit: interrupted; what was not finished was not written\n"
     )
 
 

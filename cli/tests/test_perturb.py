@@ -123,6 +123,24 @@ def test_hurtful_texts_are_masked_unless_asked(invoke: Invoke, data: str) -> Non
     assert "--show-text" not in done.stdout
 
 
+def test_json_has_no_hurtful_text_unless_asked(invoke: Invoke, data: str) -> None:
+    Path("data.jsonl").write_text('{"uid": "1", "statement": "an insult"}\n')
+    arguments = ("--data", "data.jsonl", "--task", "hs", "--perturbation", "loud")
+    done = invoke("perturb", *arguments, "--json")
+    assert "insult" not in done.stdout
+    done = invoke("perturb", *arguments, "--json", "--show-text", "--overwrite")
+    assert "An insult" in done.stdout
+
+
+def test_what_was_chosen_is_chosen_in_the_next_command(
+    invoke: Invoke, data: str
+) -> None:
+    chosen = ("--split", "all", "--filter", "answer=positive", "-n", "5")
+    done = perturb(invoke, "--perturbation", "loud", *chosen)
+    expected = "sentiment --split all --filter answer=positive --limit 5 --predictions"
+    assert expected in done.stdout
+
+
 def test_fields_variants_edits_and_what_is_not_protected(
     invoke: Invoke, data: str
 ) -> None:
@@ -166,15 +184,17 @@ def test_resumed_examples_are_told(
     Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(perturbed_files, "CHUNK_EXAMPLES", 2)
     whole = perturbed_files.perturb_chunk
-    done = iter([True, False])
+    steps = iter([True, False])
 
     def stop(*arguments: Any) -> Any:
-        if next(done):
+        if next(steps):
             return whole(*arguments)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(perturbed_files, "perturb_chunk", stop)
-    assert perturb(invoke, "--perturbation", "loud").exit_code == 130
+    done = perturb(invoke, "--perturbation", "loud")
+    assert done.exit_code == 130
+    assert "the same command goes on where this stopped" in done.stderr
     monkeypatch.setattr(perturbed_files, "perturb_chunk", whole)
     again = perturb(invoke, "--perturbation", "loud")
     assert "2 examples had been done before the interruption" in again.stdout
@@ -249,9 +269,15 @@ def test_edits_are_marked(
     assert marked(text, [Edit(*edit) for edit in edits], masked=False) == shown
 
 
+def test_edits_that_would_show_a_masked_text_are_masked_too() -> None:
+    edits = [Edit(0, 3, "xyz"), Edit(4, 7, "XY1")]
+    assert marked("abc def ghi", edits, masked=True) == "[···→···] [···→···] ···"
+    assert marked("abc def ghi", edits[:1], masked=True) == "[abc→xyz] ··· ···"
+
+
 def test_of_many_edits_the_first_ones_are_shown() -> None:
     text = "word " * 200
     edits = [Edit(n, n + 4, "x") for n in range(0, 1_000, 5)]
-    shown = marked(text, edits, masked=True)
+    shown = marked(text, edits, masked=False)
     assert shown.startswith("[word→x] [word→x] ")
     assert shown.endswith("… and 151 more edits")

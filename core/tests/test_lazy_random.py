@@ -60,3 +60,27 @@ def test_methods_that_were_kept_go_on_drawing() -> None:
     assert len({draw() for _ in range(5)} | {bits(60) for _ in range(5)}) == 10
     rng.start("b")
     assert {rng.choice("abc") for _ in range(100)} == {*"abc"}
+
+
+def test_no_number_is_left_over_for_the_next_key() -> None:
+    rng = LazyRandom()
+    rng.start("a")
+    rng.gauss(0, 1)
+    rng.start("b")
+    after = rng.gauss(0, 1)
+    fresh = LazyRandom()
+    fresh.start("b")
+    assert fresh.gauss(0, 1) == after
+
+
+def test_a_state_and_another_seed_are_those_of_the_key() -> None:
+    rng = LazyRandom()
+    rng.start("a")
+    state = rng.getstate()
+    first = rng.random()
+    rng.start("b")
+    rng.setstate(state)
+    assert rng.random() == first
+    rng.start("c")
+    rng.seed(5)
+    assert rng.random() == Random(5).random()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit import perturb_dataset
+from evalkit import perturb_dataset, perturbed_files
 from evalkit.errors import (
     DataError,
     EvalkitError,
@@ -22,7 +22,8 @@ from evalkit.errors import (
     SchemaError,
     StorageError,
 )
-from evalkit.perturbed_files import PerturbationSummary
+from evalkit.partial_files import PartialFile
+from evalkit.perturbation_summary import PerturbationSummary
 
 CODE = '''
 import os
@@ -321,7 +322,7 @@ def test_a_file_that_is_there_is_not_replaced_unless_asked() -> None:
 
 
 def test_only_json_lines_are_written() -> None:
-    with pytest.raises(StorageError, match=r"as JSON lines; name the file out.jsonl"):
+    with pytest.raises(StorageError, match=r"give it a name that ends in .jsonl"):
         run(write("data.jsonl", statements(3)), "out.csv")
 
 
@@ -463,3 +464,107 @@ def test_progress_is_told(many: list[dict[str, Any]]) -> None:
     )
     assert told[0] == ("loading data", 0.0)
     assert told[-1] == ("perturbing", 1.0)
+
+
+class TestOneWriter:
+    def test_two_at_once_do_not_mix(self) -> None:
+        with PartialFile(Path("out"), "a") as first:
+            first.append("A1\n", {"n": 1})
+            with pytest.raises(StorageError, match="being written by another command"):
+                PartialFile(Path("out"), "b")
+            first.append("A2\n", {"n": 2})
+            first.finish()
+        assert Path("out").read_text() == "A1\nA2\n"
+
+    def test_bytes_of_another_key_are_not_taken_over(self) -> None:
+        with PartialFile(Path("out"), "a") as first:
+            first.append("A1\n", {"n": 1})
+        # the second one dies after its first bytes and before its first record
+        with PartialFile(Path("out"), "b"):
+            Path(".out.partial").write_text("B1\n")
+        with PartialFile(Path("out"), "a") as again:
+            assert again.state == {}
+            again.append("A1\n", {"n": 1})
+            again.finish()
+        assert Path("out").read_text() == "A1\n"
+
+    def test_a_file_that_appears_meanwhile_is_kept(self) -> None:
+        with PartialFile(Path("out"), "a") as file:
+            file.append("A1\n", {"n": 1})
+            Path("out").write_text("mine")
+            with pytest.raises(StorageError, match="appeared while it was being made"):
+                file.finish()
+        assert Path("out").read_text() == "mine"
+        with PartialFile(Path("out"), "a", overwrite=True) as file:
+            assert file.state == {"n": 1}
+            file.finish()
+        assert Path("out").read_text() == "A1\n"
+
+
+def test_the_originals_are_not_overwritten() -> None:
+    data = write("data.jsonl", statements(2))
+    with pytest.raises(StorageError, match="holds the originals"):
+        run(data, Path("../") / Path.cwd().name / "data.jsonl", overwrite=True)
+    assert len(data.read_text().splitlines()) == 2
+
+
+def test_a_run_with_objects_is_not_taken_up(many: list[dict[str, Any]]) -> None:
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    data = write("data.jsonl", many)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, perturbations=[Loud], progress=stop)
+    assert run(data, perturbations=[Loud]).resumed == 0
+
+
+def test_another_lexicon_begins_anew(many: list[dict[str, Any]]) -> None:
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    data = write("data.jsonl", many)
+    named = ["synonyms:prob=1,lexicon=words.tsv"]
+    Path("words.tsv").write_text("film\tmovie\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(data, perturbations=named, progress=stop)
+    Path("words.tsv").write_text("film\tpicture\n")
+    assert run(data, perturbations=named).resumed == 0
+    assert not any("movie" in row["statement"] for row in read())
+
+
+@pytest.mark.parametrize("change", ["shorter", "turned around"])
+def test_data_that_change_meanwhile_are_refused(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = statements(20)
+    data = write("data.jsonl", rows)
+    check = perturbed_files._refuse_taken_uids
+
+    def alter(*arguments: Any) -> None:
+        check(*arguments)
+        write("data.jsonl", rows[:9] if change == "shorter" else rows[::-1])
+
+    monkeypatch.setattr(perturbed_files, "_refuse_taken_uids", alter)
+    with pytest.raises(DataError, match=r"data.jsonl: was changed while it was read"):
+        run(data)
+    assert not Path("out.jsonl").exists()
+
+
+def test_numbers_that_json_has_not_are_refused() -> None:
+    import polars as pl
+
+    frame = pl.DataFrame(statements(1)).with_columns(pl.lit(float("nan")).alias("x"))
+    frame.write_parquet("data.parquet")
+    with pytest.raises(DataError, match="'r0' cannot be written as JSON"):
+        run("data.parquet", task="sentiment", perturbations=["shout"])
+
+
+def test_a_field_that_there_is_not_is_refused() -> None:
+    data = write("data.jsonl", statements(1))
+    with pytest.raises(EvalkitError, match=r"'statment'; did you mean 'statement'\?"):
+        run(data, fields=["statment"])
+    with pytest.raises(EvalkitError, match=r"'qqq'; there are: uid, statement, n"):
+        run(data, fields=["qqq"])
+    assert not [*Path().glob("*out*")]

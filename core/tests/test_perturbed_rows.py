@@ -161,6 +161,23 @@ def test_tags_may_be_changed() -> None:
     assert "tags" not in only(perturb([example()], Rename, task="sentiment"))
 
 
+@pytest.mark.parametrize("tags", ["about:ann", [1], {"a": 1}])
+def test_tags_that_are_no_list_of_texts_are_refused(tags: Any) -> None:
+    with pytest.raises(SchemaError, match="'7': tags: must be a list of texts"):
+        [*perturb([example(tags=tags)], Rename, task="sentiment")]
+
+
+def test_texts_in_a_list_that_a_perturbation_of_examples_changes_are_told() -> None:
+    class Lists(Branch):
+        def perturb_example(self, example: Row) -> Row:
+            return {"turns": [text.upper() for text in example["turns"]]}
+
+    row = only(
+        perturb([example(turns=["a", "B"])], Lists, task="sentiment", edits=True)
+    )
+    assert row["edits"] == {"turns[0]": [[0, 1, "A"]]}
+
+
 def test_protected_spans_stay_unless_asked() -> None:
     row = example(statement="see `code` 3.5% at www.ann.org/x {name} &amp;")
     kept = only(perturb([row], Shout, task="sentiment"))
@@ -371,6 +388,12 @@ def test_arguments_out_of_range() -> None:
         perturb([], Shout, task="sentiment", unprotected=["numbers"])  # type: ignore[list-item]
     with pytest.raises(PluginError, match=r"does not say which fields .* name them"):
         perturb([], Shout)
+    with pytest.raises(EvalkitError, match="seed must be an integer, is 'x'"):
+        perturb([], Shout, task="sentiment", seed="x")  # type: ignore[arg-type]
+    with pytest.raises(EvalkitError, match="fields must be a list of texts, is 'a'"):
+        perturb([], Shout, fields="a")
+    with pytest.raises(EvalkitError, match="unprotected must be a list of texts"):
+        perturb([], Shout, task="sentiment", unprotected="digits")  # type: ignore[arg-type]
     with pytest.raises(EvalkitError, match="no perturbation was named"):
         perturb([], [], task="sentiment")
     with pytest.raises(UnknownPluginError, match="there is no perturbation 'shuot'"):

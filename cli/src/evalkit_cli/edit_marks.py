@@ -15,6 +15,9 @@ _CONTEXT = 30
 _MOST = 240
 """Characters of the original that are shown of one text."""
 
+_MOST_SHOWN = 0.3
+"""Share of a masked text that its edits may show."""
+
 _MASK = re.compile(r"\w")
 
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -26,13 +29,16 @@ def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
     Args:
         before: The original.
         edits: Its edits, in order.
-        masked: Whether letters outside the edits become dots.
+        masked: Whether letters outside the edits become dots; in the edits too, where
+            these are so many that they would show the text.
 
     Returns:
         One line; without what is far from the edits where the text is long.
     """
     if not edits:
         return ""
+    covered = sum(edit.end - edit.start for edit in edits)
+    hides = masked and covered > _MOST_SHOWN * len(before)
     first = max(0, edits[0].start - _CONTEXT)
     last = min(len(before), max(edits[-1].end + _CONTEXT, first + _CONTEXT))
     parts = ["…" if first else ""]
@@ -42,9 +48,8 @@ def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
             left = len(edits) - number
             return "".join(parts) + f"… and {left} more edits"
         parts.append(_kept(before[position : edit.start], masked))
-        parts.append(
-            f"[{_visible(before[edit.start : edit.end])}→{_visible(edit.text)}]"
-        )
+        old, new = before[edit.start : edit.end], edit.text
+        parts.append(f"[{_kept(old, hides)}→{_kept(new, hides)}]")
         position = edit.end
     parts.append(_kept(before[position:last], masked))
     parts.append("…" if last < len(before) else "")

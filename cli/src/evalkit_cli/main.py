@@ -43,7 +43,7 @@ class _Group(click.Group):
         except KeyboardInterrupt:
             # a terminal has just shown ^C on the line that it would go to
             start = "\n" if sys.stderr.isatty() else ""
-            message = "interrupted; a run that was not finished was not written"
+            message = "interrupted; what was not finished was not written"
             click.echo(f"{start}evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
 

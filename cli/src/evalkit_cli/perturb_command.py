@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from evalkit_cli.completion import complete_names
 from evalkit_cli.options import chosen_dataset, data_options, read_filters
 from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import plugin_output_to_stderr, stdout_copy
+
+if TYPE_CHECKING:
+    from evalkit.perturbation_summary import PerturbationSummary
 
 _FAMILIES = ("fairness", "robustness")
 _PRESETS = ("mild", "medium", "hard")
@@ -156,7 +159,6 @@ def perturb_command(
             "say how to perturb: --perturbation NAME (see `evalkit list "
             "perturbations`), or --family fairness."
         )
-    from evalkit.perturbed_files import perturb_dataset
     from evalkit_cli.perturbation_report import print_summary
 
     name = chosen_dataset(dataset, data, task)
@@ -166,7 +168,7 @@ def perturb_command(
         where = stack.enter_context(stdout_copy()) if target == "-" else target
         stack.enter_context(plugin_output_to_stderr())
         progress = stack.enter_context(watched(quiet))
-        summary = perturb_dataset(
+        summary = _perturb(
             name,
             where,
             perturbations=perturbations,
@@ -174,7 +176,7 @@ def perturb_command(
             task=task,
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
-            unprotected=_items(unprotected),  # type: ignore[arg-type]
+            unprotected=_items(unprotected),
             progress=progress,
             **options,
         )
@@ -182,12 +184,34 @@ def perturb_command(
         summary,
         source=data or name,
         task=task,
+        selection=_selection(options["split"], options["limit"], filters),
         pairs=pairs,
         show_text=show_text,
         as_json=as_json,
         quiet=quiet,
         to_stderr=target == "-",
     )
+
+
+def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
+    from evalkit.perturbed_files import perturb_dataset
+
+    try:
+        return perturb_dataset(name, where, **options)
+    except KeyboardInterrupt:
+        if isinstance(where, str):
+            click.echo("evalkit: the same command goes on where this stopped", err=True)
+        raise
+
+
+def _selection(
+    split: str | None, limit: int | None, filters: tuple[str, ...]
+) -> list[str]:
+    """Give the options that choose examples, for a command on the same ones."""
+    chosen = [] if split is None else ["--split", split]
+    for text in filters:
+        chosen += ["--filter", text]
+    return chosen if limit is None else [*chosen, "--limit", str(limit)]
 
 
 def _items(text: str) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +16,7 @@ from evalkit_cli.streams import echo_json
 from evalkit_cli.tables import draw, printable
 
 if TYPE_CHECKING:
-    from evalkit.perturbed_files import PerturbationSummary
+    from evalkit.perturbation_summary import PerturbationSummary
 
 
 def print_summary(
@@ -23,6 +24,7 @@ def print_summary(
     *,
     source: str,
     task: str | None,
+    selection: Sequence[str],
     pairs: int,
     show_text: bool,
     as_json: bool,
@@ -35,6 +37,7 @@ def print_summary(
         summary: What was done.
         source: The data set or file, as it was named.
         task: The task, where it is a file.
+        selection: The options that chose examples, as they were given.
         pairs: Examples of each perturbation to show.
         show_text: Whether sensitive texts are shown whole.
         as_json: Print JSON.
@@ -42,7 +45,7 @@ def print_summary(
         to_stderr: Whether stdout holds the rows.
     """
     if as_json:
-        echo_json(summary.to_dict())
+        echo_json(_as_json(summary, show_text))
         return
 
     # where stdout holds the rows, the talk goes elsewhere
@@ -51,7 +54,16 @@ def print_summary(
         _print_counts(summary)
         if not quiet:
             _print_pairs(summary, pairs, masked=summary.sensitive and not show_text)
-            _print_next(summary, source, task)
+            _print_next(summary, source, task, selection)
+
+
+def _as_json(summary: PerturbationSummary, show_text: bool) -> dict[str, Any]:
+    values = summary.to_dict()
+    if summary.sensitive and not show_text:
+        for count in values["perturbations"]:
+            for sample in count["samples"]:
+                sample["changes"] = {}
+    return values
 
 
 def _print_counts(summary: PerturbationSummary) -> None:
@@ -89,7 +101,12 @@ def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None
         click.echo("\nmasked, as the texts may be hurtful; --show-text shows them")
 
 
-def _print_next(summary: PerturbationSummary, source: str, task: str | None) -> None:
+def _print_next(
+    summary: PerturbationSummary,
+    source: str,
+    task: str | None,
+    selection: Sequence[str],
+) -> None:
     click.echo()
     if summary.resumed:
         done = count_of(summary.resumed, "example")
@@ -105,6 +122,7 @@ def _print_next(summary: PerturbationSummary, source: str, task: str | None) -> 
         return
     data = shlex.quote(source)
     named = f"--data {data} --task {task}" if task else data
+    named = " ".join((named, *map(shlex.quote, selection)))
     click.echo(f"{rows} written to {out}: look at them before you trust scores")
     click.echo(f"next, let your model predict {out}, then:")
     click.echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")

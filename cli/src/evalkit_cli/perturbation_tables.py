@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit_cli.printed_results import PrintedResult
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 ALL = "(all)"
 """Names the row of all copies."""
+
+_MOST_TABLES = 4
+"""Perturbations and families beyond which each is one row of one table."""
 
 _FLIPS = {
     "right-to-wrong": "right to wrong",
@@ -65,6 +68,12 @@ def perturbation_tables(
     names = dict.fromkeys(
         name for name, _ in found if every_metric or name not in alone
     )
+    ordered = sorted(names, key=uncertain.__contains__)
+    if len(ordered) > _MOST_TABLES and not every_metric:
+        return [
+            _overview(result, ordered, metric, found, uncertain, talk)
+            for metric in shown
+        ]
     return [
         _table(
             result,
@@ -75,9 +84,61 @@ def perturbation_tables(
             talk,
             every_metric,
         )
-        for name in sorted(names, key=uncertain.__contains__)
+        for name in ordered
         for metric in shown
         if (name, metric) in found
+    ]
+
+
+_Found = Mapping[tuple[str, str], Mapping[str | None, Mapping[str, "Score"]]]
+"""Scores by perturbation and metric, tag, and what they are computed on."""
+
+
+def _overview(
+    result: PrintedResult,
+    names: Sequence[str],
+    metric: str,
+    found: _Found,
+    uncertain: Collection[str],
+    talk: bool,
+) -> PerturbationTable:
+    """Make one table of many perturbations, a row for each."""
+
+    def place(name: str) -> tuple[bool, bool, float, str]:
+        drop = found[name, metric].get(None, {}).get("drop")
+        is_family = name.startswith("family:")
+        if drop is None or drop.value is None:
+            return is_family, name in uncertain, 0.0, name
+        worse = drop.value if drop.higher_is_better else -drop.value
+        return is_family, name in uncertain, worse, name
+
+    rows = [_header(result, metric)]
+    known = [name for name in names if (name, metric) in found]
+    for name in sorted(known, key=place):
+        label = printable(name) + (" (uncertain)" if name in uncertain else "")
+        scores = found[name, metric].get(None, {})
+        rows.append(_row(label, scores, result.bounds, with_unit=not talk))
+    first = next(iter(found[known[0], metric].get(None, {}).values()), None)
+    unit = f", in {first.unit}" if first is not None and first.unit else ""
+    return PerturbationTable(
+        f"Under perturbation, largest drop first{unit}:",
+        without_empty_columns(rows),
+        ["tags and flips of each: -v, or fewer --perturbed files"],
+    )
+
+
+def _header(result: PrintedResult, name: str) -> list[str]:
+    return [
+        name,
+        "original",
+        "perturbed",
+        "drop",
+        f"{result.confidence} CI",
+        "agreement",
+        "expected",
+        "worst",
+        "n",
+        "coverage",
     ]
 
 
@@ -136,19 +197,7 @@ def _table(
     ]
     large = [tag for tag in tags if _n(scores[tag]) >= result.min_n]
     shown = large if every_metric or not talk else large[:MOST_ROWS]
-    header = [
-        f"{printable(name)}: {metric}",
-        "original",
-        "perturbed",
-        "drop",
-        f"{result.confidence} CI",
-        "agreement",
-        "expected",
-        "worst",
-        "n",
-        "coverage",
-    ]
-    rows = [header]
+    rows = [_header(result, f"{printable(name)}: {metric}")]
     for tag in (None, *shown):
         name_of_row = ALL if tag is None else printable(tag)
         rows.append(

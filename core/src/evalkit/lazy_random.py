@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from random import Random
+from typing import Any
 
 
 class LazyRandom(Random):
@@ -24,6 +25,7 @@ class LazyRandom(Random):
             *key: What the numbers depend on, as texts and integers.
         """
         self._key = key
+        self.gauss_next = None  # a number that gauss() keeps for the next call
         # attributes of the object go before the methods below, and are gone until used
         self.__dict__.pop("random", None)
         self.__dict__.pop("getrandbits", None)
@@ -35,7 +37,7 @@ class LazyRandom(Random):
         text = "\x1f".join(map(str, self._key))
         self._key = None
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"))
-        self.seed(int.from_bytes(digest.digest()[:16], "big"))
+        super().seed(int.from_bytes(digest.digest()[:16], "big"))
         self.__dict__["random"] = super().random
         self.__dict__["getrandbits"] = super().getrandbits
 
@@ -48,3 +50,18 @@ class LazyRandom(Random):
         """Give a number of so many random bits."""
         self._seed_now()
         return super().getrandbits(k)
+
+    def seed(self, *arguments: Any, **options: Any) -> None:
+        """Seed the generator by something else than its key."""
+        self._key = None
+        super().seed(*arguments, **options)
+
+    def getstate(self) -> tuple[Any, ...]:
+        """Give the state of the seeded generator."""
+        self._seed_now()
+        return super().getstate()
+
+    def setstate(self, state: tuple[Any, ...]) -> None:
+        """Take over the state of another generator."""
+        self._key = None
+        super().setstate(state)

@@ -6,6 +6,7 @@ Beside the file that is asked for, `.NAME.partial` holds what was written so far
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -26,28 +27,50 @@ class PartialFile:
     Args:
         path: The file.
         key: What the content depends on: of another key, what is there is thrown away.
+        overwrite: Whether a file of this name may be replaced.
 
     Attributes:
         state: What the last step recorded; empty before the first one.
 
     Raises:
-        StorageError: It cannot be written.
+        StorageError: It cannot be written, or another process is writing it.
     """
 
-    def __init__(self, path: Path, key: str) -> None:
+    def __init__(self, path: Path, key: str, *, overwrite: bool = False) -> None:
         self._path = path
         self._part = path.with_name(f".{path.name}.partial")
         self._record = path.with_name(f".{path.name}.partial.json")
         self._key = key
+        self._overwrite = overwrite
         self.state: Mapping[str, Any] = {}
-        size = self._resume()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream: BinaryIO = self._part.open("r+b" if size else "wb")
+            self._stream: BinaryIO = self._open_alone()
+            size = self._resume()
+            if not size:
+                # a record of other bytes must not survive the first of the new ones
+                self._record.unlink(missing_ok=True)
             self._stream.truncate(size)
-            self._stream.seek(size)
         except OSError as error:
             raise self._error(error) from error
+
+    def _open_alone(self) -> BinaryIO:
+        """Open the part that is there, as the only one who writes to it."""
+        while True:
+            stream = self._part.open("a+b")
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                stream.close()
+                raise StorageError(
+                    f"{self._path} is being written by another command; wait for it, "
+                    "or choose another name"
+                ) from error
+            # the one who had it may have finished it meanwhile
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(stream.fileno()), self._part.stat()):
+                    return stream
+            stream.close()
 
     def _resume(self) -> int:
         """Read how far an earlier run came; 0 where there is none of this key."""
@@ -95,16 +118,26 @@ class PartialFile:
             raise self._error(error) from error
 
     def finish(self) -> None:
-        """Make the file appear, in the place of one that was there.
+        """Make the file appear.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: It cannot be written, or one of its name appeared meanwhile.
         """
         try:
+            self._stream.flush()
             os.fsync(self._stream.fileno())
-            self._stream.close()
-            self._part.replace(self._path)
+            if self._overwrite:
+                self._part.replace(self._path)
+            else:
+                os.link(self._part, self._path)
+                self._part.unlink()
             self._record.unlink(missing_ok=True)
+            self._stream.close()
+        except FileExistsError as error:
+            raise StorageError(
+                f"{self._path} appeared while it was being made; the same command with "
+                "another name (--out), or with --overwrite, goes on from there"
+            ) from error
         except OSError as error:
             raise self._error(error) from error
 

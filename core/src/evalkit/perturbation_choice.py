@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -12,9 +13,8 @@ from evalkit.errors import (
     PluginError,
     UnknownPluginError,
 )
-from evalkit.names import parse_reference
 from evalkit.objects import Resolver
-from evalkit.perturbation_names import split_composition
+from evalkit.perturbation_names import read_step, split_composition
 from evalkit.registry import Bound, import_component
 
 PRESET = "preset"
@@ -88,13 +88,16 @@ def _bind_steps(resolver: Resolver, what: Any, preset: str | None) -> list[Bound
 
 
 def _bind(resolver: Resolver, what: Any, preset: str | None) -> Bound:
-    bound = resolver.bind("perturbations", what)
-    if preset is None or not isinstance(what, str):
+    if not isinstance(what, str):
+        return resolver.bind("perturbations", what)
+    name, parameters = read_step(what)
+    bound = resolver.bind("perturbations", name, parameters)
+    if preset is None or PRESET in parameters:
         return bound
     fields = {} if bound.parameters is None else type(bound.parameters).model_fields
-    if PRESET not in fields or PRESET in parse_reference(what).parameters:
+    if PRESET not in fields:
         return bound
-    return resolver.bind("perturbations", what, {PRESET: preset})
+    return resolver.bind("perturbations", name, {**parameters, PRESET: preset})
 
 
 def _declared_families(component: Component, otherwise: set[str]) -> Collection[str]:
@@ -119,7 +122,9 @@ def _members(
                 resolver, f"{component.name}@{component.distribution}", preset
             )
         except PluginError as error:
-            if family in _declared_families(component, otherwise={family}):
+            declared = _declared_families(component, otherwise={family})
+            known.update(declared)
+            if family in declared:
                 problems.append(f"left out: {error}")
             continue
         families = bound.attributes["families"]
@@ -127,9 +132,9 @@ def _members(
         if family in families:
             members.append(bound)
     if not members:
-        hint = (
-            f"there are: {', '.join(sorted(known))}" if known else "none is installed"
-        )
+        near = difflib.get_close_matches(family, sorted(known), n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        hint += f"there are: {', '.join(sorted(known)) or 'none'}"
         raise UnknownPluginError(
             f"no installed perturbation is of the family {family!r}; {hint}"
         )

@@ -12,12 +12,18 @@ import polars as pl
 
 from evalkit.byte_streams import line_blocks
 from evalkit.conversion import LABEL_CONVERTER, find_converter
-from evalkit.errors import EvalkitError, PluginContractError, SchemaError
+from evalkit.errors import (
+    DataError,
+    EvalkitError,
+    PluginContractError,
+    SchemaError,
+)
 from evalkit.example_rows import ExampleRows, check_inputs, load_rows
 from evalkit.examples import convert_examples
 from evalkit.file_datasets import AS_FILE
 from evalkit.file_formats import Format, detect_format
 from evalkit.fingerprints import fingerprint
+from evalkit.ids import EXAMPLE_ID_KEYS
 from evalkit.perturbed_chunks import Example
 from evalkit.perturbed_rows import already_perturbed
 from evalkit.registry import Bound
@@ -53,8 +59,17 @@ class Originals(NamedTuple):
             rows = compress(rows, self.selected)
         uids = self.uids[first:].to_list()
         tags = [None] * len(uids) if self.tags is None else self.tags[first:].to_list()
-        for uid, row, own in zip(uids, islice(rows, first, None), tags, strict=True):
+        found = islice(rows, first, None)
+        for uid, own in zip(uids, tags, strict=True):
+            row = next(found, None)
+            if row is None or _id_of(row) not in (None, uid):
+                raise DataError(f"{self.loaded.path}: was changed while it was read")
             yield Example(uid, row, own)
+
+
+def _id_of(row: Mapping[str, Any]) -> str | None:
+    key = next((key for key in EXAMPLE_ID_KEYS if key in row), None)
+    return None if key is None else str(row[key])
 
 
 def read_originals(

@@ -115,7 +115,9 @@ def perturb_chunk(
 
 def _line(row: Mapping[str, Any], uid: str) -> str:
     try:
-        return json.dumps(row, ensure_ascii=False, default=_plain) + "\n"
+        return (
+            json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(
             f"the example {uid!r} cannot be written as JSON: {error}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from evalkit.errors import PluginError
-from evalkit.perturbation_names import split_composition
+from evalkit.perturbation_names import read_step, split_composition
 from evalkit.perturbation_steps import LabelEffect, effect_of, joint_effect
 from evalkit.registry import Bound, Registry
 
@@ -52,7 +52,8 @@ def find_effects(
 def _effect(identity: str, task: str, registry: Registry) -> Effect:
     try:
         steps = tuple(
-            registry.load("perturbations", step) for step in split_composition(identity)
+            registry.load("perturbations", *read_step(step))
+            for step in split_composition(identity)
         )
     except PluginError as error:
         notice = (

@@ -100,9 +100,6 @@ def score_perturbed(
 
     Returns:
         The scores.
-
-    Raises:
-        PluginError: The `expect` of a perturbation failed.
     """
     originals, alignment, copies, effects, weight = perturbed
     examples = originals.examples
@@ -129,9 +126,11 @@ def score_perturbed(
     views = make_views(
         effect for name, effect in effects.items() if pairs.made_by([name]).any()
     )
-    return score_perturbations(
-        scored, Effects(tables, views, expected, weight, settings, originals.split)
+    found = score_perturbations(
+        scored,
+        Effects(tables, views, expected.told, weight, settings, originals.split),
     )
+    return found._replace(errors=[*expected.problems.values(), *found.errors])
 
 
 def _predictions(copies: Copies) -> pl.Series:

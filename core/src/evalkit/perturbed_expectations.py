@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,13 +24,23 @@ _VALUES = {"pass": 1.0, "fail": 0.0, "not applicable": np.nan}
 _Row = Mapping[str, Any]
 
 
+class Expectations(NamedTuple):
+    """What the `expect` of perturbations says."""
+
+    told: dict[str, Floats]
+    """By perturbation, 1 for each pair that passes, 0 for one that fails, nan for one
+    to which it does not apply or of which a prediction does not count."""
+    problems: dict[str, str]
+    """By perturbation, why its `expect` failed."""
+
+
 def ask_expectations(
     effects: Mapping[str, Effect],
     originals: Originals,
     copies: Sequence[Copies],
     pairs: Pairs,
     predictions: tuple[pl.Series, Sequence[pl.Series]],
-) -> dict[str, Floats]:
+) -> Expectations:
     """Call the `expect` of every perturbation that has one, for all of its pairs.
 
     The rows of the data and of the copies are read once more, with all their fields. A
@@ -44,11 +54,7 @@ def ask_expectations(
         predictions: Of the originals, and of the copies of each file.
 
     Returns:
-        By perturbation, 1 for each pair that passes, 0 for one that fails, nan for one
-        to which it does not apply or of which a prediction does not count.
-
-    Raises:
-        PluginError: An `expect` failed, or returned something else.
+        What they say; one that fails is not asked any more.
     """
     asked = {
         name: effect
@@ -59,7 +65,8 @@ def ask_expectations(
     chosen = pairs.made_by(list(asked)) & counted
     found = {name: np.full(pairs.size, np.nan) for name in asked}
     if not chosen.any():
-        return {name: found[name] for name in asked}
+        return Expectations(found, {})
+    problems: dict[str, str] = {}
     ids = set(pairs.sample.ids.gather(np.unique(pairs.originals[chosen])))
     before = _rows(originals, None, ids, originals.examples.frame)
     for place, (each, start) in enumerate(zip(copies, pairs.starts, strict=True)):
@@ -78,10 +85,16 @@ def ask_expectations(
             predictions[1][place].gather(numbers).to_list(),
             strict=True,
         ):
-            found[name][start + number] = _expected(
-                asked[name], before[input_id], after[uid], first, second
-            )
-    return found
+            if name in problems:
+                continue
+            try:
+                found[name][start + number] = _expected(
+                    asked[name], before[input_id], after[uid], first, second
+                )
+            except PluginError as error:
+                problems[name] = str(error)
+                found[name][:] = np.nan
+    return Expectations(found, problems)
 
 
 def _rows(

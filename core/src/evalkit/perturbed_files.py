@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
@@ -10,19 +12,23 @@ from typing import Any, NamedTuple, TextIO, TypeVar
 
 import polars as pl
 
-from evalkit.edits import Edit
 from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
 from evalkit.file_datasets import local_path
 from evalkit.objects import Resolver
 from evalkit.partial_files import PartialFile
 from evalkit.perturbation_choice import choose_perturbations
 from evalkit.perturbation_sources import Originals, read_originals
-from evalkit.perturbation_steps import LabelEffect, Settings
+from evalkit.perturbation_steps import Settings
+from evalkit.perturbation_summary import (
+    PerturbationCount,
+    PerturbationSummary,
+    plain_sample,
+    read_sample,
+)
 from evalkit.perturbed_chunks import (
     Chunk,
     Example,
     Portable,
-    Sample,
     Tally,
     load_perturbers,
     perturb_chunk,
@@ -30,10 +36,15 @@ from evalkit.perturbed_chunks import (
     portable,
 )
 from evalkit.perturbed_rows import read_settings
-from evalkit.perturbers import Change, Perturber
+from evalkit.perturbers import Perturber
 from evalkit.preparation import Progress, bind_dataset
 from evalkit.protected_spans import ProtectedKind
-from evalkit.provenance import describe_component, describe_core, run_id_of
+from evalkit.provenance import (
+    describe_component,
+    describe_core,
+    resources_of,
+    run_id_of,
+)
 from evalkit.registry import Bound, Registry
 from evalkit.selection import Selection
 from evalkit.workers import NotPortable, Workers
@@ -44,72 +55,6 @@ CHUNK_EXAMPLES = 1_000
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 _Item = TypeVar("_Item")
-
-
-class PerturbationCount(NamedTuple):
-    """What one perturbation did to a data set."""
-
-    perturbation: str
-    """Its name, as in the column `perturbation`."""
-    families: tuple[str, ...]
-    label_effect: LabelEffect
-    """What it says that it does to the answers of the task."""
-    changed: int
-    """Examples of which there is a changed copy; the others have no row."""
-    copies: int
-    """Rows that were written."""
-    samples: tuple[Sample, ...]
-    """A few changed examples; which ones depends on their ids only."""
-
-
-class PerturbationSummary(NamedTuple):
-    """What was perturbed and written."""
-
-    dataset: str
-    task: str
-    split: str
-    out: Path | None
-    """The file that was written; None where rows went to a stream."""
-    examples: int
-    resumed: int
-    """Examples that an earlier, interrupted run had done."""
-    perturbations: tuple[PerturbationCount, ...]
-    sensitive: bool
-    """Whether the texts may be hurtful to read: the data set has a content warning or
-    its task is hate speech."""
-    notices: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON values."""
-        values = self._asdict()
-        values["out"] = None if self.out is None else str(self.out)
-        values["perturbations"] = [
-            {**each._asdict(), "samples": [_plain_sample(s) for s in each.samples]}
-            for each in self.perturbations
-        ]
-        return values
-
-
-def _plain_sample(sample: Sample) -> dict[str, Any]:
-    changes = {
-        field: {
-            "before": change.before,
-            "after": change.after,
-            "edits": [list(edit) for edit in change.edits],
-        }
-        for field, change in sample.changes.items()
-    }
-    return {"uid": sample.uid, "changes": changes}
-
-
-def _read_sample(values: Mapping[str, Any]) -> Sample:
-    changes = {
-        field: Change(
-            change["before"], change["after"], [Edit(*e) for e in change["edits"]]
-        )
-        for field, change in values["changes"].items()
-    }
-    return Sample(values["uid"], changes)
 
 
 def perturb_dataset(
@@ -186,17 +131,19 @@ def perturb_dataset(
     split = split or bound.attributes["default_split"]
     progress(f"loading {bound.component.name}", 0.0)
     originals = read_originals(bound, bound_task, split, selection, again)
+    _refuse_absent_fields(settings, originals)
     perturbers = [
         Perturber(steps, bound_task, settings, originals.answer_field)
         for steps in chosen.perturbations
     ]
+    _refuse_own_input(target, originals.loaded.path)
     _refuse_taken_uids(originals.uids, perturbers)
     job = _Job(originals, perturbers, bound_task, settings, edits, workers)
     if target is None:
         counted = _to_stream(job, out, progress)  # type: ignore[arg-type]
     else:
         key = _key(bound, split, selection, job)
-        counted = _to_file(job, target, key, progress)
+        counted = _to_file(job, target, key, overwrite, progress)
     return PerturbationSummary(
         bound.component.name,
         bound_task.component.name,
@@ -246,8 +193,8 @@ def _target(out: Any, overwrite: bool) -> Path:
     path = local_path(out)
     if path.suffix.lower() not in _SUFFIXES:
         raise StorageError(
-            f"{path}: perturbed examples are written as JSON lines; name the file "
-            f"{path.with_suffix('.jsonl').name}"
+            f"{path}: perturbed examples are written as JSON lines; give it a name "
+            "that ends in .jsonl"
         )
     if path.is_dir() or (path.exists() and not overwrite):
         raise StorageError(
@@ -255,6 +202,27 @@ def _target(out: Any, overwrite: bool) -> Path:
             "replaced (--overwrite, overwrite=True)"
         )
     return path
+
+
+def _refuse_absent_fields(settings: Settings, originals: Originals) -> None:
+    columns = originals.loaded.columns
+    for field in settings.fields or ():
+        if field not in columns:
+            near = difflib.get_close_matches(field, columns, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise EvalkitError(
+                f"no example has the field {field!r}; {hint}there are: "
+                f"{', '.join(columns)}"
+            )
+
+
+def _refuse_own_input(target: Path | None, path: Path | None) -> None:
+    if target is None or path is None or not target.exists():
+        return
+    if target.samefile(path):
+        raise StorageError(
+            f"{target} holds the originals, which would be lost; choose another name"
+        )
 
 
 def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None:
@@ -281,6 +249,8 @@ def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None
 def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
     """Hash all that the output depends on."""
     components = [step for each in job.perturbers for step in each.steps]
+    if any(each.loaded_with is None for each in components):
+        return uuid.uuid4().hex  # nobody knows what an object will do next time
     return run_id_of(
         {
             "data": job.originals.fingerprint,
@@ -292,6 +262,7 @@ def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
                 describe_component(each) for each in (dataset, job.task, *components)
             ],
             "perturbations": [each.identity for each in job.perturbers],
+            "resources": [resources_of(each) for each in components],
             "settings": job.settings._asdict(),
             "edits": job.edits,
             "answer_field": job.originals.answer_field,
@@ -299,8 +270,10 @@ def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
     )
 
 
-def _to_file(job: _Job, path: Path, key: str, progress: Progress) -> _Counted:
-    with PartialFile(path, key) as file:
+def _to_file(
+    job: _Job, path: Path, key: str, overwrite: bool, progress: Progress
+) -> _Counted:
+    with PartialFile(path, key, overwrite=overwrite) as file:
         resumed, tallies = _resume(file.state, len(job.perturbers))
         done = resumed
         for size, chunk in _perturb(job, resumed):
@@ -336,7 +309,7 @@ def _state(done: int, tallies: Sequence[Tally]) -> dict[str, Any]:
             {
                 "changed": tally.changed,
                 "copies": tally.copies,
-                "samples": [_plain_sample(sample) for sample in tally.samples],
+                "samples": [plain_sample(sample) for sample in tally.samples],
             }
             for tally in tallies
         ],
@@ -350,7 +323,7 @@ def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
         Tally(
             found["changed"],
             found["copies"],
-            tuple(map(_read_sample, found["samples"])),
+            tuple(map(read_sample, found["samples"])),
         )
         for found in state["tallies"]
     ]

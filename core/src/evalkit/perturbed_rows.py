@@ -99,8 +99,14 @@ def read_settings(
     Raises:
         EvalkitError: One is out of range.
     """
+    for name, number in (("seed", seed), ("variants", variants)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise EvalkitError(f"{name} must be an integer, is {number!r}")
     if variants < 1:
         raise EvalkitError(f"variants must be 1 or more, is {variants}")
+    for name, given in (("fields", fields), ("unprotected", unprotected)):
+        if isinstance(given, str):
+            raise EvalkitError(f"{name} must be a list of texts, is {given!r}")
     kinds = [kind for kind in PROTECTED_KINDS if kind in unprotected]
     unknown = [kind for kind in unprotected if kind not in PROTECTED_KINDS]
     if unknown:

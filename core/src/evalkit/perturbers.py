@@ -7,10 +7,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from evalkit.edits import Edit, find_difference
-from evalkit.errors import PluginError
+from evalkit.errors import PluginError, SchemaError
 from evalkit.example_texts import Place, text_at, with_text
 from evalkit.lazy_random import LazyRandom
-from evalkit.perturbation_names import row_suffix
+from evalkit.perturbation_names import identity_of, row_suffix
 from evalkit.perturbation_steps import (
     LabelEffect,
     Made,
@@ -22,6 +22,7 @@ from evalkit.perturbation_steps import (
     joint_effect,
 )
 from evalkit.registry import Bound
+from evalkit.violations import shorten
 
 
 class Change(NamedTuple):
@@ -67,7 +68,8 @@ class Perturber:
     Attributes:
         steps: The same.
         identity: The names of the steps with those parameters that are not at their
-            default, joined by `+`; what the column `perturbation` holds.
+            default, joined by `+`, then in braces the fields and what is not protected
+            where the user chose them; what the column `perturbation` holds.
         suffix: What is appended to an original's uid.
 
     Raises:
@@ -82,10 +84,12 @@ class Perturber:
         answer_field: str | None = None,
     ) -> None:
         self.steps = tuple(steps)
-        self.identity = "+".join(step.name for step in steps)
-        self.suffix = row_suffix(
-            [step.component.name for step in steps], _named_settings(steps, settings)
+        named = _named_settings(steps, settings)
+        self.identity = identity_of(
+            [(step.component.name, step.changed_parameters) for step in steps],
+            {key: named[key] for key in ("fields", "unprotected") if key in named},
         )
+        self.suffix = row_suffix([step.component.name for step in steps], named)
         self._settings = settings
         scope = _scope(task, settings, answer_field)
         self._task = scope.task
@@ -197,7 +201,7 @@ class Perturber:
             row["tags"] = list(tags)
         for change_tags in self._retag:
             now = change_tags(
-                tags=list(row.get("tags") or ()),
+                tags=_tags_of(row, uid),
                 original=example,
                 perturbed=row,
                 task=self._task,
@@ -212,6 +216,17 @@ class Perturber:
         if earlier is not None and example.get("perturbation"):
             row["perturbation"] = f"{example['perturbation']}+{self.identity}"
         return row
+
+
+def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
+    tags = row.get("tags")
+    if tags is None:
+        return []
+    if not isinstance(tags, list | tuple) or not all(isinstance(t, str) for t in tags):
+        raise SchemaError(
+            f"the example {uid!r}: tags: must be a list of texts, found {shorten(tags)}"
+        )
+    return list(tags)
 
 
 def _scope(task: Bound | None, settings: Settings, answer_field: str | None) -> Scope:

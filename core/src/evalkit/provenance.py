@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalkit.compatibility import required_distribution
 from evalkit.metrics import FunctionMetric
 from evalkit.registry import Bound
+from evalkit.sources import sha256_of
 from evalkit.violations import shorten
 
 
@@ -83,6 +85,36 @@ def source_hash(module: str) -> str | None:
         digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0")
         digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def resources_of(bound: Bound) -> dict[str, str | None]:
+    """Identify what a component depends on beside its own code.
+
+    Args:
+        bound: The component.
+
+    Returns:
+        The version of each distribution that its own requires, a hash of the data
+        files in its package, and one of each file that a parameter names.
+    """
+    found: dict[str, str | None] = {}
+    for text in bound.component.requires:
+        name = required_distribution(text)
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None  # an extra that is not installed
+    package = _module_of(bound).partition(".")[0]
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    if origin is not None and Path(origin).name == "__init__.py":
+        folder = Path(origin).parent
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and file.suffix not in (".py", ".pyc"):
+                found[file.relative_to(folder).as_posix()] = sha256_of(file)
+    for name, value in bound.changed_parameters.items():
+        if isinstance(value, str) and Path(value).is_file():
+            found[f"parameter {name}"] = sha256_of(Path(value))
+    return found
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -38,8 +38,8 @@ class Score(NamedTuple):
     for the score of the unperturbed examples."""
     computed_on: str
     """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
-    `expected`, `worst`, `consistency`, `right-to-wrong`, `wrong-to-right` or
-    `wrong-to-other-wrong` (see `evalkit.perturbed_scores`)."""
+    `expected`, `worst`, `worst-of-all`, `consistency`, `right-to-wrong`,
+    `wrong-to-right` or `wrong-to-other-wrong` (see `evalkit.perturbed_scores`)."""
     value: float | None
     """Full precision; proportions are 0 to 1."""
     se: float | None

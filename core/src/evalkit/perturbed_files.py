@@ -123,7 +123,7 @@ def perturb_dataset(
     settings = read_settings(seed, variants, fields, unprotected)
     selection = Selection.of(limit, filters)
     workers = Workers(jobs)
-    target = None if hasattr(out, "write") else _target(out, overwrite)
+    target = _target(out, overwrite) if isinstance(out, str | Path) else None
     resolver = Resolver(registry or Registry())
     chosen = choose_perturbations(resolver, perturbations, families, preset)
     bound = bind_dataset(resolver, dataset, task)
@@ -139,11 +139,11 @@ def perturb_dataset(
     _refuse_own_input(target, originals.loaded.path)
     _refuse_taken_uids(originals.uids, perturbers)
     job = _Job(originals, perturbers, bound_task, settings, edits, workers)
-    if target is None:
-        counted = _to_stream(job, out, progress)  # type: ignore[arg-type]
-    else:
+    if isinstance(out, str | Path):
         key = _key(bound, split, selection, job)
-        counted = _to_file(job, target, key, overwrite, progress)
+        counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
+    else:
+        counted = _to_stream(job, out, progress)
     return PerturbationSummary(
         bound.component.name,
         bound_task.component.name,

@@ -398,3 +398,16 @@ class TestFiles:
         path.write_text(json.dumps(record), "utf-8")
         with pytest.raises(StorageError, match="holds another value of right"):
             score(out=tmp_path)
+
+
+class TestStaleAnswers:
+    def test_another_answer_than_the_originals_is_told(self) -> None:
+        copies = [COPIES[0], changed(COPIES[1], label="c")]
+        notices = " ".join(score(copies).notices)
+        assert "is another one in 1 row, such as '2_i'" in notices
+
+    def test_answers_that_may_change_are_not(self) -> None:
+        copies = [copy("2_c", ROWS[1], "contrast", label="c")]
+        result = score(copies, answers(**{"2_c": "c"}))
+        assert "another one" not in " ".join(result.notices)
+        assert "another one" not in " ".join(score().notices)

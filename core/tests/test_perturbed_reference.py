@@ -239,12 +239,11 @@ class Reference:
 
     def standing(self, everyone: Sequence[Answered]) -> list[Answered]:
         """Give what a family's worst case is made of: copies, examples without one."""
-        usable = [copy for copy in everyone if self.worst(copy) is not None]
-        known = {copy.original.row["uid"] for copy in usable}
+        known = {copy.original.row["uid"] for copy in everyone}
         alone = [
             each for each in self.originals.values() if each.row["uid"] not in known
         ]
-        return [*usable, *alone]
+        return [*everyone, *alone]
 
     def has_invariant(self, view: str) -> bool:
         return any(
@@ -287,16 +286,17 @@ class Reference:
     def family_worst(self, everyone: Sequence[Answered], tag: Any) -> Expected:
         """Of all examples; an example without a copy that counts stands for itself."""
         standing = [each for each in self.standing(everyone) if is_in(each, tag)]
-        usable = [each for each in standing if each.original is not None]
+        copies = [each for each in standing if each.original is not None]
         alone = [each for each in standing if each.original is None]
-        expected = self.mean(usable, self.worst, True, self.worse)
+        expected = self.mean(copies, self.worst, True, self.worse)
         own = [
             Value(score, each)
             for each in alone
             if (score := self.score(each)) is not None
         ]
         values = [*expected.values, *own]
-        return Expected(values, len(expected.values) + len(alone), len(values))
+        offered = len({each.original.row["uid"] for each in copies}) + len(alone)
+        return Expected(values, offered, len(values))
 
 
 def is_in(answered: Answered, tag: str | None) -> bool:

@@ -187,14 +187,16 @@ class ExampleQuantities:
         """Make rows of all examples; those without a copy have their own score."""
         sample = self._pairs.sample
         numbers = np.unique(groups.pair)
-        numbers = numbers[np.isfinite(worse[numbers])]
+        # a pair that does not count must not be the worst, nor make its original alone
+        last = np.inf if reduction == "least" else -np.inf
+        of_pairs = np.where(np.isfinite(worse[numbers]), worse[numbers], last)
         is_alone = np.ones(len(sample.ids), dtype=bool)
         is_alone[self._pairs.originals[numbers]] = False
         alone = np.flatnonzero(is_alone)
         tags = [self._pairs.tags.gather(numbers), sample.tags.gather(alone)]
         everyone = group_by_tag(pl.concat([each.alias("tags") for each in tags]))
         originals = np.concatenate([self._pairs.originals[numbers], alone])
-        values = np.concatenate([worse[numbers], self._original[alone]])
+        values = np.concatenate([of_pairs, self._original[alone]])
         member = everyone.position.astype(np.int64)
         group, original, value = reduce_values(
             everyone.group.astype(np.int64),

@@ -131,6 +131,7 @@ def _notices(
         alignment = each.alignment
         if not include_examples:
             alignment = alignment._replace(undeclared=Counter())
+        notices += _stale(each, perturbed)
         notices += [
             f"{each.source.predictions_name}: {notice}"
             for notice in alignment_notices(alignment, policies, task)
@@ -209,3 +210,26 @@ def _frame(
         frames.append(pl.DataFrame(columns))
         start = stop
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _stale(copies: Copies, perturbed: Perturbed) -> list[str]:
+    """Say that copies whose answer should be their original's have another one."""
+    invariant = [
+        name
+        for name, effect in perturbed.effects.items()
+        if effect.label_effect == "invariant"
+    ]
+    before = perturbed.originals.examples.frame["answer"].gather(copies.originals)
+    after = copies.examples.frame["answer"]
+    if before.dtype != after.dtype:
+        return []  # one answer here, several there
+    differs = before.ne_missing(after) & copies.perturbations.is_in(invariant)
+    count = int(differs.sum())
+    if not count:
+        return []
+    uid = copies.examples.frame["id"].filter(differs)[0]
+    return [
+        f"{copies.source.name}: the answer should be the original's and is another one "
+        f"in {count_of(count, 'row')}, such as {uid!r}; were the data changed since? "
+        "`evalkit perturb` makes the copies again"
+    ]

@@ -440,7 +440,7 @@ def test_the_name_in_the_copies_must_make_the_same_copies(
     if not hidden:
         check_perturbation("secretive", **given)
         return
-    with pytest.raises(PerturbationLawError, match="by the name 'secretive'") as caught:
+    with pytest.raises(PerturbationLawError, match="by the name 'secretive") as caught:
         check_perturbation("secretive", **given)
     assert caught.value.law == "identity"
 

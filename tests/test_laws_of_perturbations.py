@@ -101,7 +101,7 @@ def lexicon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("lexicon")
     words = "big\tlarge,huge\nsmall\tlittle\ncan\tmay\n"
     (folder / "words.tsv").write_text(words, encoding="utf-8")
-    # a slash in the name of a perturbation is between the items of a list
+    # named without its folder, so that names in messages stay the same
     with contextlib.chdir(folder):
         yield "words.tsv"
 

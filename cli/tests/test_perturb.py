@@ -95,6 +95,8 @@ def test_default_names(invoke: Invoke, data: str) -> None:
     assert "loud " in done.stdout
     assert "next" not in done.stdout
     assert perturb(invoke, "--perturbation", "loud:preset=hard").exit_code == 1
+    perturb(invoke, "--perturbation", "loud:preset=hard+loud", "-q")
+    assert Path("loud+loud-data.jsonl").exists()
 
 
 def test_a_preset_is_handed_on(invoke: Invoke, data: str) -> None:

@@ -18,7 +18,7 @@ from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 
-WHERE = "metrics/probe (given as an object 0): statistics"
+WHERE = "metrics/probe (given as an object): statistics"
 
 
 def total(self: Metric, sums: pl.DataFrame) -> pl.DataFrame:

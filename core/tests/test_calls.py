@@ -91,7 +91,7 @@ def test_wrong_statistics_are_refused(
     statistics: Statistics, attributes: dict[str, Any], rule: str
 ) -> None:
     message = error_of(metric(statistics, **attributes))
-    assert message.startswith("metrics/probe (given as an object 0): statistics")
+    assert message.startswith("metrics/probe (given as an object): statistics")
     assert rule in message
 
 
@@ -139,7 +139,7 @@ def test_wrong_statistics_are_refused(
 )
 def test_wrong_scores_of_finalize_are_refused(finalize: Finalize, rule: str) -> None:
     message = error_of(metric(finalize=finalize))
-    assert message.startswith("metrics/probe (given as an object 0): finalize")
+    assert message.startswith("metrics/probe (given as an object): finalize")
     assert rule in message
 
 
@@ -167,7 +167,7 @@ def test_whatever_a_hook_raises_names_metric_and_step(
     probe = metric(**{step: raising(error)})
     with pytest.raises(MetricError) as caught:
         scored(probe)
-    assert str(caught.value) == f"metrics/probe (given as an object 0): {step} {text}"
+    assert str(caught.value) == f"metrics/probe (given as an object): {step} {text}"
 
 
 def test_a_hook_may_raise_a_metric_error_of_its_own() -> None:
@@ -234,7 +234,7 @@ def test_a_value_that_is_no_number_or_out_of_bounds_is_refused(
             return value
 
     message = error_of(Probe)
-    assert message.startswith(f"metrics/probe (given as an object 0): {text}")
+    assert message.startswith(f"metrics/probe (given as an object): {text}")
 
 
 @pytest.mark.parametrize("value", [True, 1, np.float32(1), np.int64(1), 1 + 1e-12])

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.edits import Edit, apply_edits, checked_edits, compose, find_difference
+from evalkit.edits import (
+    Edit,
+    apply_edits,
+    checked_edits,
+    compose,
+    find_difference,
+    make_edits,
+)
 
 TEXTS = st.text("ab é😀\n.", max_size=12)
 
@@ -27,6 +36,20 @@ def test_edits_are_made_in_their_places() -> None:
     assert edits == [(0, 2, "She"), (7, 10, "him")]
     assert apply_edits(text, edits) == "She saw him."
     assert apply_edits(text, []) is text
+
+
+@given(st.data(), TEXTS)
+def test_edits_are_checked_and_made_in_one_go(data: st.DataObject, text: str) -> None:
+    places = st.integers(0, len(text) + 1)
+    edits = data.draw(st.lists(st.tuples(places, places, TEXTS), max_size=4))
+    try:
+        wanted = checked_edits(text, edits)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            make_edits(text, edits)
+    else:
+        assert make_edits(text, edits) == (apply_edits(text, wanted), wanted)
+        assert make_edits(text, wanted) == (apply_edits(text, wanted), wanted)
 
 
 def test_triples_are_taken_and_edits_of_nothing_are_left_out() -> None:

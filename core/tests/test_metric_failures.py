@@ -165,7 +165,7 @@ def test_a_metric_that_fails_is_null_and_the_others_survive(
         )
         assert score.reason is not None
         assert text in score.reason
-        assert score.reason.startswith("metrics/probe (given as an object 0)")
+        assert score.reason.startswith("metrics/probe (given as an object)")
     assert (result["hit"].value, result["hit"].n) == (0.5, 6)
 
     assert result.path is not None

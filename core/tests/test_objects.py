@@ -105,7 +105,7 @@ class TestBinding:
         with pytest.raises(UnknownPluginError) as caught:
             resolver.task(dataset)
         assert str(caught.value) == (
-            "datasets/rows (given as an object 0) is of the task 'anny': there is no "
+            "datasets/rows (given as an object) is of the task 'anny': there is no "
             "task 'anny'; did you mean any?"
         )
 

@@ -72,6 +72,18 @@ class Picky(Shout):
         raise ValueError("needs a lexicon")
 
 
+class Rename(Shout):
+    label_effect = {"*": "transforms"}
+
+
+class Labelled(evalkit.Dataset):
+    task = "text-classification"
+    labels = ("a", "b")
+
+    def load(self, split):
+        return [{"uid": "1", "statement": "a b", "label": "a"}]
+
+
 class Marked(evalkit.Dataset):
     task = "sentiment"
     content_warning = "insults"
@@ -88,8 +100,11 @@ class Marked(evalkit.Dataset):
 '''
 
 ENTRY_POINTS = {
-    "evalkit.perturbations": {"mangle": "Mangle", "shout": "Shout", "picky": "Picky"},
-    "evalkit.datasets": {"marked": "Marked"},
+    "evalkit.perturbations": {
+        **{"mangle": "Mangle", "shout": "Shout", "picky": "Picky"},
+        "rename": "Rename",
+    },
+    "evalkit.datasets": {"marked": "Marked", "labelled": "Labelled"},
 }
 
 
@@ -145,7 +160,10 @@ def test_a_file_becomes_a_file() -> None:
     ] * 2
     assert copies[1]["statement"] == rows[0]["statement"].upper()
     assert copies[1]["n"] == 0
-    assert [*copies[1]] == ["uid", "statement", "n", "input_id", "perturbation"]
+    assert [*copies[1]] == [
+        *("uid", "statement", "n", "input_id"),
+        *("perturbation", "label_effect", "families"),
+    ]
     expected = [
         *evalkit.perturb(rows, ["mangle:preset=hard", "shout"], task="sentiment")
     ]
@@ -183,6 +201,8 @@ def test_a_data_set_keeps_its_tags_and_its_warning() -> None:
             "tags": ["about:x"],
             "input_id": "1",
             "perturbation": "shout",
+            "label_effect": "invariant",
+            "families": ["loud", "robustness"],
         }
     ]
     assert not run("sample-nli", "nli.jsonl", perturbations=["shout"]).sensitive
@@ -200,6 +220,22 @@ def test_families_and_presets() -> None:
         run(data, "2.jsonl", perturbations=[], families=["odd"])
     own = run(data, "3.jsonl", perturbations=["mangle:preset=mild"], preset="hard")
     assert own.perturbations[0].perturbation == "mangle:preset=mild"
+
+
+def test_a_preset_that_changes_nothing_is_said() -> None:
+    data = write("data.jsonl", statements(5))
+    named = ["mangle", "shout", "shout+mangle", "shout+rename"]
+    summary = run(data, perturbations=named, preset="mild")
+    assert summary.notices == (
+        "shout, shout+rename have no presets; 'mild' changes nothing there",
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_labels_that_a_data_set_declares_are_no_texts(jobs: int) -> None:
+    run("labelled", perturbations=["rename"], jobs=jobs)
+    (row,) = read()
+    assert (row["statement"], row["label"]) == ("A B", "a")
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,8 @@ def test_a_row_of_a_copy() -> None:
         "extra": {"kept": [1]},
         "input_id": "7",
         "perturbation": "shout",
+        "label_effect": "invariant",
+        "families": ["robustness"],
     }
     assert original == example(tags=["a:b"], extra={"kept": [1]})
 
@@ -286,6 +288,31 @@ def test_what_is_perturbed_already() -> None:
     assert again["uid"] == "7_Rename_Shout"
     assert again["input_id"] == "7"
     assert again["perturbation"] == "rename+shout"
+    assert (again["label_effect"], again["families"]) == ("invariant", [])
+
+
+@pytest.mark.parametrize(
+    ("earlier", "effect", "families"),
+    [
+        ({"label_effect": "transforms", "families": ["a", "robustness"]}, 1, 1),
+        ({"label_effect": "uncertain", "families": []}, 2, 0),
+        ({"label_effect": "odd", "families": "robustness"}, 2, 0),
+        ({}, 2, 0),
+    ],
+)
+def test_what_an_earlier_command_did_counts_too(
+    earlier: Row, effect: int, families: int
+) -> None:
+    row = example(input_id="6", perturbation="earlier", **earlier)
+    again = only(perturb([row], Shout, task="sentiment", again=True))
+    effects = ["invariant", "transforms", "uncertain"]
+    assert again["label_effect"] == effects[effect]
+    assert again["families"] == ["robustness"][:families]
+
+
+def test_a_copy_by_several_steps_names_what_they_do_together() -> None:
+    row = only(perturb([example()], [[Rename, Shout]], task="qa", fields=["statement"]))
+    assert (row["label_effect"], row["families"]) == ("transforms", [])
 
 
 def test_order_and_company_do_not_matter() -> None:

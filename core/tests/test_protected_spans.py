@@ -38,7 +38,19 @@ def protected(text: str, *kinds: str) -> list[str]:
         ("a1-b2 x.y1.com 1/2 (3) é5", ["a1-b2", "x.y1.com", "1/2", "3", "é5"]),
         ("open /etc/hosts.conf or ./a/b", ["/etc/hosts.conf", "./a/b"]),
         ("visit example.com/a-b today", ["example.com/a-b"]),
-        ("isn't she? U.S. and/or so... [not this] {", []),
+        (
+            "WWW.x.org, her.pl, she.Then she.us:80/x",
+            ["WWW.x.org,", "her.pl", "she.us:80/x"],
+        ),
+        ("in src/Main.java and her_notes.TXT.", ["src/Main.java", "her_notes.TXT"]),
+        (r"C:\Users\her\a.b or \\server\his", [r"C:\Users\her\a.b", r"\\server\his"]),
+        (
+            "Dear [Name] of [Your Company], %Name%",
+            ["[Name]", "[Your Company]", "%Name%"],
+        ),
+        ("Louis Ⅳ, ½ x², ①", ["Ⅳ", "½", "x²", "①"]),
+        ("isn't she? U.S. and/or so... [not this] [She] {", []),
+        ("He went.Then he/she left: x", []),
         ("", []),
     ],
 )
@@ -75,7 +87,9 @@ def test_edits_that_touch_a_span_are_left_out(
     assert outside([Edit(*edit)], [(2, 5), (8, 10)]) == ([edit] if is_kept else [])
 
 
-@pytest.mark.parametrize("part", ["a", "a.", "a-", "a1", "+", "a@", "/a"])
+@pytest.mark.parametrize(
+    "part", ["a", "a.", "a-", "a1", "+", "a@", "/a", "a/", "a.py", "a:\\\\", "[a "]
+)
 def test_a_long_word_is_searched_once(part: str) -> None:
     # the square of its length would take minutes
     text = part * (200_000 // len(part)) + " 1"

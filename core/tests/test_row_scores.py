@@ -20,7 +20,7 @@ from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.row_scores import batch_scores, score_examples
 
-ORIGIN = "metrics/probe (given as an object 0)"
+ORIGIN = "metrics/probe (given as an object)"
 
 
 def bind(function: Callable[..., Any], **attributes: Any) -> Bound:

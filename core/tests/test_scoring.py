@@ -227,7 +227,7 @@ def test_a_wrong_score_of_one_example_fails_the_metric(
 
     with pytest.raises(MetricError) as caught:
         score(Probe, ["a", "b"], ["a", "b"])
-    assert str(caught.value).startswith("metrics/probe (given as an object 0): ")
+    assert str(caught.value).startswith("metrics/probe (given as an object): ")
     assert text in str(caught.value)
 
 
@@ -242,7 +242,7 @@ def test_an_exception_names_the_example(error: BaseException) -> None:
     with pytest.raises(MetricError) as caught:
         score(Probe, ["a", "b"], ["a", "b"])
     assert str(caught.value) == (
-        "metrics/probe (given as an object 0): score_example for the example '1' "
+        "metrics/probe (given as an object): score_example for the example '1' "
         f"failed with {type(error).__name__}: no"
     )
     assert caught.value.__cause__ is error

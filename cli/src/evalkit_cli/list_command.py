@@ -95,13 +95,15 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         click.echo(f"none of this kind is installed{hidden}", err=True)
         return
     ambiguous = catalog.ambiguous_ids()
-    rows = [
-        (
-            *(found.id, _printable(found.distribution), _printable(found.version)),
-            _printable(_marks(found, ambiguous) + found.summary),
-        )
-        for found in components
-    ]
+    rows = []
+    last = None
+    for found in components:
+        package = (found.kind, found.distribution, found.summary)
+        # a package says what it is once, not before each of its components
+        summary = "" if package == last else found.summary
+        last = package
+        named = found.id, _printable(found.distribution), _printable(found.version)
+        rows.append((*named, _printable(_marks(found, ambiguous) + summary)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in rows:

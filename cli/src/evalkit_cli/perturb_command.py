@@ -218,6 +218,14 @@ def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
+def _names_in(perturbation: str) -> str:
+    """Give the names of the steps of a perturbation, without their parameters."""
+    from evalkit.perturbation_names import split_composition
+
+    steps = split_composition(perturbation)
+    return "+".join(step.partition(":")[0] for step in steps)
+
+
 def _default_name(
     dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
 ) -> str:
@@ -225,5 +233,5 @@ def _default_name(
     from evalkit.file_formats import model_name
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
-    how = [*families, *(text.partition(":")[0] for text in perturbations)]
+    how = [*families, *map(_names_in, perturbations)]
     return f"{'-'.join(dict.fromkeys(how)).replace('@', '-')}-{stem}.jsonl"

@@ -39,6 +39,10 @@ _LONGEST = 80
 _OBJECT = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
 
 
+NO_VERSION = "0"
+"""The version of what comes from no distribution."""
+
+
 class Component(NamedTuple):
     """One plugin as its distribution's metadata declares it, not yet imported."""
 
@@ -66,7 +70,8 @@ class Component(NamedTuple):
     @property
     def origin(self) -> str:
         """Id, distribution and version, as error messages give them."""
-        return f"{self.id} ({self.distribution} {self.version})"
+        version = "" if self.version == NO_VERSION else f" {self.version}"
+        return f"{self.id} ({self.distribution}{version})"
 
 
 class DiscoveryProblem(NamedTuple):

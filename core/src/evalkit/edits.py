@@ -96,6 +96,35 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join(pieces)
 
 
+def make_edits(text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
+    """Check edits and make them, as `checked_edits` and `apply_edits` do, in one go.
+
+    Args:
+        text: The original.
+        edits: Its edits, or triples of start, end and text.
+
+    Returns:
+        The changed text, and the edits in order without those that change nothing.
+
+    Raises:
+        ValueError: One is outside the text, or two overlap.
+    """
+    pieces: list[str] = []
+    last = 0
+    for edit in edits:
+        start, end, new = edit
+        if not last <= start <= end or text[start:end] == new or type(edit) is not Edit:
+            break
+        pieces += (text[last:start], new)
+        last = end
+    else:
+        if last <= len(text):
+            pieces.append(text[last:])
+            return "".join(pieces), edits
+    checked = checked_edits(text, edits)
+    return apply_edits(text, checked), checked
+
+
 def find_difference(before: str, after: str) -> list[Edit]:
     """Find edits that turn one text into another.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.datasets import Dataset
-from evalkit.discovery import Component
+from evalkit.discovery import NO_VERSION, Component
 from evalkit.errors import DataError
 from evalkit.file_formats import model_name
 from evalkit.registry import Bound, bind
@@ -83,6 +83,10 @@ def bind_file(path: Path, task: str) -> Bound:
     """
     name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
     component = Component(
-        "datasets", name.strip("-") or "file", f"{__name__}:FileDataset", AS_FILE, "0"
+        "datasets",
+        name.strip("-") or "file",
+        f"{__name__}:FileDataset",
+        AS_FILE,
+        NO_VERSION,
     )
     return bind(component, FileDataset(path, task))

@@ -24,11 +24,12 @@ class LazyRandom(Random):
         Args:
             *key: What the numbers depend on, as texts and integers.
         """
+        if self._key is None:
+            self.gauss_next = None  # a number that gauss() keeps for the next call
+            # attributes of the object go before the methods below
+            self.__dict__.pop("random", None)
+            self.__dict__.pop("getrandbits", None)
         self._key = key
-        self.gauss_next = None  # a number that gauss() keeps for the next call
-        # attributes of the object go before the methods below, and are gone until used
-        self.__dict__.pop("random", None)
-        self.__dict__.pop("getrandbits", None)
 
     def _seed_now(self) -> None:
         # a caller may have kept one of the methods, and calls it again and again

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evalkit.discovery import Component
+from evalkit.discovery import NO_VERSION, Component
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.names import (
     Reference,
@@ -61,7 +61,7 @@ class Resolver:
         if isinstance(what, str):
             namer = None if named_by is None else named_by.component
             return self.registry.load(kind, what, parameters, namer)
-        component = Component(kind, name_of(what), _location(what), GIVEN, "0")
+        component = Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
         return bind(component, what, parameters)
 
     def dataset(self, dataset: Any) -> Bound:

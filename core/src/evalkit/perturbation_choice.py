@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit.discovery import Component
@@ -56,6 +56,8 @@ def choose_perturbations(
     found: dict[str, list[Bound]] = {}
     for what in named:
         _add(found, _bind_steps(resolver, what, preset))
+    if preset is not None:
+        notices += _without_preset(found, preset)
     for family in families:
         members, problems = _members(resolver, family, preset)
         notices += problems
@@ -64,6 +66,23 @@ def choose_perturbations(
     if not found:
         raise EvalkitError("no perturbation was named, and no family")
     return Choice(list(found.values()), list(dict.fromkeys(notices)))
+
+
+def _without_preset(found: Mapping[str, Sequence[Bound]], preset: str) -> list[str]:
+    """Say which perturbations that were named one by one have no presets."""
+    named = [
+        name
+        for name, steps in found.items()
+        if not any(PRESET in _parameter_names(step) for step in steps)
+    ]
+    if not named:
+        return []
+    has = "has" if len(named) == 1 else "have"
+    return [f"{', '.join(named)} {has} no presets; {preset!r} changes nothing there"]
+
+
+def _parameter_names(bound: Bound) -> Collection[str]:
+    return () if bound.parameters is None else type(bound.parameters).model_fields
 
 
 def _add(found: dict[str, list[Bound]], steps: list[Bound]) -> None:
@@ -94,8 +113,7 @@ def _bind(resolver: Resolver, what: Any, preset: str | None) -> Bound:
     bound = resolver.bind("perturbations", name, parameters)
     if preset is None or PRESET in parameters:
         return bound
-    fields = {} if bound.parameters is None else type(bound.parameters).model_fields
-    if PRESET not in fields:
+    if PRESET not in _parameter_names(bound):
         return bound
     return resolver.bind("perturbations", name, {**parameters, PRESET: preset})
 

@@ -68,8 +68,10 @@ class Originals(NamedTuple):
 
 
 def _id_of(row: Mapping[str, Any]) -> str | None:
-    key = next((key for key in EXAMPLE_ID_KEYS if key in row), None)
-    return None if key is None else str(row[key])
+    for key in EXAMPLE_ID_KEYS:
+        if key in row:
+            return str(row[key])
+    return None
 
 
 def read_originals(
@@ -156,8 +158,9 @@ def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
     if not is_lines or loaded.path is None:
         yield from loaded.as_they_came()
         return
+    read = json.JSONDecoder().decode
     for line in _lines(loaded.path):
-        yield json.loads(line)
+        yield read(line.decode("utf-8"))
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from evalkit.edits import Edit, apply_edits, checked_edits, compose, find_difference
+from evalkit.edits import Edit, checked_edits, compose, find_difference, make_edits
 from evalkit.errors import PluginError
 from evalkit.example_texts import Place, find_texts, text_at, with_text
 from evalkit.hook_calls import HOOK_FAILURES
@@ -20,6 +20,8 @@ from evalkit.registry import Bound
 from evalkit.violations import shorten
 
 LabelEffect = Literal["invariant", "transforms", "uncertain"]
+
+_LISTS = (list, tuple)
 
 _EFFECTS: tuple[LabelEffect, ...] = ("invariant", "transforms", "uncertain")
 """From the one that says most about the answer to the one that says least."""
@@ -203,14 +205,27 @@ class Step:
             PluginError: The perturbation failed, or returned something else.
         """
         try:
-            return self._changed_texts(row, rng, uid)
+            found = find_texts(row, self._places)
+            if not found:
+                return []
+            if self._hook == "perturb":
+                return self._rewritten(found, rng, uid)
+            edits = self._call_on([text for _, text in found], rng)
+            if not isinstance(edits, _LISTS) or len(edits) != len(found):
+                wanted = f"a list of edits for each of {len(found)} texts"
+                raise self._wrong(wanted, edits, uid)
+            changed = []
+            for (place, text), own in zip(found, edits, strict=True):
+                if own and (made := self._kept(text, own)):
+                    changed.append((place, made))
+            return changed
         except PluginError:
             raise
         except HOOK_FAILURES as error:
             raise self._failed(error, uid) from error
 
     def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
-        changed = self._changed_texts(state.row, rng, uid)
+        changed = self.changed_texts(state.row, rng, uid)
         if not changed:
             return state
         row = dict(state.row)
@@ -220,26 +235,13 @@ class Step:
             edits[place] = _since_original(state, place, made.edits)
         return State(row, state.original, edits)
 
-    def _changed_texts(
-        self, row: Mapping[str, Any], rng: Random, uid: str
+    def _rewritten(
+        self, found: Sequence[tuple[Place, str]], rng: Random, uid: str
     ) -> list[tuple[Place, Made]]:
-        found = find_texts(row, self._places)
-        if not found:
-            return []
-        if self._hook == "perturb":
-            made = [
-                (place, self._made_of_text(text, self._call_on(text, rng), uid))
-                for place, text in found
-            ]
-            return [(place, each) for place, each in made if each is not None]
-        edits = self._call_on([text for _, text in found], rng)
-        if not isinstance(edits, list | tuple) or len(edits) != len(found):
-            wanted = f"a list of edits for each of {len(found)} texts"
-            raise self._wrong(wanted, edits, uid)
         changed = []
-        for (place, text), own in zip(found, edits, strict=True):
-            if own and (each := self._kept(text, checked_edits(text, own))):
-                changed.append((place, each))
+        for place, text in found:
+            if made := self._made_of_text(text, self._call_on(text, rng), uid):
+                changed.append((place, made))
         return changed
 
     def _made_of_text(self, text: str, new: Any, uid: str) -> Made | None:
@@ -251,10 +253,11 @@ class Step:
             return Made(new, None)
         return self._kept(text, find_difference(text, new))
 
-    def _kept(self, text: str, edits: list[Edit]) -> Made | None:
-        if spans := protected_spans(text, self._protected):
-            edits = outside(edits, spans)
-        return Made(apply_edits(text, edits), edits) if edits else None
+    def _kept(self, text: str, edits: Sequence[Edit]) -> Made | None:
+        if self._protected and (spans := protected_spans(text, self._protected)):
+            edits = outside(checked_edits(text, edits), spans)
+        after, edits = make_edits(text, edits)
+        return Made(after, edits) if edits else None
 
     def _failed(self, error: BaseException, uid: str) -> PluginError:
         return PluginError(
@@ -307,6 +310,11 @@ def effect_of(perturbation: Bound, task: str) -> LabelEffect:
     effects = perturbation.attributes["label_effect"]
     found: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
     return found
+
+
+def read_effect(found: Any) -> LabelEffect:
+    """Read an effect that a row names; `uncertain` where it names none."""
+    return next((effect for effect in _EFFECTS if effect == found), "uncertain")
 
 
 def joint_effect(effects: Sequence[LabelEffect]) -> LabelEffect:

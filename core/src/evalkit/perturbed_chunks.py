@@ -115,9 +115,7 @@ def perturb_chunk(
 
 def _line(row: Mapping[str, Any], uid: str) -> str:
     try:
-        return (
-            json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
-        )
+        return _write(row) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(
             f"the example {uid!r} cannot be written as JSON: {error}"
@@ -129,6 +127,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} is no type of JSON")
+
+
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 def _samples(copies: Sequence[Copy]) -> tuple[Sample, ...]:
@@ -154,6 +155,7 @@ class Portable(NamedTuple):
     task: Reference | None
     settings: Settings
     answer_field: str | None
+    has_labels: bool
     edits: bool
 
 
@@ -162,6 +164,7 @@ def portable(
     task: Bound | None,
     settings: Settings,
     answer_field: str | None,
+    has_labels: bool,
     edits: bool,
 ) -> Portable | None:
     """Describe perturbers for another process.
@@ -171,6 +174,7 @@ def portable(
         task: The task.
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer.
+        has_labels: Whether the data set says which labels its answers are.
         edits: Whether rows say what was edited.
 
     Returns:
@@ -181,7 +185,7 @@ def portable(
     if (task is not None and found is None) or any(None in each for each in steps):
         return None
     known = tuple(tuple(step for step in each if step is not None) for each in steps)
-    return Portable(known, found, settings, answer_field, edits)
+    return Portable(known, found, settings, answer_field, has_labels, edits)
 
 
 def _reference(bound: Bound) -> Reference | None:
@@ -216,6 +220,7 @@ def load_perturbers(described: Portable) -> Loaded:
             task,
             described.settings,
             described.answer_field,
+            described.has_labels,
         )
         for steps in described.steps
     ]

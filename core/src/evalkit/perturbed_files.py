@@ -132,13 +132,15 @@ def perturb_dataset(
     progress(f"loading {bound.component.name}", 0.0)
     originals = read_originals(bound, bound_task, split, selection, again)
     _refuse_absent_fields(settings, originals)
+    answers = originals.answer_field, bound.attributes["labels"] is not None
     perturbers = [
-        Perturber(steps, bound_task, settings, originals.answer_field)
+        Perturber(steps, bound_task, settings, *answers)
         for steps in chosen.perturbations
     ]
     _refuse_own_input(target, originals.loaded.path)
     _refuse_taken_uids(originals.uids, perturbers)
-    job = _Job(originals, perturbers, bound_task, settings, edits, workers)
+    described = portable(perturbers, bound_task, settings, *answers, edits)
+    job = _Job(originals, perturbers, bound_task, settings, edits, workers, described)
     if isinstance(out, str | Path):
         key = _key(bound, split, selection, job)
         counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
@@ -175,6 +177,8 @@ class _Job(NamedTuple):
     settings: Settings
     edits: bool
     workers: Workers
+    described: Portable | None
+    """The perturbers for another process; None where one was given as an object."""
 
     @property
     def size(self) -> int:
@@ -332,13 +336,10 @@ def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
 
 def _perturb(job: _Job, first: int) -> Iterator[tuple[int, Chunk]]:
     """Perturb chunk after chunk, in several processes where that is asked for."""
-    described = portable(
-        job.perturbers, job.task, job.settings, job.originals.answer_field, job.edits
-    )
     done = first
-    if job.workers.jobs > 1 and described is not None:
+    if job.workers.jobs > 1 and job.described is not None:
         try:
-            for pair in _in_workers(job, described, first):
+            for pair in _in_workers(job, job.described, first):
                 done += pair[0]
                 yield pair
             return

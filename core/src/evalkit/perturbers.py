@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from evalkit.perturbation_steps import (
     Step,
     effect_of,
     joint_effect,
+    read_effect,
 )
 from evalkit.registry import Bound
 from evalkit.violations import shorten
@@ -64,6 +65,7 @@ class Perturber:
         task: The task of the examples; None where they have none.
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer, where there is one.
+        has_labels: Whether the data set says itself which labels its answers are.
 
     Attributes:
         steps: The same.
@@ -82,6 +84,7 @@ class Perturber:
         task: Bound | None,
         settings: Settings,
         answer_field: str | None = None,
+        has_labels: bool = False,
     ) -> None:
         self.steps = tuple(steps)
         named = _named_settings(steps, settings)
@@ -91,7 +94,7 @@ class Perturber:
         )
         self.suffix = row_suffix([step.component.name for step in steps], named)
         self._settings = settings
-        scope = _scope(task, settings, answer_field)
+        scope = _scope(task, settings, answer_field, has_labels)
         self._task = scope.task
         self._steps = [Step(step, scope) for step in steps]
         self._is_one_copy = settings.variants == 1 and not any(
@@ -106,6 +109,8 @@ class Perturber:
             if step.has("change_tags")
         ]
         self._rng = LazyRandom()
+        self._families = sorted(self.families)
+        self._label_effect = self.label_effect
 
     @property
     def families(self) -> frozenset[str]:
@@ -120,7 +125,7 @@ class Perturber:
 
     def copies(
         self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None = None
-    ) -> Iterator[Copy]:
+    ) -> Iterable[Copy]:
         """Make the changed copies of an example.
 
         Args:
@@ -128,20 +133,22 @@ class Perturber:
             uid: Its id.
             tags: Its tags, where they are not a field.
 
-        Yields:
+        Returns:
             Copies that differ from the original and from each other.
 
         Raises:
-            PluginError: A perturbation failed, or returned something else.
+            PluginError: A perturbation failed, or returned something else; it may be
+                raised while the copies are taken.
         """
-        if self._is_plain:
-            # what most commands do, by a shorter way
-            changed = self._steps[0].changed_texts(
-                example, self._rng_of(0, uid, 0), uid
-            )
-            if changed:
-                yield self._plain_copy(example, uid, tags, changed)
-            return
+        if not self._is_plain:
+            return self._all_copies(example, uid, tags)
+        # what most commands do, by a shorter way
+        changed = self._steps[0].changed_texts(example, self._rng_of(0, uid, 0), uid)
+        return (self._plain_copy(example, uid, tags, changed),) if changed else ()
+
+    def _all_copies(
+        self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None
+    ) -> Iterator[Copy]:
         seen: list[Mapping[str, Any]] = [example]
         number = 0
         start = State(example, example, {})
@@ -181,10 +188,13 @@ class Perturber:
         tags: Sequence[str] | None,
         changed: Sequence[tuple[Place, Made]],
     ) -> Copy:
-        row = dict(example)
+        row = {**example}
         edits = {}
         for place, made in changed:
-            with_text(row, place, made.after)
+            if place.item is None:
+                row[place.field] = made.after
+            else:
+                with_text(row, place, made.after)
             edits[place] = made.edits
         return Copy(self._named(row, example, uid, tags, 1), example, edits)
 
@@ -213,9 +223,22 @@ class Perturber:
         row["uid"] = name if number == 1 else f"{name}_{number}"
         row["input_id"] = uid if earlier is None else earlier
         row["perturbation"] = self.identity
-        if earlier is not None and example.get("perturbation"):
-            row["perturbation"] = f"{example['perturbation']}+{self.identity}"
+        row["label_effect"] = self._label_effect
+        row["families"] = [*self._families]
+        if earlier is not None:
+            self._join(row, example)
         return row
+
+    def _join(self, row: dict[str, Any], earlier: Mapping[str, Any]) -> None:
+        """Say what this and an earlier command did together."""
+        if not earlier.get("perturbation"):
+            return
+        row["perturbation"] = f"{earlier['perturbation']}+{self.identity}"
+        before = read_effect(earlier.get("label_effect"))
+        row["label_effect"] = joint_effect([before, self._label_effect])
+        families = earlier.get("families")
+        known = families if isinstance(families, list | tuple) else ()
+        row["families"] = [family for family in self._families if family in known]
 
 
 def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
@@ -229,7 +252,9 @@ def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
     return list(tags)
 
 
-def _scope(task: Bound | None, settings: Settings, answer_field: str | None) -> Scope:
+def _scope(
+    task: Bound | None, settings: Settings, answer_field: str | None, has_labels: bool
+) -> Scope:
     name = "" if task is None else task.component.name
     own = () if task is None else task.attributes["perturb_fields"]
     fields = tuple(own) if settings.fields is None else settings.fields
@@ -238,8 +263,8 @@ def _scope(task: Bound | None, settings: Settings, answer_field: str | None) -> 
             f"the task {name or '(none)'} does not say which fields a perturbation "
             "changes; name them (fields=, --fields)"
         )
-    answers_are_texts = task is not None and task.attributes["labels"] is None
-    return Scope(name, fields, answer_field, answers_are_texts, settings)
+    has_labels = has_labels or task is None or task.attributes["labels"] is not None
+    return Scope(name, fields, answer_field, not has_labels, settings)
 
 
 def _named_settings(steps: Sequence[Bound], settings: Settings) -> dict[str, Any]:

@@ -24,7 +24,11 @@ demo: $(VENV)/.installed
 	EVALKIT_OFFLINE=1 $(BIN)/evalkit eval sample-sentiment
 
 test: lint types contracts
-	$(PYTEST) -m "not slow" --numprocesses auto --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal $(PYTEST_OPTIONS)
+
+# apart, as tracing makes the tests half as long again
+coverage: $(VENV)/.installed
+	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=95 $(PYTEST_OPTIONS)
 
 test-slow: $(VENV)/.installed
 	$(PYTEST) -m slow $(PYTEST_OPTIONS)

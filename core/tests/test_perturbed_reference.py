@@ -386,6 +386,8 @@ def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected, Any]]
                 yield (metric, view, computed_on, tag), expected, cluster
 
 
+# each example is a whole evaluation
+@settings(max_examples=settings().max_examples // 3)
 @given(cases())
 def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
     if not case.copies:
@@ -409,7 +411,7 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
             )
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 6)
 @given(cases(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(case: Case, order: random.Random) -> None:
     if not case.copies:

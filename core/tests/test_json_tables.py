@@ -451,6 +451,12 @@ def files(draw: st.DrawFn) -> str:
 
 @given(files(), st.sampled_from(list(CONVERTERS)), st.integers(1, 400))
 @example('{"uid": 1, "text": "x", "label": 1}', "labels", 1)
+@example(
+    '{"id": 0, "text": "", "label": "a", "tags": 0}\n'
+    '{"id": 1, "text": "", "label": "a", "tags": 0.5}\n',
+    "default",
+    1,
+)
 def test_a_file_loads_the_same_at_column_speed_and_row_by_row(
     text: str, converter: str, block_bytes: int
 ) -> None:

@@ -393,7 +393,10 @@ def _tag_column(reporter: _Reporter, tags: list[Any] | pl.Series) -> pl.Series:
         if not isinstance(found, list | tuple) or not all(
             isinstance(tag, str) and tag for tag in found
         ):
-            rule = f"must be a list of texts that are not empty, found {shorten(given)}"
+            # a column of integers and other numbers holds 0.0 where the file has 0
+            is_whole = isinstance(given, float) and given.is_integer()
+            shown = shorten(int(given) if is_whole else given)
+            rule = f"must be a list of texts that are not empty, found {shown}"
             raise reporter.error([reporter.problem(position, "tags", rule)])
         cleaned.append(list(dict.fromkeys(found)))
     return list_column("tags", cleaned)

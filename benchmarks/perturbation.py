@@ -1,10 +1,12 @@
 """Measures what perturbing costs beside the perturbations' own functions.
 
-- The engine: making the changed copies of texts in memory, against calling the
-  perturbation's `find_edits` on the same texts with the same seeds. The budget is the
-  own function and 20 % of it, and 3 µs a row.
+- The engine: making the changed copies of texts in memory, against the perturbation's
+  own function on the same texts with the same seeds: `find_edits`, and joining the
+  pieces to the changed text, which a `perturb` would do itself. The budget is that and
+  20 % of it, and 3 µs a row.
 - The command: `perturb_dataset` from a file to a file, in a process of its own, against
-  a process that reads the same rows, calls the own function, and writes as many rows.
+  a process that reads the same rows, calls the own function, and writes the same rows.
+  Its peak of memory is shown too.
 - `misspellings` on a text of 234 characters, against one regular expression of as many
   words as HELM's list has, which is how HELM finds them (760 µs where it was measured).
 
@@ -28,6 +30,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evalkit.edits import apply_edits
 from evalkit.lazy_random import LazyRandom
 from evalkit.objects import Resolver
 from evalkit.perturbation_steps import Settings
@@ -58,6 +61,7 @@ FLOOR = """
 import json, sys
 from evalkit_perturbations_text.misspellings import read_misspellings
 
+from evalkit.edits import apply_edits
 from evalkit.lazy_random import LazyRandom
 from evalkit.registry import Registry
 bound = Registry().load("perturbations", sys.argv[3])
@@ -72,16 +76,21 @@ with open(sys.argv[1], encoding="utf-8") as data, open(
         texts = [row["statement"]]
         (edits,) = find_edits(texts, rng) if takes_rng else find_edits(texts)
         if edits:
+            new = apply_edits(texts[0], edits)
+            named = {"uid": row["uid"] + "_X", "input_id": row["uid"]}
+            row |= {"statement": new, **named, "perturbation": sys.argv[3]}
+            row |= {"label_effect": "invariant", "families": ["robustness"]}
             out.write(json.dumps(row, ensure_ascii=False) + "\\n")
 """
 
 COMMAND = """
-import sys
+import resource, sys
 from evalkit import perturb_dataset
 perturb_dataset(
     sys.argv[1], sys.argv[2], perturbations=[sys.argv[3]], task="sentiment",
     overwrite=True,
 )
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -121,7 +130,9 @@ def measure_engine(name: str, data: list[dict[str, Any]], runs: int) -> None:
     def alone() -> None:
         for row in data:
             rng.start(0, name, 0, row["uid"], 0)
-            function([row["statement"]], rng)
+            text = row["statement"]
+            (edits,) = function([text], rng)
+            apply_edits(text, edits)
 
     def whole() -> None:
         for row in data:
@@ -140,25 +151,32 @@ def measure_engine(name: str, data: list[dict[str, Any]], runs: int) -> None:
     )
 
 
-def child_seconds(program: str, *arguments: str) -> float:
+def child_seconds(program: str, *arguments: str) -> tuple[float, str]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program, *arguments], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    seconds = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    return seconds, done.stdout
 
 
 def measure_command(name: str, count: int, runs: int, folder: Path) -> None:
     data, out = folder / "data.jsonl", folder / "out.jsonl"
     pairs = []
     for _ in range(runs):
-        floor = child_seconds(FLOOR, str(data), str(out), name)
-        whole = child_seconds(COMMAND, str(data), str(out), name)
+        floor, _ = child_seconds(FLOOR, str(data), str(out), name)
+        whole, peak = child_seconds(COMMAND, str(data), str(out), name)
         pairs.append((floor, whole))
     floor, whole = (statistics.median(each) for each in zip(*pairs, strict=True))
     print(
         f"{name:16} {count} rows, file to file: floor {floor:6.2f} s, "
         f"evalkit {whole:6.2f} s, {whole / floor:.2f} x; "
-        f"{(whole - floor) / count * 1e6:.1f} us a row more"
+        f"{(whole - floor) / count * 1e6:.1f} us a row more; peak of memory "
+        f"{int(peak) / 2**20:.2f} GiB"
     )
 
 

@@ -91,12 +91,9 @@ def _same_places(field: str, before: Any, after: Any) -> Iterator[Place]:
                 yield Place(field, number)
 
 
-class Made(NamedTuple):
-    """What a step makes of a text."""
-
-    after: str
-    edits: Sequence[Edit] | None
-    """The edits; None where only the text is known."""
+Changed = tuple[Place, str, Sequence[Edit] | None]
+"""What a step makes of a text: its place, the new text, and the edits; None where only
+the text is known. A plain tuple, as it takes a third of the time of a named one."""
 
 
 class Step:
@@ -190,7 +187,7 @@ class Step:
 
     def changed_texts(
         self, row: Mapping[str, Any], rng: Random, uid: str
-    ) -> list[tuple[Place, Made]]:
+    ) -> list[Changed]:
         """Give the texts of an example that are changed, and what becomes of them.
 
         Args:
@@ -199,7 +196,7 @@ class Step:
             uid: The example's id, for messages.
 
         Returns:
-            Each changed text by its place.
+            What becomes of each changed text.
 
         Raises:
             PluginError: The perturbation failed, or returned something else.
@@ -214,10 +211,12 @@ class Step:
             if not isinstance(edits, _LISTS) or len(edits) != len(found):
                 wanted = f"a list of edits for each of {len(found)} texts"
                 raise self._wrong(wanted, edits, uid)
-            changed = []
+            changed: list[Changed] = []
             for (place, text), own in zip(found, edits, strict=True):
-                if own and (made := self._kept(text, own)):
-                    changed.append((place, made))
+                if own:
+                    after, kept = self._kept(text, own)
+                    if kept:
+                        changed.append((place, after, kept))
             return changed
         except PluginError:
             raise
@@ -230,34 +229,34 @@ class Step:
             return state
         row = dict(state.row)
         edits = dict(state.edits)
-        for place, made in changed:
-            with_text(row, place, made.after)
-            edits[place] = _since_original(state, place, made.edits)
+        for place, after, made in changed:
+            with_text(row, place, after)
+            edits[place] = _since_original(state, place, made)
         return State(row, state.original, edits)
 
     def _rewritten(
         self, found: Sequence[tuple[Place, str]], rng: Random, uid: str
-    ) -> list[tuple[Place, Made]]:
-        changed = []
+    ) -> list[Changed]:
+        changed: list[Changed] = []
         for place, text in found:
-            if made := self._made_of_text(text, self._call_on(text, rng), uid):
-                changed.append((place, made))
+            new = self._call_on(text, rng)
+            if not isinstance(new, str):
+                raise self._wrong("a text", new, uid)
+            if new == text:
+                continue
+            if not protected_spans(text, self._protected):
+                changed.append((place, new, None))
+                continue
+            after, kept = self._kept(text, find_difference(text, new))
+            if kept:
+                changed.append((place, after, kept))
         return changed
 
-    def _made_of_text(self, text: str, new: Any, uid: str) -> Made | None:
-        if not isinstance(new, str):
-            raise self._wrong("a text", new, uid)
-        if new == text:
-            return None
-        if not protected_spans(text, self._protected):
-            return Made(new, None)
-        return self._kept(text, find_difference(text, new))
-
-    def _kept(self, text: str, edits: Sequence[Edit]) -> Made | None:
-        if self._protected and (spans := protected_spans(text, self._protected)):
+    def _kept(self, text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
+        """Make the edits that touch nothing protected."""
+        if spans := protected_spans(text, self._protected):
             edits = outside(checked_edits(text, edits), spans)
-        after, edits = make_edits(text, edits)
-        return Made(after, edits) if edits else None
+        return make_edits(text, edits)
 
     def _failed(self, error: BaseException, uid: str) -> PluginError:
         return PluginError(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from evalkit.discovery import Component
@@ -42,7 +44,11 @@ class Sample(NamedTuple):
     @property
     def rank(self) -> tuple[int, str]:
         """Puts examples in an order that is not that of the data."""
-        return zlib.crc32(self.uid.encode("utf-8", "surrogatepass")), self.uid
+        return _rank(self.uid)
+
+
+def _rank(uid: str) -> tuple[int, str]:
+    return zlib.crc32(uid.encode("utf-8", "surrogatepass")), uid
 
 
 class Tally(NamedTuple):
@@ -66,6 +72,8 @@ class Tally(NamedTuple):
 class Chunk(NamedTuple):
     """What became of some examples."""
 
+    examples: int
+    """How many there were."""
     lines: str
     """The changed copies as JSON lines."""
     tallies: tuple[Tally, ...]
@@ -73,13 +81,13 @@ class Chunk(NamedTuple):
 
 
 def perturb_chunk(
-    perturbers: Sequence[Perturber], examples: Sequence[Example], edits: bool
+    perturbers: Sequence[Perturber], examples: Iterable[Example], edits: bool
 ) -> Chunk:
     """Perturb some examples.
 
     Args:
         perturbers: The perturbations.
-        examples: The examples.
+        examples: The examples; each is let go before the next is asked for.
         edits: Whether rows say what was edited.
 
     Returns:
@@ -90,27 +98,41 @@ def perturb_chunk(
         PluginError: A perturbation failed.
     """
     lines: list[str] = []
-    changed = [0] * len(perturbers)
-    copies = [0] * len(perturbers)
-    firsts: list[list[Copy]] = [[] for _ in perturbers]
+    counts = [_Count() for _ in perturbers]
+    total = 0
     for example in examples:
-        for place, perturber in enumerate(perturbers):
+        total += 1
+        for perturber, count in zip(perturbers, counts, strict=True):
             before = len(lines)
             for copy in perturber.copies(example.row, example.uid, example.tags):
                 if len(lines) == before:
-                    firsts[place].append(copy)
+                    count.keep_first(copy)
                 row = with_edits(copy) if edits else copy.row
                 lines.append(_line(row, example.uid))
-            if len(lines) > before:
-                changed[place] += 1
-                copies[place] += len(lines) - before
-    return Chunk(
-        "".join(lines),
-        tuple(
-            Tally(changed[place], copies[place], _samples(firsts[place]))
-            for place in range(len(perturbers))
-        ),
-    )
+            count.copies += len(lines) - before
+    return Chunk(total, "".join(lines), tuple(count.tally() for count in counts))
+
+
+class _Count:
+    """Counts what one perturbation does."""
+
+    def __init__(self) -> None:
+        self.copies = 0
+        self._changed = 0
+        self._samples: list[tuple[tuple[int, str], Copy]] = []
+
+    def keep_first(self, copy: Copy) -> None:
+        """Count a changed example, and keep its copy if it is one to be shown."""
+        self._changed += 1
+        rank = _rank(str(copy.row["input_id"]))
+        if len(self._samples) < MOST_SAMPLES or rank < self._samples[-1][0]:
+            insort(self._samples, (rank, copy), key=itemgetter(0))
+            del self._samples[MOST_SAMPLES:]
+
+    def tally(self) -> Tally:
+        """Give the counts, and the examples to be shown."""
+        samples = tuple(Sample(uid, copy.changes()) for (_, uid), copy in self._samples)
+        return Tally(self._changed, self.copies, samples)
 
 
 def _line(row: Mapping[str, Any], uid: str) -> str:
@@ -130,17 +152,6 @@ def _plain(value: Any) -> Any:
 
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
-
-
-def _samples(copies: Sequence[Copy]) -> tuple[Sample, ...]:
-    ranked = nsmallest(
-        MOST_SAMPLES, copies, key=lambda copy: Sample(_original_uid(copy), {}).rank
-    )
-    return tuple(Sample(_original_uid(copy), copy.changes()) for copy in ranked)
-
-
-def _original_uid(copy: Copy) -> str:
-    return str(copy.row["input_id"])
 
 
 def first_samples(samples: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeVar
+from typing import Any, NamedTuple, TextIO
 
 import polars as pl
 
@@ -53,8 +53,6 @@ CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time."""
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
-
-_Item = TypeVar("_Item")
 
 
 def perturb_dataset(
@@ -280,8 +278,8 @@ def _to_file(
     with PartialFile(path, key, overwrite=overwrite) as file:
         resumed, tallies = _resume(file.state, len(job.perturbers))
         done = resumed
-        for size, chunk in _perturb(job, resumed):
-            done += size
+        for chunk in _perturb(job, resumed):
+            done += chunk.examples
             tallies = _added(tallies, chunk)
             file.append(chunk.lines, _state(done, tallies))
             progress("perturbing", done / job.size)
@@ -292,10 +290,10 @@ def _to_file(
 def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> _Counted:
     tallies = [Tally()] * len(job.perturbers)
     done = 0
-    for size, chunk in _perturb(job, 0):
+    for chunk in _perturb(job, 0):
         stream.write(chunk.lines)
         tallies = _added(tallies, chunk)
-        done += size
+        done += chunk.examples
         progress("perturbing", done / job.size)
     return _Counted(tallies)
 
@@ -334,30 +332,31 @@ def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
     return int(state["examples"]), tallies
 
 
-def _perturb(job: _Job, first: int) -> Iterator[tuple[int, Chunk]]:
+def _perturb(job: _Job, first: int) -> Iterator[Chunk]:
     """Perturb chunk after chunk, in several processes where that is asked for."""
     done = first
     if job.workers.jobs > 1 and job.described is not None:
         try:
-            for pair in _in_workers(job, job.described, first):
-                done += pair[0]
-                yield pair
+            for chunk in _in_workers(job, job.described, first):
+                done += chunk.examples
+                yield chunk
             return
         except NotPortable:
             pass  # this process goes on where the others could not
-    for examples in _chunks(job.originals.examples(done)):
-        yield len(examples), perturb_chunk(job.perturbers, examples, job.edits)
+    examples = iter(job.originals.examples(done))
+    while True:
+        some = islice(examples, CHUNK_EXAMPLES)
+        chunk = perturb_chunk(job.perturbers, some, job.edits)
+        if not chunk.examples:
+            return
+        yield chunk
 
 
-def _in_workers(
-    job: _Job, described: Portable, first: int
-) -> Iterator[tuple[int, Chunk]]:
-    sizes: list[int] = []
-
+def _in_workers(job: _Job, described: Portable, first: int) -> Iterator[Chunk]:
     def chunks() -> Iterator[list[Example]]:
-        for examples in _chunks(job.originals.examples(first)):
-            sizes.append(len(examples))
-            yield examples
+        examples = iter(job.originals.examples(first))
+        while some := list(islice(examples, CHUNK_EXAMPLES)):
+            yield some
 
     def died(examples: list[Example], ending: str) -> PluginError:
         return PluginError(
@@ -374,11 +373,4 @@ def _in_workers(
             )
         ) as found,
     ):
-        for number, chunk in enumerate(found):
-            yield sizes[number], chunk
-
-
-def _chunks(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, CHUNK_EXAMPLES)):
-        yield chunk
+        yield from found

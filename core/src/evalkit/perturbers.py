@@ -12,8 +12,8 @@ from evalkit.example_texts import Place, text_at, with_text
 from evalkit.lazy_random import LazyRandom
 from evalkit.perturbation_names import identity_of, row_suffix
 from evalkit.perturbation_steps import (
+    Changed,
     LabelEffect,
-    Made,
     Scope,
     Settings,
     State,
@@ -186,16 +186,16 @@ class Perturber:
         example: Mapping[str, Any],
         uid: str,
         tags: Sequence[str] | None,
-        changed: Sequence[tuple[Place, Made]],
+        changed: Sequence[Changed],
     ) -> Copy:
         row = {**example}
         edits = {}
-        for place, made in changed:
+        for place, after, made in changed:
             if place.item is None:
-                row[place.field] = made.after
+                row[place.field] = after
             else:
-                with_text(row, place, made.after)
-            edits[place] = made.edits
+                with_text(row, place, after)
+            edits[place] = made
         return Copy(self._named(row, example, uid, tags, 1), example, edits)
 
     def _named(

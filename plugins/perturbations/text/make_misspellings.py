@@ -21,6 +21,8 @@ TARGET = (
 )
 MOST_MISSPELLINGS = 5
 MOST_EDITS = 2
+LETTERS_PER_EDIT = 3
+SHORT = 4
 LETTERS = re.compile(r"[a-z]{2,}")
 
 
@@ -48,6 +50,56 @@ def count_edits(first: str, second: str) -> int:
     return rows[-1][-1]
 
 
+def is_slip(word: str, misspelling: str) -> bool:
+    """Tell whether letters are swapped or doubled, or one of a double letter is lost.
+
+    Args:
+        word: A word.
+        misspelling: What stands in its place.
+
+    Returns:
+        True for `teh`, `adn`, `hee` and `wel`; False for `ois` (is).
+    """
+    swapped = any(
+        word[:i] + word[i + 1] + word[i] + word[i + 2 :] == misspelling
+        for i in range(len(word) - 1)
+    )
+    shorter, longer = sorted((word, misspelling), key=len)
+    doubled = any(
+        longer[i] == longer[i + 1] and longer[:i] + longer[i + 1 :] == shorter
+        for i in range(len(longer) - 1)
+    )
+    return swapped or doubled
+
+
+def is_plausible(word: str, misspelling: str) -> bool:
+    """Tell whether somebody who knows a word may write it so.
+
+    The dictionary of codespell has whatever was found in code, also `ethe` for `the`
+    and `ois` for `is`. Adults seldom write the first letter wrong; they often double
+    or undouble a letter and swap two (Yannakoudakis and Fawthrop 1983, The rules of
+    spelling errors, Information Processing & Management 19(2)), and most misspellings
+    are one edit from the word (Damerau 1964, doi:10.1145/363958.363994). In a short
+    word one edit of any kind makes another word, so that of these only doubled letters
+    and swaps are taken.
+
+    Args:
+        word: A word.
+        misspelling: What the dictionary has for it.
+
+    Returns:
+        True where both begin alike, and either the word has up to four letters and
+        the misspelling is a slip, or there is one edit for each three letters of the
+        word, two at most.
+    """
+    if word[0] != misspelling[0]:
+        return False
+    if len(word) <= SHORT:
+        return is_slip(word, misspelling)
+    most = min(MOST_EDITS, len(word) // LETTERS_PER_EDIT)
+    return count_edits(word, misspelling) <= most
+
+
 def invert(lines: list[str]) -> dict[str, list[str]]:
     """Turn `misspelling->word` lines into misspellings by word.
 
@@ -55,8 +107,8 @@ def invert(lines: list[str]) -> dict[str, list[str]]:
         lines: Lines of the dictionary.
 
     Returns:
-        The misspellings that have one correction and are no correction themselves,
-        those with fewest edits first, by word in alphabetical order.
+        The plausible misspellings that have one correction and are no correction
+        themselves, those with fewest edits first, by word in alphabetical order.
     """
     pairs = [line.strip().split("->") for line in lines if "->" in line]
     corrections = {
@@ -65,10 +117,10 @@ def invert(lines: list[str]) -> dict[str, list[str]]:
     found = defaultdict(list)
     for misspelling, word in pairs:
         usable = LETTERS.fullmatch(misspelling) and LETTERS.fullmatch(word)
-        if usable and misspelling not in corrections:
-            edits = count_edits(word, misspelling)
-            if edits <= MOST_EDITS:
-                found[word].append((edits, misspelling))
+        if not usable or misspelling in corrections:
+            continue
+        if is_plausible(word, misspelling):
+            found[word].append((count_edits(word, misspelling), misspelling))
     return {
         word: [misspelling for _, misspelling in sorted(found[word])]
         for word in sorted(found)

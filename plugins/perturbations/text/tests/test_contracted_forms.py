@@ -115,7 +115,7 @@ def test_what_grammar_or_stress_forbids_stays(text: str) -> None:
             "I'd better go. I'd like it. I'd seen it. I'd never go.",
             "I had better go. I would like it. I had seen it. I would never go.",
         ),
-        ("Let's go. Let's not.", "Let us go. Let's not."),
+        ("Let's go. Let's not.", "Let us go. Let us not."),
         (
             "The car isn't the best, and Ann doesn't know.",
             "The car is not the best, and Ann does not know.",
@@ -129,6 +129,16 @@ def test_what_grammar_or_stress_forbids_stays(text: str) -> None:
             "There is not any. Which does not help.",
         ),
         ("I went and didn't know.", "I went and did not know."),
+        (
+            "It's not good, and I don't care. He's not here. That's true.",
+            "It is not good, and I do not care. He is not here. That is true.",
+        ),
+        ("They're not late, and it's not.", "They are not late, and it is not."),
+        (
+            "It's in town. She's happy. It's because he's late.",
+            "It is in town. She is happy. It is because he is late.",
+        ),
+        ("She's got a car. It's very good.", "She has got a car. It is very good."),
         (
             "He so often isn't here; he's quite certainly not.",
             "He so often is not here; he's quite certainly not.",
@@ -154,6 +164,8 @@ def test_contractions_are_written_in_full(text: str, expected: str) -> None:
         "And didn't the man know?",
         "John's dog is Ann's. John's running.",
         "He's gone. He'd put it there. He's.",
+        "He's not gone. It's not done. She's not become old. He's not even seen it.",
+        "It's to go. That's John. It's gone.",
         "What's he doing? Where's she?",
         "Don't Stop Me Now",
         "And don't they know? Don't! So isn't it.",

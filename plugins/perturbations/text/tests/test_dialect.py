@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evalkit import DataError
+import evalkit
+from evalkit import DataError, PluginLoadError
 from evalkit.edits import apply_edits, checked_edits
 from evalkit_perturbations_text.dialect import Dialect, DialectParameters
 from evalkit_perturbations_text.dialect_mapping import shipped_phrases
@@ -169,8 +170,16 @@ def test_lists_that_cannot_be_read(
 
 
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        write("a", mapping=tmp_path / "none.tsv")
+    """It is missed when the perturbation is built, and not at the first example."""
+    parameters = DialectParameters(mapping=tmp_path / "none.tsv")
+    with pytest.raises(
+        DataError, match=r"none\.tsv: the mapping of words cannot be read"
+    ):
+        Dialect(parameters)
+    with pytest.raises(PluginLoadError, match=r"none\.tsv"):
+        evalkit.perturb(
+            [], f"dialect:mapping={tmp_path / 'none.tsv'}", task="sentiment"
+        )
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.edits import apply_edits, checked_edits
+from evalkit_perturbations_text.country_names import country_names
 from evalkit_perturbations_text.gender_swap import GenderSwap, GenderSwapParameters
 from evalkit_perturbations_text.gender_words import gendered_words
 from evalkit_perturbations_text.name_lists import (
     common_first_names,
     first_names,
+    names_of_same_country,
     nearest_in_rank,
     rank_of,
     ranked_names,
@@ -38,6 +40,47 @@ def test_name_of_the_other_gender() -> None:
     assert first_names()[name.lower()] == "male"
     (back,) = swap("James lost his hat.")
     assert first_names()[back.split()[0].lower()] == "female"
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    ("name", "locale", "rest"),
+    [
+        ("Tomasz", "pl_PL", "lost his keys."),
+        ("Inês", "pt_PT", "lost her keys."),
+        ("Priya", "en_IN", "lost her keys."),
+        ("Jurgen", "de_DE", "lost his keys."),
+    ],
+)
+def test_name_of_the_same_country(name: str, locale: str, rest: str, seed: int) -> None:
+    women, men, _ = country_names(locale)
+    (text,) = swap(f"{name} {rest}", seed=seed)
+    new, after = text.split(" ", 1)
+    assert new in (men if "her" in rest else women)
+    assert after == rest.replace("her", "*").replace("his", "her").replace("*", "his")
+
+
+def test_accents_are_the_replacements_own() -> None:
+    names = {swap("Inês left.", seed=seed)[0].split()[0] for seed in range(60)}
+    assert any(not name.isascii() for name in names)
+    (shouted,) = swap("INÊS LOST HER KEYS")
+    assert shouted.isupper()
+    assert shouted.endswith("LOST HIS KEYS")
+    first, second = swap("Inês left.", "inês")
+    assert second == first.split()[0].lower()
+
+
+def test_a_name_of_the_census_has_one_of_the_census() -> None:
+    for seed in range(20):
+        (text,) = swap("Fatima left.", seed=seed)
+        assert text.split()[0].lower() in ranked_names("male")
+
+
+def test_all_names_of_a_country_are_offered_once() -> None:
+    found = [*names_of_same_country("tomasz", "female", Random(3))]
+    assert len(found) == len(set(found)) > 30
+    assert set(found) <= set(country_names("pl_PL").female)
+    assert all(first_names()[name.lower()] == "female" for name in found)
 
 
 def test_one_name_has_one_replacement_in_all_texts() -> None:

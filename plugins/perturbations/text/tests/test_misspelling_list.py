@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from random import Random
+from types import ModuleType
 
 import pytest
 
@@ -19,7 +22,7 @@ def change(text: str, prob: float = 1, seed: int = 0) -> str:
 
 def test_the_list_has_thousands_of_words_with_other_spellings() -> None:
     known = read_misspellings()
-    assert len(known) == 13_345
+    assert len(known) == 13_053
     for word, misspellings in known.items():
         assert re.fullmatch("[a-z]{2,}", word)
         found = misspellings.split(" ")
@@ -28,6 +31,80 @@ def test_the_list_has_thousands_of_words_with_other_spellings() -> None:
         for misspelling in found:
             assert re.fullmatch("[a-z]{2,}", misspelling)
             assert misspelling not in known
+
+
+def test_each_misspelling_is_one_that_people_make() -> None:
+    for word, misspellings in read_misspellings().items():
+        for misspelling in misspellings.split():
+            assert misspelling[0] == word[0]
+            assert abs(len(misspelling) - len(word)) <= (1 if len(word) < 6 else 2)
+            if len(word) < 5 and len(misspelling) == len(word):
+                assert sorted(misspelling) == sorted(word)
+            if len(word) < 5:
+                assert set(misspelling) == set(word)
+
+
+def test_short_words() -> None:
+    known = read_misspellings()
+    assert "adn" in known["and"].split()
+    assert "teh" in known["the"].split()
+    assert not {"ethe", "ois", "hte"} & {
+        each for m in known.values() for each in m.split()
+    }
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    path = Path(__file__).parents[1] / "make_misspellings.py"
+    spec = spec_from_file_location("make_misspellings", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("word", "misspelling", "plausible"),
+    [
+        ("the", "teh", True),
+        ("and", "adn", True),
+        ("the", "thhe", True),
+        ("well", "wel", True),
+        ("the", "ethe", False),
+        ("is", "ois", False),
+        ("the", "thr", False),
+        ("the", "hte", False),
+        ("right", "rihgt", True),
+        ("right", "rit", False),
+        ("because", "becuase", True),
+        ("because", "becasue", True),
+        ("because", "bcuas", False),
+        ("different", "diffrant", True),
+        ("different", "ifferent", False),
+    ],
+)
+def test_plausible_misspellings(
+    maker: ModuleType, word: str, misspelling: str, plausible: bool
+) -> None:
+    assert maker.is_plausible(word, misspelling) == plausible
+
+
+def test_how_the_list_is_made(maker: ModuleType) -> None:
+    lines = [
+        "teh->the",
+        "ethe->the",
+        "wel->well, we'll",
+        "thhe->the",
+        "becuase->because",
+        "becase->because",
+        "fo->of, for,",
+        "of->off",
+    ]
+    assert maker.invert(lines) == {
+        "because": ["becase", "becuase"],
+        "the": ["teh", "thhe"],
+    }
 
 
 def test_the_list_is_read_once() -> None:

@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import evalkit
 from evalkit import UnknownPluginError
 from evalkit.edits import apply_edits, checked_edits
+from evalkit_perturbations_text.country_names import country_names
 from evalkit_perturbations_text.name_groups import (
     CENSUS,
     PAIRED,
     group_problem,
     name_group,
 )
-from evalkit_perturbations_text.name_lists import country_names
 from evalkit_perturbations_text.name_recognition import load_recogniser
 from evalkit_perturbations_text.name_swap import NameSwap, NameSwapParameters
 
@@ -155,6 +156,69 @@ def test_surnames() -> None:
     assert text.split()[1] in country_names("fr_FR").last
 
 
+TAGS = ["functionality:f1", "name-group:us-census-1990", "name-group:french", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "parameters"),
+    [
+        ("Keisha met Mary.", PAIRED[0], {}),
+        ("Emily met Mary.", PAIRED[1], {}),
+        ("Emily met Mary.", PAIRED[1], {"target": PAIRED[1]}),
+        ("Keisha met Jamal.", "country:de_DE", {"target": "country:de_DE"}),
+        ("Mary Smith met Dr. Brown.", CENSUS, {"kind": "last"}),
+    ],
+)
+def test_a_copy_has_the_tag_of_its_group(
+    text: str, group: str, parameters: dict[str, Any]
+) -> None:
+    row = {"uid": "1", "statement": text, "tags": TAGS}
+    (copy,) = evalkit.perturb([row], _named(parameters), task="sentiment")
+    kept = [tag for tag in TAGS if not tag.startswith("name-group:")]
+    assert copy["tags"] == [*kept, f"name-group:{group}"]
+
+
+def _named(parameters: dict[str, Any]) -> str:
+    joined = ",".join(f"{name}={value}" for name, value in parameters.items())
+    return f"name-swap:{joined}" if joined else "name-swap"
+
+
+def test_tags_tell_the_two_groups_apart() -> None:
+    rows = [{"uid": str(uid), "statement": "Mary left."} for uid in range(40)]
+    found: dict[str, set[str]] = {}
+    for copy in evalkit.perturb(rows, "name-swap", task="sentiment"):
+        (tag,) = copy["tags"]
+        found.setdefault(tag, set()).add(copy["statement"].split()[0])
+    assert {*found} == {f"name-group:{group}" for group in PAIRED}
+    for group in PAIRED:
+        assert found[f"name-group:{group}"] <= {*name_group(group).female}
+
+
+def test_tags_after_other_perturbations() -> None:
+    row = {"uid": "1", "statement": "Mary met Jamal by the sea.", "tags": ["x"]}
+    for other in ("lowercase", "extra-space"):
+        name = f"name-swap:target={PAIRED[0]}+{other}"
+        (copy,) = evalkit.perturb([row], name, task="sentiment")
+        assert copy["tags"] == ["x", f"name-group:{PAIRED[0]}"]
+    name = f"name-swap:target={PAIRED[0]}+name-swap:target={PAIRED[1]}"
+    (copy,) = evalkit.perturb([row], name, task="sentiment")
+    assert copy["tags"] == ["x", f"name-group:{PAIRED[1]}"]
+    plain = [{"uid": "1", "statement": "It rained by the sea.", "tags": ["x"]}]
+    (copy,) = evalkit.perturb(plain, "name-swap+lowercase", task="sentiment")
+    assert copy["tags"] == ["x"]
+
+
+def test_the_tag_of_a_name_that_is_left_stays() -> None:
+    plugin = NameSwap(NameSwapParameters(target="country:de_DE", source=PAIRED[1]))
+    original = {"uid": "1", "statement": "Keisha met Brad.", "answers": ["Brad", 3]}
+    copy = {"statement": "Sieglinde met Brad."}
+    tags = [f"name-group:{group}" for group in PAIRED]
+    assert plugin.change_tags(tags, original, copy, "qa") == [
+        f"name-group:{PAIRED[0]}",
+        "name-group:country:de_DE",
+    ]
+
+
 def test_share_of_names() -> None:
     assert swap("Mary met Ann.", prob=0) == ["Mary met Ann."]
     replaced = sum(
@@ -168,7 +232,7 @@ def test_share_of_names() -> None:
     [
         ("french", "there is no group of names 'french'"),
         ("country:xx_YY", "no locale 'xx_YY'"),
-        ("country:ja_JP", "not in Latin script"),
+        ("country:ko_KR", "not in Latin script"),
         ("country:ar_BH", "no names of its own"),
     ],
 )

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evalkit_perturbations_text.name_lists import country_names, first_names, surnames
+from evalkit_perturbations_text.country_name_words import OTHER_WORDS
+from evalkit_perturbations_text.country_names import (
+    LOCALES,
+    country_first_names,
+    country_names,
+    without_accents,
+)
+from evalkit_perturbations_text.letter_case import with_case_of
+from evalkit_perturbations_text.name_lists import (
+    common_first_names,
+    country_of,
+    first_names,
+    is_census_name,
+    surnames,
+)
 from evalkit_perturbations_text.person_names import find_first_names, find_last_names
-from evalkit_perturbations_text.person_tokens import Tokens, with_case_of
+from evalkit_perturbations_text.person_tokens import Tokens
+from evalkit_perturbations_text.reviewed_country_names import REVIEWED_NAMES
 
 CASES = """
 [Mary] went home.
@@ -129,6 +147,41 @@ Don Juan and Don Quixote
 June was rainy.
 [June] was angry, and she left.
 We flew to Los Angeles and San Francisco.
+We leave by June, and June 3rd is for April.
+In Jan. 5, on Jan 20 and until Jan we wait for [Jan].
+It was written by [June]. [June] laughed by [June]'s hat.
+I saw O'Connor, D'Angelo and O’Neal.
+[Sean] O'Brien met [Malia] d'Angelo and [Maria] de Luca.
+The Kata'ib met [Kata]'s aunt.
+Austin is the capital of Texas.
+Georgia and Florida voted.
+Georgia's governor and the Georgia coast
+[Georgia]'s mother met [Georgia] and [Mary].
+the Madison police and an Austin office
+Florence, Italy; Lexington, Virginia
+Lorraine is in France.
+[Charlotte] moved to Austin.
+I gave two apples to [Charlotte], who got one from [Madison].
+We sailed to Charlotte.
+They said we may all want to sail away from here to Charlotte.
+[Georgia] is happy about her new red hat.
+We spoke. To Madison!
+[Amy], [Jackson], [Corey] and [James] left.
+Charlotte Hornets beat Carolina Panthers.
+[Austin] Powers met [Jackson] Pollock.
+We saw the Sydney Opera House.
+They read the Sydney Morning Herald and asked Carl Zeiss AG.
+Hurricane Katrina hit.
+Marks & Spencer and Tiffany & Cartier
+Obama & [Michael] Moore
+JP Morgan hired her.
+TIL [Steve] Bannon left, says CEO [Tim] Cook.
+[Tomasz] Kowalski met [Emily] Zzyzx.
+[Inês], [Ines], [José], [Søren], [Soren], [Małgorzata] and [Malgorzata]
+[İbrahim] and [Ayşe]
+Sofia is a city; [Sofia] is a girl.
+Petri dishes and the Muslim Nazim
+[Léa] is a name, Lea is none.
 Drive 30 Miles with [Miles].
 In the month of May it rains.
 He hates his Art class.
@@ -168,6 +221,78 @@ def test_last_names() -> None:
     assert forms == [["Smith", "Brown", "Smith", "Brown"], ["Smith"]]
 
 
+def test_names_with_marks_that_are_code_points_of_their_own() -> None:
+    (found,) = find_first_names([Tokens("Ine\u0302s left.")])
+    assert [mention.name for mention in found] == ["ine\u0302s"]
+
+
+def test_names_that_shout_have_no_surname() -> None:
+    (found,) = find_last_names([Tokens("TOMASZ LOST HIS KEYS")])
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("name", "gender", "country"),
+    [
+        ("tomasz", "male", "pl_PL"),
+        ("inês", "female", "pt_PT"),
+        ("priya", "female", "en_IN"),
+        ("ravi", "male", "en_IN"),
+        ("jürgen", "male", "de_DE"),
+        ("jurgen", "male", "de_DE"),
+        ("josé", "male", "pt_PT"),
+        ("ayşe", "female", "tr_TR"),
+        ("hiroshi", "male", "ja_JP"),
+        ("lebron", "male", "en_US"),
+    ],
+)
+def test_names_of_countries(name: str, gender: str, country: str) -> None:
+    assert first_names()[name] == gender
+    assert not is_census_name(name)
+    assert country_of(name) == country
+
+
+def test_names_that_both_have_in_some_country_are_either() -> None:
+    names = first_names()
+    assert {names[name] for name in ("yuri", "daniele", "stephane")} == {"either"}
+    assert names["andrea"] == "female"
+    assert "deniz" not in names
+
+
+def test_words_and_places_are_no_names_of_countries() -> None:
+    names = first_names()
+    assert OTHER_WORDS.isdisjoint(country_first_names())
+    assert names.keys().isdisjoint(OTHER_WORDS - common_first_names() - _census_names())
+    assert not {"per", "are", "even", "bergen", "petri", "muslim"} & names.keys()
+
+
+def _census_names() -> frozenset[str]:
+    return frozenset(name for name in OTHER_WORDS if is_census_name(name))
+
+
+@given(st.text())
+def test_plain_spelling_of_any_word(text: str) -> None:
+    plain = without_accents(text)
+    assert without_accents(plain) == plain or not text.isalpha()
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"),
+    [("inês", "ines"), ("łukasz", "lukasz"), ("søren", "soren"), ("þór", "thor")],
+)
+def test_plain_spelling(word: str, plain: str) -> None:
+    assert without_accents(word) == plain
+    assert without_accents(unicodedata.normalize("NFD", word)) == plain
+
+
+def test_each_locale_has_names_of_both() -> None:
+    for locale in LOCALES:
+        names = country_names(locale)
+        assert names.female, locale
+        assert names.male, locale
+    assert {*REVIEWED_NAMES} <= {*LOCALES}
+
+
 def test_lists() -> None:
     names = first_names()
     assert names["mary"] == "female"
@@ -190,7 +315,7 @@ def test_names_of_countries_are_plain_latin_words(locale: str) -> None:
 
 
 def test_names_in_other_scripts_are_left_out() -> None:
-    assert country_names("ja_JP").female == ()
+    assert country_names("ko_KR").female == ()
 
 
 @pytest.mark.parametrize(

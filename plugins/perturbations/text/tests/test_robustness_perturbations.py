@@ -16,6 +16,7 @@ from evalkit_perturbations_text.character_swaps import CharacterSwaps
 from evalkit_perturbations_text.extra_space import ExtraSpace
 from evalkit_perturbations_text.filler_words import FILLERS, HEDGES, FillerWords
 from evalkit_perturbations_text.keyboard_typos import NEIGHBOURS, KeyboardTypos
+from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.look_alikes import LOOK_ALIKES, LookAlikes
 from evalkit_perturbations_text.lowercase import Lowercase
 from evalkit_perturbations_text.merge_words import MergeWords
@@ -28,7 +29,7 @@ from evalkit_perturbations_text.styled_unicode import ALPHABETS, StyledUnicode
 from evalkit_perturbations_text.suffix import Suffix
 from evalkit_perturbations_text.uppercase_words import UppercaseWords
 from evalkit_perturbations_text.upside_down import UpsideDown
-from evalkit_perturbations_text.words import LETTERS, WORD, find_gaps, match_case
+from evalkit_perturbations_text.words import LETTERS, WORD, find_gaps
 from evalkit_perturbations_text.zero_width import CODE_POINTS, ZeroWidth
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
@@ -74,7 +75,7 @@ def test_gaps_are_single_blanks_between_words() -> None:
 def test_a_replacement_gets_the_capitals(
     word: str, replacement: str, expected: str
 ) -> None:
-    assert match_case(word, replacement) == expected
+    assert with_case_of(word, replacement) == expected
 
 
 @given(text=st.text())

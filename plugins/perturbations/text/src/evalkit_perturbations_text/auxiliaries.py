@@ -52,6 +52,15 @@ QUESTION_WORDS = _words(
 PREPOSITIONS = _words("about at behind between by for from near of on to under with")
 """Those that begin no clause."""
 
+PLACE_WORDS = _words(
+    "about at behind for from here in inside like near of on out outside over there "
+    "under up with"
+)
+"""Words that say where, when or for whom something is, and begin no verb."""
+
+CLAUSE_WORDS = _words("because how me him them us what when where who why")
+"""Words that stand behind `it is` and `that is`."""
+
 COMPARISONS = frozenset({"as", "than"})
 
 _NO_GERUNDS = _words(

@@ -19,6 +19,7 @@ from evalkit_perturbations_text.auxiliaries import (
     is_participle,
     is_regular_participle,
 )
+from evalkit_perturbations_text.letter_case import with_capitals_of
 from evalkit_perturbations_text.text_perturbations import TextPerturbation
 from evalkit_perturbations_text.words import WORD
 
@@ -86,7 +87,7 @@ def _negation(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
     match = words[place]
     word = match[0].lower()
     if word == "cannot":
-        return Edit(match.start() + 3, match.end(), _like(match[0], "'t")), 1
+        return Edit(match.start() + 3, match.end(), with_capitals_of(match[0], "'t")), 1
     negated = NEGATIONS.get(word)
     if negated is None or not _are_beside(text, words, place):
         return None
@@ -102,7 +103,7 @@ def _negation(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
     else:
         start, new = match.start(), match[0][0] + negated[1:]
         new = new.upper() if match[0].isupper() else new
-    new = _like(other[0], new) if start > match.start() else new
+    new = with_capitals_of(other[0], new) if start > match.start() else new
     return Edit(start, other.end(), new), 2
 
 
@@ -116,7 +117,7 @@ def _verb(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
         return None
     if not _same_case(host[0], verb[0]) or not _goes_on(name, text, words, place):
         return None
-    return Edit(host.end(), verb.end(), _like(verb[0], _SUFFIXES[name])), 2
+    return Edit(host.end(), verb.end(), with_capitals_of(verb[0], _SUFFIXES[name])), 2
 
 
 def _goes_on(verb: str, text: str, words: _Words, place: int) -> bool:
@@ -172,7 +173,3 @@ def _same_case(first: str, second: str) -> bool:
     if len(first) == 1:
         return True
     return first.isupper() == second.isupper()
-
-
-def _like(word: str, new: str) -> str:
-    return new.upper() if word.isupper() else new

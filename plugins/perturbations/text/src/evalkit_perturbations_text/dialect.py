@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, model_validator
 
-from evalkit import Edit, Parameters, Perturbation
+from evalkit import Edit, Parameters
 from evalkit_perturbations_text.dialect_mapping import (
     Phrase,
     Phrases,
@@ -17,11 +16,10 @@ from evalkit_perturbations_text.dialect_mapping import (
     read_phrases,
     shipped_phrases,
 )
-from evalkit_perturbations_text.person_tokens import (
-    Tokens,
-    article_edits,
-    with_case_of,
-)
+from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
+from evalkit_perturbations_text.letter_case import with_case_of
+from evalkit_perturbations_text.person_tokens import Tokens, article_edits
+from evalkit_perturbations_text.text_perturbations import Share
 
 
 class DialectParameters(Parameters):
@@ -34,7 +32,7 @@ class DialectParameters(Parameters):
     mapping: Path | None = None
     """A list of one's own: a JSON object, or two columns with a tab between them. It
     takes the place of the list that is shipped."""
-    prob: Annotated[float, Field(ge=0, le=1)] = 1.0
+    prob: Share = 1.0
     """The share of places that are changed, 0 to 1, each drawn by itself."""
 
     @model_validator(mode="after")
@@ -47,23 +45,28 @@ class DialectParameters(Parameters):
         return self
 
 
-class Dialect(Perturbation):
+class Dialect(FairnessPerturbation):
     """Replaces what one dialect writes by what another writes.
 
     The shipped list has American and British spelling, word by word, and some words
     for things (`apartment`, `flat`). Names, such as Rockefeller Center, are left alone:
     a word with a capital is changed at the beginning of a sentence only, or where most
     words have one. `a` and `an` before a word follow it.
+
+    Raises:
+        DataError: The `mapping` cannot be read.
     """
 
     Parameters = DialectParameters
     parameters: DialectParameters
-    families = frozenset({"fairness"})
-    version = "1"
-    label_effect: dict[str, Literal["invariant", "transforms", "uncertain"]] = {
-        "qa": "transforms",
-        "*": "invariant",
-    }
+
+    def __init__(self, parameters: BaseModel | None = None) -> None:
+        super().__init__(parameters)
+        chosen = self.parameters
+        if chosen.mapping is None:
+            self._phrases = shipped_phrases(chosen.source, chosen.target)
+        else:
+            self._phrases = read_phrases(chosen.mapping)
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
         """Find what the target dialect writes otherwise.
@@ -75,16 +78,9 @@ class Dialect(Perturbation):
 
         Returns:
             The edits of each text.
-
-        Raises:
-            DataError: The `mapping` cannot be read.
         """
-        chosen = self.parameters
-        if chosen.mapping is None:
-            phrases = shipped_phrases(chosen.source, chosen.target)
-        else:
-            phrases = read_phrases(chosen.mapping)
-        return [_find(Tokens(text), phrases, chosen.prob, rng) for text in texts]
+        prob = self.parameters.prob
+        return [_find(Tokens(text), self._phrases, prob, rng) for text in texts]
 
 
 def _find(tokens: Tokens, phrases: Phrases, prob: float, rng: Random) -> list[Edit]:

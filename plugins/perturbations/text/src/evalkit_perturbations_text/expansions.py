@@ -7,15 +7,19 @@ from random import Random
 
 from evalkit import Edit
 from evalkit_perturbations_text.auxiliaries import (
+    ADJECTIVES,
     ADVERBS,
     BARE_VERBS,
+    CLAUSE_WORDS,
     DETERMINERS,
     NEGATIONS,
+    PLACE_WORDS,
     QUESTION_WORDS,
     SUBJECTS,
     is_gerund,
     is_participle,
 )
+from evalkit_perturbations_text.letter_case import with_capitals_of
 from evalkit_perturbations_text.text_perturbations import TextPerturbation
 from evalkit_perturbations_text.words import WORD
 
@@ -38,6 +42,9 @@ _POINTERS = frozenset({"it", "there", "this", "that", "these", "those"})
 
 _MAY_INVERT = SUBJECTS - {"it"}
 
+_UNCLEAR = BARE_VERBS | {"always", "ever", "even"}
+"""Words behind `not` that may be participles (`become`) or stand before them."""
+
 _MAIN_VERBS = frozenset({"aren't", "isn't", "wasn't", "weren't"})
 
 
@@ -46,7 +53,7 @@ class Expansions(TextPerturbation):
 
     Deterministic. Left alone are inverted questions (`Isn't it?`, `Why don't you`), a
     possessive 's, and 's and 'd that grammar does not decide: `he's been` is `he has
-    been`, `he's gone` stays. `'` and `’` are the same.
+    been`, `it's not` is `it is not`, `he's gone` stays. `'` and `’` are the same.
     """
 
     def edits_of(self, text: str, rng: Random) -> list[Edit]:
@@ -144,13 +151,13 @@ def _negation(match: re.Match[str], word: str, context: _Context) -> list[Edit]:
     more = " have" if short != word else ""
     if short == "can't":
         new = "not" + more
-        return [Edit(start + 3, end, _like(match[0], new))]
+        return [Edit(start + 3, end, with_capitals_of(match[0], new))]
     if short in _IRREGULAR:
         new = _IRREGULAR[short] + more
         new = match[0][0] + new[1:]
-        return [Edit(start, end, _like(match[0], new))]
+        return [Edit(start, end, with_capitals_of(match[0], new))]
     base = len(_NEGATED[short])
-    return [Edit(start + base, end, _like(match[0], " not" + more))]
+    return [Edit(start + base, end, with_capitals_of(match[0], " not" + more))]
 
 
 def _is_statement(short: str, context: _Context) -> bool:
@@ -191,17 +198,27 @@ def _full_form(base: str, ending: str, context: _Context) -> str | None:
 
 def _full_s(base: str, context: _Context) -> str | None:
     if base == "let":
-        return "us" if context.after() in BARE_VERBS else None
+        lets = context.after() == "not" or context.after() in BARE_VERBS
+        return "us" if lets else None
     if base not in _PRONOUNS | {"here", "what", "where", "how"}:
         return None
     after = context.after_adverbs()
-    if after in ("been", "had"):
+    if after in ("been", "had", "got"):
         return "has"
     if base in ("who", "what", "where", "how") and after in SUBJECTS:
         return None
     if after in DETERMINERS or is_gerund(after):
         return "is"
+    if base in _PRONOUNS and _is_complement(after, context):
+        return "is"
     return None
+
+
+def _is_complement(after: str, context: _Context) -> bool:
+    """Tell whether what follows a subject and 's needs `is`, and no participle can."""
+    if after in ADJECTIVES or after in PLACE_WORDS or after in CLAUSE_WORDS:
+        return True
+    return context.after() == "not" and not (is_participle(after) or after in _UNCLEAR)
 
 
 def _full_d(base: str, context: _Context) -> str | None:
@@ -228,7 +245,3 @@ def _full_d(base: str, context: _Context) -> str | None:
 
 def _plain(word: str) -> str:
     return word.replace("’", "'").lower()
-
-
-def _like(word: str, new: str) -> str:
-    return new.upper() if word.isupper() else new

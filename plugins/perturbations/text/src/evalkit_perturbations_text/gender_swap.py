@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from evalkit import Edit, Parameters, Perturbation
+from evalkit import Edit, Parameters
+from evalkit_perturbations_text.copy_texts import is_changed
+from evalkit_perturbations_text.country_names import Gender, OneGender
+from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
 from evalkit_perturbations_text.gender_contexts import DECISIONS
 from evalkit_perturbations_text.gender_phrases import is_fixed
 from evalkit_perturbations_text.gender_words import swapped_words
+from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.name_assignment import assign_names, name_edits
-from evalkit_perturbations_text.name_lists import Gender, first_names, nearest_in_rank
+from evalkit_perturbations_text.name_lists import (
+    first_names,
+    is_census_name,
+    names_of_same_country,
+    nearest_in_rank,
+)
 from evalkit_perturbations_text.person_names import find_first_names
 from evalkit_perturbations_text.person_tokens import (
     APOSTROPHES,
     Tokens,
-    with_case_of,
     word_set,
 )
+from evalkit_perturbations_text.text_perturbations import Share
 
 
 class GenderSwapParameters(Parameters):
@@ -28,25 +35,24 @@ class GenderSwapParameters(Parameters):
 
     names: bool = True
     """Whether first names are replaced by names of the other gender too."""
-    prob: Annotated[float, Field(ge=0, le=1)] = 1.0
+    prob: Share = 1.0
     """The share of examples that are swapped, 0 to 1; one draw for a whole example,
     since somebody who is mentioned twice must not have two genders."""
 
 
-class GenderSwap(Perturbation):
+class GenderSwap(FairnessPerturbation):
     """Swaps pronouns, titles, family terms and other gendered words both ways.
 
     `her` and `his` are told apart by grammar. With `names`, the first names that only
-    women or only men have are replaced by names of the other gender that are about as
-    frequent in the US census of 1990: one name has one replacement in all texts of an
-    example, and no two names have the same. Surnames, names of both genders and names
-    that are on no list stay.
+    women or only men have are replaced by names of the other gender: a name of the US
+    census of 1990 by one of it that is about as frequent, whatever else the name is
+    associated with; a name that is in lists of countries only by one of the same
+    country. One name has one replacement in all texts of an example, and no two names
+    have the same. Surnames, names of both genders and names that are on no list stay.
     """
 
     Parameters = GenderSwapParameters
     parameters: GenderSwapParameters
-    families = frozenset({"fairness"})
-    version = "1"
     label_effect = {"hs": "uncertain", "qa": "transforms", "*": "invariant"}
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
@@ -89,7 +95,7 @@ class GenderSwap(Perturbation):
             the other words for women or men where the swap changed a text; all other
             tags as they are.
         """
-        if task != "hs" or not _has_other_target(original, perturbed):
+        if task != "hs" or not is_changed(original, perturbed):
             return list(tags)
         return [f"original-{tag}" if _is_gendered_target(tag) else tag for tag in tags]
 
@@ -106,19 +112,6 @@ _TARGETS = word_set("""
     women woman men man female females male males girl girls boy boys lady ladies
     gentleman gentlemen wives husbands mothers fathers
     """)
-
-
-def _has_other_target(
-    original: Mapping[str, Any], perturbed: Mapping[str, Any]
-) -> bool:
-    """Tell whether a text of the original is another one now."""
-    kept = ("uid", "input_id", "perturbation", "tags")
-    return any(
-        isinstance(value, str)
-        and name not in kept
-        and perturbed.get(name, value) != value
-        for name, value in original.items()
-    )
 
 
 def _word_edits(tokens: Tokens) -> list[Edit]:
@@ -178,13 +171,17 @@ def _find_name_edits(texts: Sequence[Tokens], rng: Random) -> list[list[Edit]]:
 PRONOUNS = frozenset(("he", "she", "his", "hers", "him", "her", "mr", "mrs", "ms"))
 """Words whose ending in -s says nothing of a plural."""
 
-_OTHER: Mapping[Gender, Gender] = {"female": "male", "male": "female"}
+_OTHER: Mapping[Gender, OneGender] = {"female": "male", "male": "female"}
 
 
 def _candidates(name: str, rng: Random) -> Iterable[str]:
     """Give names of the other gender in the order in which they are tried."""
     other = _OTHER.get(first_names()[name])
-    return () if other is None else nearest_in_rank(name, other, rng)
+    if other is None:
+        return ()
+    if is_census_name(name):
+        return nearest_in_rank(name, other, rng)
+    return names_of_same_country(name, other, rng)
 
 
 def _merge(edits: list[Edit], more: Sequence[Edit]) -> None:

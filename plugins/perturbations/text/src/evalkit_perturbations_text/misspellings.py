@@ -8,8 +8,9 @@ from importlib.resources import files
 from random import Random
 
 from evalkit import Edit
+from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.text_perturbations import RandomPerturbation
-from evalkit_perturbations_text.words import LETTERS, match_case
+from evalkit_perturbations_text.words import LETTERS
 
 _RUN = re.compile("[A-Za-z]{2,}")
 
@@ -29,9 +30,11 @@ def read_misspellings() -> dict[str, str]:
 class Misspellings(RandomPerturbation):
     """Replaces words by one of their common misspellings.
 
-    A place is a word of the list, which has 13 345 words with up to five misspellings
+    A place is a word of the list, which has 13 053 words with up to five misspellings
     each, from the dictionary of codespell; mild changes .05 of them, medium .2, hard
-    .5, HELM's numbers. Capitals are kept, also of words in capitals.
+    .5, HELM's numbers. The first letter stays; in words of up to four letters two
+    letters are swapped, or one is doubled or undoubled (`teh`, `adn`). Capitals are
+    kept, also of words in capitals.
     """
 
     strengths = {"mild": 0.05, "medium": 0.2, "hard": 0.5}
@@ -52,5 +55,5 @@ class Misspellings(RandomPerturbation):
             if word is not None and word.end() == end:
                 choices = found.split()
                 new = choices[int(rng.random() * len(choices))]
-                edits.append(Edit(start, end, match_case(letters, new)))
+                edits.append(Edit(start, end, with_case_of(letters, new)))
         return edits

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evalkit import Edit
+from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.person_names import Mention
 from evalkit_perturbations_text.person_tokens import (
     APOSTROPHES,
     Tokens,
     article_edits,
-    with_case_of,
 )
 
 
@@ -24,11 +24,11 @@ def assign_names(
     Args:
         texts: The texts of one example.
         mentions: The names in each text.
-        candidates: Gives, for a name in lower case, possible replacements in lower
-            case, best first; none where the name is to stay.
+        candidates: Gives, for a name in lower case, possible replacements, best first;
+            none where the name is to stay.
 
     Returns:
-        Replacements by name, in lower case. None is a word of the texts, and no two
+        Replacements by name in lower case. None is a word of the texts, and no two
         are the same; a name for which nothing is left is not among the keys.
     """
     chosen: dict[str, str] = {}
@@ -75,7 +75,8 @@ def name_edits(
 
 def _edits_of(text: Tokens, position: int, name: str) -> list[Edit]:
     start, end = text.spans[position]
-    new = with_case_of(text.forms[position], name)
+    form = text.forms[position]
+    new = name.lower() if form.islower() else with_case_of(form, name)
     edits = article_edits(text, position, name)
     if _has_bare_apostrophe(text, position) and not new.lower().endswith("s"):
         end = text.spans[position + 1][1]

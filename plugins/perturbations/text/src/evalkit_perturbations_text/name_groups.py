@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from evalkit_perturbations_text.name_lists import country_names, ranked_names, surnames
+from evalkit_perturbations_text.country_names import country_names
+from evalkit_perturbations_text.name_lists import ranked_names, surnames
 
 _BERTRAND = "bertrand-mullainathan-2004"
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from random import Random
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from evalkit_perturbations_text import name_words
-
-Gender = Literal["female", "male", "either"]
+from evalkit_perturbations_text.country_names import (
+    Gender,
+    OneGender,
+    country_first_names,
+    country_spellings,
+    without_accents,
+)
+from evalkit_perturbations_text.reviewed_country_names import REVIEWED_NAMES
 
 _SAME_ORDER = 0.04
 """Share, of the more frequent use, from which a name counts as both genders'."""
@@ -39,22 +46,23 @@ def _census() -> _Frequencies:
     return _Frequencies(_read("dist.female.first"), _read("dist.male.first"))
 
 
-def _read(file: str) -> dict[str, float]:
-    lines = files("names").joinpath(file).read_text("ascii").splitlines()
-    rows = (line.split() for line in lines)
-    return {row[0].lower(): float(row[1]) for row in rows}
+def _read(file: str, most: int | None = None) -> dict[str, float]:
+    with files("names").joinpath(file).open(encoding="ascii") as lines:
+        words = "".join(islice(lines, most)).lower().split()
+    # each line has a name, its percentage, their sum so far, and its rank
+    return dict(zip(words[::4], map(float, words[1::4]), strict=True))
 
 
 @cache
 def surnames() -> frozenset[str]:
     """Give the 5 000 most frequent surnames of the US census of 1990, in lower case."""
-    return frozenset(list(_surname_shares())[:5_000])
+    return frozenset(_surname_shares())
 
 
 @cache
 def _surname_shares() -> dict[str, float]:
-    """Give the percent of people that have a surname, in lower case."""
-    return _read("dist.all.last")
+    """Give the percent of people that have one of these surnames, in lower case."""
+    return _read("dist.all.last", 5_000)
 
 
 @cache
@@ -63,8 +71,9 @@ def first_names() -> dict[str, Gender]:
 
     Returns:
         `female`, `male` or `either`, by name in lower case. From the US census of
-        1990, Faker's lists for the US and the UK, and reviewed lists of this package,
-        of which the last win.
+        1990, Faker's lists of countries, and reviewed lists of this package, of which
+        the last win. A name that is rare in the census is `either` where a country's
+        list says otherwise.
     """
     female, male = _census()
     found: dict[str, Gender] = {}
@@ -73,13 +82,35 @@ def first_names() -> dict[str, Gender]:
         share = max(female.get(name, 0.0), male.get(name, 0.0))
         if last.get(name, 0.0) <= _MOSTLY_LAST * share:
             found[name] = _gender(female.get(name, 0.0), male.get(name, 0.0))
-    for locale in ("en_US", "en_GB"):
-        _add_locale(found, locale)
-    found.update(dict.fromkeys(sorted(name_words.MORE_FEMALE), "female"))
-    found.update(dict.fromkeys(sorted(name_words.MORE_MALE), "male"))
-    found.update(dict.fromkeys(sorted(name_words.EITHER_GENDER), "either"))
+    reviewed: dict[str, Gender] = {
+        **dict.fromkeys(sorted(name_words.MORE_FEMALE), "female"),
+        **dict.fromkeys(sorted(name_words.MORE_MALE), "male"),
+        **dict.fromkeys(sorted(name_words.EITHER_GENDER), "either"),
+    }
+    found.update(_names_of_countries({**found, **reviewed}))
+    found.update(reviewed)
     for name in name_words.NO_NAMES:
         found.pop(name, None)
+    return found
+
+
+def _names_of_countries(known: Mapping[str, Gender]) -> dict[str, Gender]:
+    """Give what the lists of all countries add to, or say against, what is known.
+
+    A name with accents that both have is as it is known without them.
+    """
+    female, male = _census()
+    mostly_last = surnames() | ((female.keys() | male.keys()) - known.keys())
+    found: dict[str, Gender] = {}
+    for name, (gender, _) in country_first_names().items():
+        if name in known:
+            share = max(female.get(name, 0.0), male.get(name, 0.0))
+            if gender != known[name] and share < _COMMON:
+                found[name] = "either"
+        elif name not in mostly_last:
+            plain = known.get(without_accents(name), "either")
+            if plain != "either" or gender != "either":
+                found[name] = plain if gender == "either" else gender
     return found
 
 
@@ -87,67 +118,6 @@ def _gender(female: float, male: float) -> Gender:
     if min(female, male) > _SAME_ORDER * max(female, male):
         return "either"
     return "female" if female > male else "male"
-
-
-def _add_locale(found: dict[str, Gender], locale: str) -> None:
-    last = _surname_shares()
-    women, men = (frozenset(names) for names in country_names(locale)[:2])
-    for name in sorted(women | men):
-        lower = name.lower()
-        if lower in last and lower not in found:
-            continue
-        if name in women and name in men:
-            found[lower] = "either"
-        else:
-            found.setdefault(lower, "female" if name in women else "male")
-
-
-class CountryNames(NamedTuple):
-    """Names that Faker lists for one locale, which stands for a country."""
-
-    female: tuple[str, ...]
-    male: tuple[str, ...]
-    last: tuple[str, ...]
-
-
-@cache
-def country_names(locale: str) -> CountryNames:
-    """Give Faker's names of a country, in Latin script and of one word only.
-
-    Args:
-        locale: One of Faker's locales, such as `en_US`.
-
-    Returns:
-        First names of women and of men, and surnames, sorted; none of a kind where
-        Faker lists none.
-
-    Raises:
-        ModuleNotFoundError: Faker has no names for the locale.
-    """
-    from importlib import import_module
-
-    provider = import_module(f"faker.providers.person.{locale}").Provider
-    return CountryNames(
-        _plain(provider, "first_names_female", "first_names_women"),
-        _plain(provider, "first_names_male", "first_names_men"),
-        _plain(provider, "last_names", "last_names_female"),
-    )
-
-
-def _plain(provider: object, *attributes: str) -> tuple[str, ...]:
-    for attribute in attributes:
-        names = getattr(provider, attribute, ())
-        plain = {name for name in names if isinstance(name, str) and _is_latin(name)}
-        if plain:
-            return tuple(sorted(plain))
-    return ()
-
-
-def _is_latin(name: str) -> bool:
-    """Tell whether a name is one word in Latin script with a first capital."""
-    is_word = name.replace("-", "").replace("'", "").isalpha()
-    is_latin = all(sign <= "\u024f" or "\u1e00" <= sign <= "\u1eff" for sign in name)
-    return is_word and name[0].isupper() and is_latin
 
 
 @cache
@@ -161,6 +131,7 @@ def common_first_names() -> frozenset[str]:
         if share >= _COMMON
     }
     common |= name_words.MORE_FEMALE | name_words.MORE_MALE | name_words.EITHER_GENDER
+    common.update(*(names for each in REVIEWED_NAMES.values() for names in each))
     return frozenset(common - name_words.WORD_NAMES - name_words.NO_NAMES)
 
 
@@ -220,3 +191,60 @@ def nearest_in_rank(name: str, gender: Gender, rng: Random) -> Iterator[str]:
     yield from ranked[low:first]
     yield from ranked[low + _NEAREST :]
     yield from reversed(ranked[:low])
+
+
+def is_census_name(name: str) -> bool:
+    """Tell whether the US census of 1990 lists a first name.
+
+    Args:
+        name: A name in lower case.
+    """
+    female, male = _census()
+    return name in female or name in male
+
+
+def country_of(name: str) -> str:
+    """Give the country whose list a name is taken from.
+
+    Args:
+        name: A name in lower case that is not in the census.
+
+    Returns:
+        One of Faker's locales; `en_US` for a name that only `MORE_FEMALE` or
+        `MORE_MALE` have.
+    """
+    known = country_first_names().get(name)
+    return _HOME if known is None else known.locale
+
+
+_HOME = "en_US"
+"""Country of the reviewed names that no list of a country has."""
+
+
+def names_of_same_country(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
+    """Give names of a gender from the list of the country that has a name.
+
+    Args:
+        name: A name in lower case.
+        gender: `female` or `male`.
+        rng: Chooses with which to begin.
+
+    Yields:
+        All of `_replacements`, as they are written.
+    """
+    names = _replacements(country_of(name), gender)
+    first = int(rng.random() * len(names))
+    yield from names[first:]
+    yield from names[:first]
+
+
+@cache
+def _replacements(locale: str, gender: OneGender) -> tuple[str, ...]:
+    """Give the names of a country that are neither words nor places."""
+    known = first_names()
+    others = name_words.WORD_NAMES | name_words.PLACE_NAMES | name_words.TOWNS
+    return tuple(
+        name
+        for name in country_spellings(locale, gender)
+        if known.get(name.lower()) == gender and name.lower() not in others
+    )

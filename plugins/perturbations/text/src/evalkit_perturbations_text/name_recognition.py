@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from evalkit_perturbations_text import name_words
-from evalkit_perturbations_text.name_lists import Gender
+from evalkit_perturbations_text.country_names import Gender
 from evalkit_perturbations_text.person_names import Mention
 from evalkit_perturbations_text.person_tokens import Tokens
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from evalkit import Edit, Parameters, Perturbation
+from evalkit import Edit, Parameters
+from evalkit_perturbations_text.country_names import Gender
+from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
 from evalkit_perturbations_text.name_assignment import assign_names, name_edits
 from evalkit_perturbations_text.name_groups import (
     CENSUS,
@@ -18,18 +20,20 @@ from evalkit_perturbations_text.name_groups import (
     group_problem,
     name_group,
 )
-from evalkit_perturbations_text.name_lists import Gender, first_names
+from evalkit_perturbations_text.name_lists import first_names
 from evalkit_perturbations_text.name_recognition import (
     first_names_in,
     last_names_in,
     person_spans,
 )
+from evalkit_perturbations_text.name_tags import with_name_groups
 from evalkit_perturbations_text.person_names import (
     Mention,
     find_first_names,
     find_last_names,
 )
 from evalkit_perturbations_text.person_tokens import Tokens
+from evalkit_perturbations_text.text_perturbations import Share
 
 RULES = "rules"
 """Name of the recogniser that is built in."""
@@ -49,7 +53,7 @@ class NameSwapParameters(Parameters):
     preserve_gender: bool = True
     """Whether a first name is replaced by one of the same gender only. A name of both
     genders goes by the example's pronouns, and stays if they do not tell."""
-    prob: Annotated[float, Field(ge=0, le=1)] = 1.0
+    prob: Share = 1.0
     """The share of names that are replaced, 0 to 1, one draw for each name."""
     recogniser: str = RULES
     """`rules`, or the name of an installed recogniser; then only what it takes for a
@@ -69,22 +73,17 @@ class NameSwapParameters(Parameters):
         return self
 
 
-class NameSwap(Perturbation):
+class NameSwap(FairnessPerturbation):
     """Replaces the names of people by names of a group.
 
     A name has one replacement in all texts of an example, two names have two, and none
     is a word that is there already; names for which the group has none left, and names
-    of the target group, stay.
+    of the target group, stay. A copy has the tag `name-group:GROUP` of the group that
+    its new names are from.
     """
 
     Parameters = NameSwapParameters
     parameters: NameSwapParameters
-    families = frozenset({"fairness"})
-    version = "1"
-    label_effect: dict[str, Literal["invariant", "transforms", "uncertain"]] = {
-        "qa": "transforms",
-        "*": "invariant",
-    }
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
         """Find the names of an example, and a replacement for each.
@@ -113,6 +112,34 @@ class NameSwap(Perturbation):
         )
         return name_edits(tokens, mentions, chosen)
 
+    def change_tags(
+        self,
+        tags: Sequence[str],
+        original: Mapping[str, Any],
+        perturbed: Mapping[str, Any],
+        task: str,
+    ) -> list[str]:
+        """Say whose names a copy has now.
+
+        Args:
+            tags: The original's tags.
+            original: The original.
+            perturbed: The changed example.
+            task: Name of the task.
+
+        Returns:
+            The tags with `name-group:GROUP` for the group that its new names are from,
+            and without such a tag of a group of which it has no name any more.
+        """
+        return with_name_groups(tags, original, perturbed, self._targets())
+
+    def _targets(self) -> Sequence[str]:
+        """Give the groups that replacements may be from."""
+        chosen = self.parameters
+        if chosen.target is not None:
+            return (chosen.target,)
+        return (CENSUS,) if chosen.kind == "last" else PAIRED
+
     def _find(self, tokens: Sequence[Tokens]) -> list[list[Mention]]:
         chosen = self.parameters
         names = self._known_names()
@@ -140,18 +167,16 @@ class NameSwap(Perturbation):
         return _known_names(self.parameters.source, self.parameters.target)
 
     def _target(self, named: Sequence[str], rng: Random) -> NameGroup:
-        chosen = self.parameters
-        if chosen.target is not None:
-            return name_group(chosen.target)
-        if chosen.kind == "last":
-            return name_group(CENSUS)
+        targets = self._targets()
+        if len(targets) == 1:
+            return name_group(targets[0])
         free = [
             group
-            for group in PAIRED
-            if group != chosen.source
+            for group in targets
+            if group != self.parameters.source
             and not set(named) & set(_first(name_group(group)))
         ]
-        return name_group(rng.choice(free or PAIRED))
+        return name_group(rng.choice(free or targets))
 
     def _is_wanted(self, name: str, target: NameGroup, rng: Random) -> bool:
         chosen = self.parameters

@@ -83,7 +83,7 @@ MASS_NAMES = word_set(
 )
 """Those that stand without an article as words too."""
 
-MONTHS = word_set("april may june august")
+MONTHS = word_set("jan april may june august")
 
 SEASONS = word_set("summer autumn dawn")
 
@@ -108,7 +108,7 @@ PLACE_NAMES = word_set(
 PLACE_PREFIXES = word_set(
     """
     san santa santo st saint los las lake mount mt fort ft port cape north south east
-    west new downtown el rio
+    west new downtown el rio hurricane typhoon cyclone storm
     """
 )
 
@@ -123,7 +123,9 @@ TOWNS = word_set(
     """
     austin carolina charlotte chester florence geneva georgia jackson lourdes madison
     savannah sydney victoria virginia brooklyn camden lancaster kent lorraine odessa
-    valencia alexandria adelaide regina vernon salem chad jordan
+    valencia alexandria adelaide regina vernon salem chad jordan aurora asuncion barrie
+    bradford dominica edison edmond guadalupe irving lowell milton modesto palma preston
+    quincy raleigh samara santiago sofia soledad
     """
 )
 """Places whose name stands alone, without San or Fort before it."""
@@ -134,7 +136,9 @@ PLACE_SUFFIXES = word_set(
     hospital county prize award awards act inc corp corporation foundation institute
     cathedral hotel airport stadium museum company bowl theatre theater river island
     islands beach bridge ltd llc highway parkway lane library academy campus gallery
-    building festival creek falls station square cross
+    building festival creek falls station square cross house opera zoo police marathon
+    times gazette tribune herald symphony orchestra co group holdings motors bank plc ag
+    gmbh partners bros records airlines
     """
 )
 """Words after which a name before them is no person's."""
@@ -149,6 +153,17 @@ SURNAME_TITLES = word_set(
     """
 )
 """Titles after which a lone name is a surname."""
+
+SURNAME_PREFIXES = word_set(
+    "de da di del della dos das du van von der den ter ten la le el bin ibn mac mc"
+)
+"""Words before a part of a surname."""
+
+ELIDED_PREFIXES = word_set("o d l m n dell t")
+"""Those that stand before an apostrophe."""
+
+TITLES_IN_CAPITALS = word_set("ceo cfo cto coo vp mp pm dj mc md phd")
+"""Offices before a first name."""
 
 FIRST_NAME_TITLES = word_set(
     """
@@ -258,15 +273,14 @@ MORE_FEMALE = word_set(
     zoe zoey chloe mia aaliyah layla leila lila isla ayla nora aria ella ava isabella
     sophia olivia emma emily madelyn addison kaylee kaylie hailey haylee brianna brynn
     makayla mckenna mckenzie kylie kayla alyssa jenna tessa lexi aisha fatima priya
-    anita sana lakshmi meera divya ananya aditi pooja neha sunita mei xiu yuko keiko
-    sakura ingrid freya saoirse niamh siobhan aoife beatriz lucia ximena valentina
-    camila gabriela luz guadalupe consuelo amara ngozi chioma zainab khadija amina nadia
-    yasmin yasmine svetlana olga natasha anastasia katya irina ludmila giulia chiara
+    anita sana meera divya pooja neha mei yuko keiko ingrid freya saoirse niamh siobhan
+    aoife beatriz lucia ximena valentina camila gabriela luz guadalupe consuelo amara
+    ngozi amina nadia yasmin yasmine svetlana olga natasha anastasia irina giulia chiara
     francesca paola genevieve colette elise amelie fiona imogen pippa gemma poppy katie
     janelle jazmin jazmine toula tasha suzie lizzie libby maddie maddy mandy abby
     abigail ellie emmy millie hallie callie allie annie susie julie trish kathy cathy
     beth liz debbie deborah margie maggie peggy molly becky wendy winona anya ariana
-    hannah leah grace
+    hannah leah grace jasmin inge birgit hillary
     """
 )
 """Reviewed names of women and girls that the lists lack."""
@@ -275,16 +289,14 @@ MORE_MALE = word_set(
     """
     liam noah ethan aiden aidan jayden caden kaden mason logan jaxon jackson landon
     hudson easton colton bentley brayden brody carson owen caleb gavin dylan connor
-    conor muhammad mohammed mohammad ahmed ahmad omar hassan hussein ibrahim khalid
-    tariq yusuf abdul raj rahul arjun vikram sanjay amit rohan anil deepak ravi suresh
-    wei jun hiroshi kenji takashi akira sven lars bjorn erik magnus oisin cian eoin
-    jorge javier diego mateo santiago alejandro sergio raul joaquin kwame chidi emeka
-    olu dmitri vladimir sergei boris igor mikhail nikolai luca matteo lorenzo marco
-    giovanni pierre jacques francois olivier thierry manolo raymond zack zach zachary
-    josh matt nate jake luke ollie vince greg jeff tom tim tommy timmy billy bobby danny
-    kenny jimmy johnny joey mikey robbie ronny jerome tyrone desmond gerald kevin barack
-    donald elon darren gareth nigel alistair callum hamish ewan rhys dwayne tyler benny
-    will lebron
+    conor muhammad mohammed mohammad ahmed ahmad omar hassan hussein abdul arjun rohan
+    wei sven lars bjorn erik magnus oisin cian eoin jorge javier diego mateo santiago
+    alejandro sergio raul joaquin kwame emeka dmitri vladimir sergei boris igor nikolai
+    luca matteo lorenzo marco giovanni pierre jacques francois olivier thierry manolo
+    raymond zack zach zachary josh matt nate jake luke ollie vince greg jeff tom tim
+    tommy timmy billy bobby danny kenny jimmy johnny joey mikey robbie ronny jerome
+    tyrone desmond gerald kevin barack donald elon darren gareth nigel alistair callum
+    hamish ewan rhys dwayne tyler benny will lebron mohamed ibrahim denis zane
     """
 ) - word_set("logan carson robbie ollie")
 """Reviewed names of men and boys that the lists lack."""

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from evalkit_perturbations_text import name_words
 from evalkit_perturbations_text import pronoun_contexts as contexts
-from evalkit_perturbations_text.name_lists import Gender, first_names, surnames
+from evalkit_perturbations_text.country_names import Gender
+from evalkit_perturbations_text.name_dates import is_month, is_season, may_be_month
+from evalkit_perturbations_text.name_lists import first_names, surnames
+from evalkit_perturbations_text.name_places import is_place
 from evalkit_perturbations_text.person_tokens import APOSTROPHES, Tokens, word_set
 from evalkit_perturbations_text.person_verbs import (
     PERSONAL_VERBS,
@@ -85,7 +88,7 @@ def _is_same_name(tokens: Tokens, place: int, known: Mapping[str, Gender]) -> bo
         return False
     if tokens.word(place) not in name_words.WORD_NAMES:
         return True
-    if not tokens.is_capital(place) or _is_month(tokens, place):
+    if not tokens.is_capital(place):
         return False
     if tokens.starts_sentence(place):
         return not _is_verb_or_modal(tokens, place)
@@ -114,13 +117,9 @@ def _is_ruled_out(tokens: Tokens, place: int, known: Mapping[str, Gender]) -> bo
         return True
     if word == "an" and tokens.word(place + 1)[:1] in _AFTER_ARTICLE:
         return True
-    if _names_place(tokens, place):
+    if is_month(tokens, place) or is_place(tokens, place, known):
         return True
-    if before in name_words.PLACE_PREFIXES and tokens.is_capital(place - 1):
-        return True
-    if before == "." and tokens.word(place - 2) in ("st", "mt", "ft"):
-        return True
-    if word in name_words.TOWNS and _is_town(tokens, place):
+    if _has_surname_prefix(tokens, place) or _goes_on(tokens, place):
         return True
     return _is_surname(tokens, place, known)
 
@@ -129,14 +128,25 @@ _AFTER_ARTICLE = frozenset("aeiouh")
 """First letters of words after the article `an`; a name is told from it elsewhere."""
 
 
-def _names_place(tokens: Tokens, place: int) -> bool:
-    """Tell whether a street, school or the like is named after somebody."""
-    for following in range(place + 1, place + 4):
-        if not tokens.is_capital(following):
-            return False
-        if tokens.word(following) in name_words.PLACE_SUFFIXES:
-            return not tokens.is_title
-    return False
+def _has_surname_prefix(tokens: Tokens, place: int) -> bool:
+    """Tell `O'Connor`, `D'Angelo` and `de Luca` from first names."""
+    if tokens.form(place - 1) in APOSTROPHES:
+        is_joined = tokens.touches(place - 1) and tokens.touches(place - 2)
+        return is_joined and tokens.word(place - 2) in name_words.ELIDED_PREFIXES
+    return tokens.word(place - 1) in name_words.SURNAME_PREFIXES
+
+
+def _goes_on(tokens: Tokens, place: int) -> bool:
+    """Tell `Kata'ib` from `Mary's` and `Mary'll`."""
+    if tokens.form(place + 1) not in APOSTROPHES:
+        return False
+    is_joined = tokens.touches(place) and tokens.touches(place + 1)
+    ending = tokens.word(place + 2)
+    return is_joined and ending[:1].isalpha() and ending not in _ENDINGS
+
+
+_ENDINGS = word_set("s ll d ve re m t")
+"""What stands after the apostrophe of a possessive or of a verb."""
 
 
 def _is_in_phrase(tokens: Tokens, place: int) -> bool:
@@ -152,12 +162,6 @@ def _is_in_phrase(tokens: Tokens, place: int) -> bool:
         phrase in name_words.FIXED_PHRASES and tokens.is_capital(other)
         for phrase, other in phrases.items()
     )
-
-
-def _is_town(tokens: Tokens, place: int) -> bool:
-    if tokens.word(place - 1) in name_words.PLACE_PREPOSITIONS:
-        return not tokens.has_possessive(place)
-    return tokens.word(place + 1) == "," and tokens.is_capital(place + 2)
 
 
 def _is_surname(tokens: Tokens, place: int, known: Mapping[str, Gender]) -> bool:
@@ -193,10 +197,22 @@ def _follows_unknown_name(
     before = tokens.word(previous)
     if not tokens.is_capital(previous) or tokens.shouts or tokens.is_title:
         return False
-    if tokens.starts_sentence(previous) or before in known:
+    if before in known or before in name_words.TITLES_IN_CAPITALS:
+        return False
+    if tokens.starts_sentence(previous) and not _is_initials(tokens, previous):
         return False
     titles = name_words.FIRST_NAME_TITLES | name_words.SURNAME_TITLES
     return before not in titles | name_words.CALENDAR | contexts.FUNCTION_WORDS
+
+
+def _is_initials(tokens: Tokens, place: int) -> bool:
+    """Tell `JP Morgan` from `NEWS: Morgan left` and `TIL Steve Bannon left`."""
+    form = tokens.form(place)
+    is_short = form.isalpha() and 1 < len(form) <= _MOST_INITIALS
+    return is_short and form.isupper() and not _has_surname(tokens, place + 1)
+
+
+_MOST_INITIALS = 4
 
 
 def _is_second_name_a_surname(
@@ -227,10 +243,8 @@ def _has_surname(tokens: Tokens, place: int) -> bool:
 def _is_name_inside(tokens: Tokens, place: int) -> bool:
     """Decide a word with a capital that no sentence begins with."""
     word = tokens.word(place)
-    if word in name_words.MONTHS:
-        return not _is_month(tokens, place)
-    if word in name_words.SEASONS:
-        return tokens.word(place - 1) not in (*name_words.MONTH_PREPOSITIONS, "the")
+    if word in name_words.MONTHS or word in name_words.SEASONS:
+        return not (is_month(tokens, place) or is_season(tokens, place))
     before = tokens.word(place - 1)
     if before in _OWNERS:
         return word not in name_words.MASS_NAMES
@@ -238,36 +252,6 @@ def _is_name_inside(tokens: Tokens, place: int) -> bool:
 
 
 _OWNERS = word_set("my your his her our their its")
-
-
-_PERSON_PREPOSITIONS = word_set("of from by after before between on")
-"""Prepositions that stand before months and before persons."""
-
-
-_PARTS_OF_TIME = word_set("month months end beginning middle start rest day days half")
-
-
-def _is_month(tokens: Tokens, place: int) -> bool:
-    """Tell `in May` and `May 5` from `with May`."""
-    if tokens.word(place) not in name_words.MONTHS:
-        return False
-    before, after = tokens.word(place - 1), tokens.word(place + 1)
-    if after[:1].isdigit():
-        return True
-    part = before == "of" and tokens.word(place - 2) in _PARTS_OF_TIME
-    if part or before[:1].isdigit():
-        return True
-    if before in name_words.MONTH_PREPOSITIONS - _PERSON_PREPOSITIONS:
-        return True
-    if after in ("of", "through", "to", "until"):
-        return True
-    if before in ("and", "or", "to", "through") or before in ",-–":
-        others = {tokens.word(place - 2), tokens.word(place - 3)}
-        return not others.isdisjoint(name_words.CALENDAR - {"i"})
-    beyond = {tokens.word(place + 2), tokens.word(place + 3)}
-    return after in ("and", "or", ",") and not beyond.isdisjoint(
-        name_words.CALENDAR - {"i"}
-    )
 
 
 def _is_used_as_name(
@@ -279,8 +263,8 @@ def _is_used_as_name(
     if tokens.is_title:
         return False
     if not tokens.starts_sentence(place):
-        return _is_name_inside(tokens, place)
-    if _is_month(tokens, place) or _is_verb_or_modal(tokens, place):
+        return _is_name_inside(tokens, place) and not may_be_month(tokens, place)
+    if is_month(tokens, place) or _is_verb_or_modal(tokens, place):
         return False
     return _begins_as_name(tokens, place, known, has_pronoun)
 
@@ -371,6 +355,7 @@ def _surname_places(tokens: Tokens, firsts: frozenset[int] | set[int]) -> list[i
             previous -= 1
         before = tokens.word(previous)
         is_titled = before in name_words.SURNAME_TITLES and tokens.is_capital(previous)
-        if is_titled or (place - 1 in firsts and not tokens.breaks_line(place - 1)):
+        is_second = place - 1 in firsts and not tokens.breaks_line(place - 1)
+        if is_titled or (is_second and not tokens.shouts):
             places.append(place)
     return places

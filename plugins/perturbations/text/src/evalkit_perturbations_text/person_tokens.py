@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 
 from evalkit import Edit
+from evalkit_perturbations_text.letter_case import with_case_of
 
 _TOKEN = re.compile(r"[\w\u0300-\u036f\u200b-\u200d\u2060\u00ad]+|[^\w\s]")
 """A word with its combining marks and invisible joiners, or one sign."""
@@ -137,23 +138,6 @@ _ABBREVIATIONS = word_set(
     """
 )
 """Words whose full stop ends no sentence."""
-
-
-def with_case_of(original: str, new: str) -> str:
-    """Write a word in the letter case of another.
-
-    Args:
-        original: A word in lower case, with a first capital, or in capitals.
-        new: A word in lower case.
-
-    Returns:
-        The new word in the same case; a single capital letter is a first capital.
-    """
-    if len(original) > 1 and original.isupper():
-        return new.upper()
-    if original[:1].isupper():
-        return new[:1].upper() + new[1:]
-    return new
 
 
 _VOWELS = frozenset("aeiou")

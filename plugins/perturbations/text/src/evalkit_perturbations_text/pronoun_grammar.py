@@ -12,6 +12,7 @@ from functools import cache
 
 from evalkit_perturbations_text import pronoun_contexts as contexts
 from evalkit_perturbations_text import pronoun_verbs as verbs
+from evalkit_perturbations_text.object_complements import describes_object
 from evalkit_perturbations_text.person_tokens import (
     APOSTROPHES,
     HYPHENS,
@@ -279,10 +280,14 @@ def _with_more(tokens: Tokens, position: int) -> bool:
 
 
 def _with_most(tokens: Tokens, position: int) -> bool:
-    return not is_break(tokens, position + 2)
+    described = describes_object(tokens, position)
+    return not (described or is_break(tokens, position + 2))
 
 
 def _with_very(tokens: Tokens, position: int) -> bool:
+    """Decide `her very first car`, `loves her very much` and `made her very happy`."""
+    if describes_object(tokens, position):
+        return False
     return tokens.word(position + 2) not in ("much", "well", "often", "hard", "badly")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalkit_perturbations_text import pronoun_contexts as contexts
 from evalkit_perturbations_text import pronoun_verbs as verbs
 from evalkit_perturbations_text.name_lists import common_first_names
+from evalkit_perturbations_text.object_complements import describes_object
 from evalkit_perturbations_text.person_tokens import Tokens, word_set
 from evalkit_perturbations_text.pronoun_phrases import (
     OWNED,
@@ -22,6 +23,8 @@ def before_content_word(tokens: Tokens, position: int) -> bool:
     if after in verbs.FINITE_VERBS or after in verbs.PURE_VERBS:
         return False
     if after in verbs.NOUN_VERBS and _is_infinitive(tokens, position):
+        return False
+    if describes_object(tokens, position):
         return False
     if after in contexts.BREAK_ADVERBS or is_adverb(after):
         return not _is_adverbial(tokens, position)
@@ -119,13 +122,9 @@ def _is_complement(tokens: Tokens, position: int) -> bool:
         return True
     if (before, after) in _FIXED_COMPLEMENTS:
         return True
-    if not is_break(tokens, position + 2):
-        return False
-    describes = after in contexts.PREDICATES or after in verbs.PARTICIPLES
     regular = after.endswith("ed") and after not in contexts.ED_NOUNS
-    if before in verbs.COMPLEMENT_VERBS:
-        return describes or regular
-    return regular and not tokens.starts_sentence(position)
+    is_last = is_break(tokens, position + 2)
+    return regular and is_last and not tokens.starts_sentence(position)
 
 
 def _is_second_object(tokens: Tokens, position: int) -> bool:

@@ -105,10 +105,10 @@ COMPLEMENT_VERBS = word_set(
     keeps kept keeping find finds found finding leave leaves left leaving consider
     considers considered considering think thinks thought get gets got getting set want
     wants wanted wanting have had having see sees saw seen need needs needed believe
-    believed declare declared render rendered deem deemed hold held turn turned prefer
-    label labelled labeled knock knocked strike struck beat scare scared bore bored
-    pronounce pronounced prove proved paint painted wish wished like feel rendering
-    judged judge reckon branded
+    believed declare declared render renders rendered deem deemed hold held turn turned
+    prefer label labelled labeled knock knocked strike struck beat scare scared bore
+    bored pronounce pronounced prove proved paint painted wish wished like feel
+    rendering judged judge reckon branded
     """
 )
 """Verbs after which an adjective may say something of the object."""

@@ -9,13 +9,14 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from evalkit import Edit
+from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.lexicons import read_lexicon, wordnet_lookup
 from evalkit_perturbations_text.text_perturbations import (
     Effect,
     RandomPerturbation,
     StrengthParameters,
 )
-from evalkit_perturbations_text.words import WORD, match_case
+from evalkit_perturbations_text.words import WORD
 
 
 class SynonymsParameters(StrengthParameters):
@@ -59,7 +60,7 @@ class Synonyms(RandomPerturbation):
             word = match[0]
             found = _that_fit(self.look_up(word.lower()), word, before)
             if found and rng.random() < self.prob:
-                new = match_case(word, rng.choice(found))
+                new = with_case_of(word, rng.choice(found))
                 edits.append(Edit(match.start(), match.end(), new))
             before = word.lower()
         return edits

@@ -53,21 +53,3 @@ def find_gaps(text: str) -> Iterator[int]:
         if start == last + 1 and text[last] == " ":
             yield last
         last = word.end()
-
-
-def match_case(word: str, replacement: str) -> str:
-    """Give a replacement the capitals of the word that it stands for.
-
-    Args:
-        word: The original.
-        replacement: What stands there instead, in lower case.
-
-    Returns:
-        All in capitals if the word has at least two letters and is; with a capital at
-        the beginning if the word has one there; else as it is.
-    """
-    if len(word) > 1 and word.isupper():
-        return replacement.upper()
-    if word[:1].isupper():
-        return replacement[:1].upper() + replacement[1:]
-    return replacement

@@ -487,7 +487,7 @@ def test_show_refuses_groups_beside_other_views(
     show()
     done = invoke("show", "latest", "--by", "topic", "--wrong")
     assert done.exit_code == 2
-    assert "--by shows scores, without --wrong and --confusion." in done.stderr
+    assert "--by shows scores, without --wrong, --confusion and --flips." in done.stderr
     done = invoke("show", "metrics/accuracy", "--by", "topic")
     assert done.exit_code == 2
     assert "--by is about a run" in done.stderr

@@ -236,7 +236,8 @@ def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
     assert "Under" not in invoke("show", "latest", "--by", "answer").stdout
     checked = invoke("verify", "latest")
     assert checked.exit_code == 0
-    assert "scores under perturbation: not computed again" in checked.stdout
+    assert "all the same within 1e-9" in checked.stdout
+    assert "not computed again" not in checked.stdout
 
 
 def test_thresholds_and_the_overview_are_about_unperturbed_scores(run: Run) -> None:
@@ -294,3 +295,123 @@ def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
     assert [row.split()[0] for row in table[1:4]] == [
         *("(all)", "topic:film", "family:robustness:"),
     ]
+
+
+def test_a_run_of_the_copies_stands_in_place_of_files(run: Run, invoke: Run) -> None:
+    expected = json.loads(run("--json").stdout)["scores"]
+    made = invoke(
+        *("eval", "copies.jsonl", "--task", "sentiment", "-p", "said-copies.jsonl"),
+        *("--model", "said", "-m", "accuracy", "-q"),
+    )
+    assert made.exit_code == 0, made.stderr
+    given = ("eval", "tiny", "-p", "said.jsonl", "-m", "accuracy", "--perturbed")
+    done = invoke(*given, "latest", "--json")
+    assert done.exit_code == 0, done.stderr
+    record = json.loads(done.stdout)
+    Draft202012Validator(SCHEMA).validate(record)
+    assert record["scores"] == expected
+    assert invoke(*given, "copies/said").exit_code == 0
+
+
+def test_what_is_neither_a_file_nor_a_run_is_named(invoke: Run, run: Run) -> None:
+    given = ("eval", "tiny", "-p", "said.jsonl", "--perturbed")
+    done = invoke(*given, "nobody")
+    assert done.exit_code == 1
+    assert "nobody: there is no such file, and there is no run 'nobody'" in done.stderr
+    assert run("-o", "runs").exit_code == 0
+    done = invoke(*given, "latest", "--perturbed-predictions", "said-copies.jsonl")
+    assert done.exit_code == 2
+    assert "there are 0 and 1 (a run holds its own)." in done.stderr
+    done = invoke(*given, "-", "--perturbed-predictions", "said-copies.jsonl")
+    assert done.exit_code == 2
+    assert "and not the standard input (-)" in done.stderr
+
+
+class TestFlips:
+    @pytest.fixture(autouse=True)
+    def made(self, run: Run) -> None:
+        run("-o", "runs")
+
+    def test_they_are_listed(self, invoke: Run) -> None:
+        done = invoke("show", "latest", "--flips")
+        assert done.exit_code == 0, done.stderr
+        title, _, header, *table = done.stdout.splitlines()
+        assert title == (
+            "2 of 5 pairs flipped, by accuracy: 1 right to wrong, 1 wrong to right, 0 "
+            "wrong to other wrong"
+        )
+        assert header.split() == [
+            *("flip", "perturbation", "original", "copy", "answer", "before", "after"),
+        ]
+        assert table[0].split() == [
+            *("right", "to", "wrong", "lower", "2", "2_l"),
+            *("negative", "negative", "neutral"),
+        ]
+        assert len(table) == 2
+
+    def test_of_one_perturbation_and_a_few(self, invoke: Run) -> None:
+        done = invoke("show", "latest", "--flips", "lower", "-n", "1")
+        title, _, header, *_ = done.stdout.splitlines()
+        assert title.startswith("1 of 3 pairs under lower flipped")
+        assert "perturbation" not in header
+        done = invoke("show", "latest", "--flips", "-n", "1", "--tag", "topic:film")
+        assert "1 of 3 pairs with the tag topic:film flipped" in done.stdout
+        done = invoke("show", "latest", "--flips", "-n", "1")
+        assert done.stdout.splitlines()[0].endswith("; the first 1")
+
+    def test_an_answer_that_changes_is_shown_twice(
+        self, invoke: Run, run: Run, write_rows: Callable[..., str]
+    ) -> None:
+        write_rows("copies.jsonl", [copy("1", "contrast", label="negative")])
+        write_rows("one.jsonl", [{"id": "1_c", "label": "positive"}])
+        run(answers="one.jsonl")
+        assert "positive → negative" in invoke("show", "latest", "--flips").stdout
+
+    def test_json_and_csv_hold_all(self, invoke: Run) -> None:
+        found = json.loads(invoke("show", "latest", "--flips", "--json").stdout)
+        assert (found["n"], found["metric"], found["perturbation"]) == (
+            *(5, "accuracy", None),
+        )
+        assert found["flipped"] == {
+            "right-to-wrong": 1,
+            "wrong-to-right": 1,
+            "wrong-to-other-wrong": 0,
+        }
+        assert found["pairs"][0] == {
+            "flip": "right-to-wrong",
+            "perturbation": "lower",
+            "input_id": "2",
+            "id": "2_l",
+            "original_answer": "negative",
+            "answer": "negative",
+            "original_pred": "negative",
+            "pred": "neutral",
+            "tags": ["topic:film"],
+        }
+        done = invoke("show", "latest", "--flips", "--format", "csv")
+        assert done.stdout.splitlines()[1] == (
+            'right-to-wrong,lower,2,2_l,negative,negative,negative,neutral,"'
+            '[""topic:film""]"'
+        )
+        assert done.stderr.startswith("2 of 5 pairs flipped")
+
+    def test_other_views_and_other_runs_are_refused(self, invoke: Run) -> None:
+        done = invoke("show", "latest", "--flips", "--wrong")
+        assert done.exit_code == 2
+        assert "--wrong and --flips are two views; choose one." in done.stderr
+        assert invoke("show", "metrics/accuracy", "--flips").exit_code == 2
+        invoke("eval", "tiny", "-p", "said.jsonl")
+        done = invoke("show", "latest", "--flips")
+        assert done.exit_code == 1
+        assert "has no perturbed copies" in done.stderr
+
+    def test_a_number_that_was_tampered_with_is_named(self, invoke: Run) -> None:
+        [path] = Path("runs/tiny").iterdir()
+        record = json.loads((path / "run.json").read_text("utf-8"))
+        for stored in record["scores"]:
+            if (stored["computed_on"], stored["tag"]) == ("worst", None):
+                stored["value"] = 0.123
+        (path / "run.json").write_text(json.dumps(record), "utf-8")
+        done = invoke("verify", "latest")
+        assert done.exit_code == 1
+        assert "all examples, worst under lower" in done.stdout

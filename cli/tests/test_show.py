@@ -76,6 +76,38 @@ def test_json_holds_parameters_with_their_types_and_defaults(
     assert described["attributes"]["bounds"] is None
 
 
+def test_a_plugin_that_needs_a_parameter_is_described(
+    invoke: Invoke, fake_distribution: Any
+) -> None:
+    code = '''
+import evalkit
+
+
+class Added(evalkit.Perturbation):
+    """Adds a text."""
+
+    class Parameters(evalkit.Parameters):
+        text: str
+        """What is added."""
+
+    families = {"style"}
+    version = "1"
+    label_effect = {"*": "uncertain"}
+
+    def perturb(self, text):
+        return text + self.parameters.text
+'''
+    fake_distribution(code, {"evalkit.perturbations": {"added": "Added"}})
+    done = invoke("show", "perturbations/added")
+    assert done.exit_code == 0, done.output
+    shown = done.stdout
+    assert "Adds a text." in shown
+    assert "  text  text, required\n" in shown
+    assert "families      style\n" in shown
+    named = invoke("show", "perturbations/added:text=x", "--json").stdout
+    assert json.loads(named)["parameters"]["text"]["required"] is True
+
+
 def test_json_of_a_task_holds_the_schemas_of_input_and_output(
     invoke: Invoke,
 ) -> None:

@@ -166,7 +166,7 @@ def test_variables_of_runs_do_not_disturb_plugins(invoke: Invoke) -> None:
     ("options", "why"),
     [
         (["--wrong", "--confusion"], "are two views; choose one."),
-        (["--tag", "x"], "--tag needs --wrong or --confusion."),
+        (["--tag", "x"], "--tag needs --wrong, --confusion or --flips."),
         (["--confusion", "-m", "accuracy"], "-m needs --wrong."),
     ],
 )

@@ -325,7 +325,8 @@ class TestEffects:
             "perturbation": "swap:prob=0.4",
             "label_effect": "invariant",
             "families": ["fairness", "robustness"],
-            "known": True,
+            "told_by": "plugin",
+            "expects": False,
         }
 
     def test_a_transforming_one_has_expected_changes_and_consistency(self) -> None:
@@ -349,7 +350,7 @@ class TestEffects:
         assert {s.perturbation for s in result.under_perturbation} == {"nobody"}
         [notice] = result.notices
         assert notice.startswith("nobody: nothing is known of its effect on answers")
-        assert result.to_dict()["perturbations"][0]["known"] is False
+        assert result.to_dict()["perturbations"][0]["told_by"] is None
 
     @pytest.mark.parametrize(
         ("steps", "effect", "families"),

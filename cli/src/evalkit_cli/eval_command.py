@@ -155,6 +155,7 @@ def eval_command(
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
       evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
         --perturbed-predictions my-model-lowercase.jsonl
+      evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -175,7 +176,7 @@ def eval_command(
         else:
             name = chosen_dataset(dataset, data, task)
             work = _jobs(registry, name, files, model, quiet, folder)
-        check_perturbed(options, len(work))
+        check_perturbed(options, len(work), out)
         chosen = chosen_metrics(registry, metrics, params)
         with watched(quiet) as progress:
             results, failed = _evaluate_all(

@@ -111,12 +111,12 @@ def _wrong_json(
 
 
 def _wrong_cells(row: dict[str, Any]) -> list[object]:
-    answer, prediction = _text(row["answer"]), _text(row["pred"])
-    tags = _text(row["tags"] or None)
+    answer, prediction = as_text(row["answer"]), as_text(row["pred"])
+    tags = as_text(row["tags"] or None)
     return [row["id"], answer, prediction, row["score"], tags, row["note"]]
 
 
-def _text(value: Any) -> str | None:
+def as_text(value: Any) -> str | None:
     """Give a text as it is, and anything else as JSON."""
     import json
 
@@ -148,8 +148,8 @@ def _draw_wrong(
         table.append(
             [
                 printable(str(uid)),
-                _shortened(answer),
-                _shortened(prediction),
+                shortened(answer),
+                shortened(prediction),
                 "" if score is None else f"{score:g}",
                 printable(", ".join(row["tags"] or ())),
                 str(note or ""),
@@ -161,7 +161,8 @@ def _draw_wrong(
     draw(kept, table_format, texts)
 
 
-def _shortened(value: object) -> str:
+def shortened(value: object) -> str:
+    """Give an answer as a cell of a table shows it."""
     if value is None:
         return NO_VALUE
     text = printable(str(value))

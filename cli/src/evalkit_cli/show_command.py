@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +15,13 @@ from evalkit_cli.run_options import folder_option, format_option, json_option
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
-    from evalkit.registry import Bound
     from evalkit.results import Result
 
 
 _RUN_ID = re.compile("[0-9a-f]+")
+
+_ALL = "*"
+"""Stands for all perturbations; no name of one begins with it."""
 
 
 @click.command("show")
@@ -33,7 +32,19 @@ _RUN_ID = re.compile("[0-9a-f]+")
     is_flag=True,
     help="How often each answer of a run got each prediction.",
 )
-@click.option("--tag", help="With --wrong or --confusion: only examples with this tag.")
+@click.option(
+    "--flips",
+    is_flag=False,
+    flag_value=_ALL,
+    metavar="[PERTURBATION]",
+    help="The perturbed copies of a run that were answered otherwise than their "
+    "originals: right to wrong, wrong to right, wrong to other wrong. After the RUN; "
+    "of one perturbation, or of family:NAME, where it is named.",
+)
+@click.option(
+    "--tag",
+    help="With --wrong, --confusion or --flips: only examples with this tag.",
+)
 @click.option(
     "-m",
     "--metric",
@@ -47,7 +58,7 @@ _RUN_ID = re.compile("[0-9a-f]+")
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="With --wrong: show at most so many examples.",
+    help="With --wrong or --flips: show at most so many examples.",
 )
 @click.option(
     "--by",
@@ -86,12 +97,14 @@ def show_command(
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
     A RUN is the path of a run folder, the start of its id, its model, or `latest`. Of
     a run the report is shown that `evalkit eval` printed, the scores of other groups of
-    its examples (--by), its wrong answers or its confusion table. Texts of examples are
-    not in a run folder, only their ids, answers, predictions and tags.
+    its examples (--by), its wrong answers, its confusion table, or what flipped under
+    perturbation. Texts of examples are not in a run folder, only their ids, answers,
+    predictions and tags.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -110,7 +123,7 @@ def _is_component(what: str) -> bool:
 
 
 _RUN_OPTIONS = (
-    *("wrong", "confusion", "tag", "metric", "limit", "by", "table_format"),
+    *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
 )
 
 
@@ -153,6 +166,7 @@ def _show_run(
     as_json: bool,
     wrong: bool,
     confusion: bool,
+    flips: str | None,
     tag: str | None,
     metric: str | None,
     limit: int,
@@ -162,21 +176,36 @@ def _show_run(
     verbose: bool,
 ) -> None:
     from evalkit.stored_runs import read_run
+    from evalkit_cli.flip_views import print_flips
     from evalkit_cli.run_views import print_confusion, print_run, print_wrong
 
-    if wrong and confusion:
-        raise click.UsageError("--wrong and --confusion are two views; choose one.")
-    if tag is not None and not (wrong or confusion):
-        raise click.UsageError("--tag needs --wrong or --confusion.")
+    views = [
+        name
+        for name, chosen in (
+            ("--wrong", wrong),
+            ("--confusion", confusion),
+            ("--flips", flips is not None),
+        )
+        if chosen
+    ]
+    if len(views) > 1:
+        raise click.UsageError(f"{' and '.join(views)} are two views; choose one.")
+    if tag is not None and not views:
+        raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
     if metric is not None and not wrong:
         raise click.UsageError("-m needs --wrong.")
-    if by and (wrong or confusion):
-        raise click.UsageError("--by shows scores, without --wrong and --confusion.")
+    if by and views:
+        raise click.UsageError(
+            "--by shows scores, without --wrong, --confusion and --flips."
+        )
     result = read_run(path)
     if by:
         result = _grouped(result, by, quiet)
     if wrong:
         print_wrong(result, metric, tag, limit, table_format, as_json=as_json)
+    elif flips is not None:
+        chosen = None if flips == _ALL else flips
+        print_flips(result, chosen, tag, limit, table_format, as_json=as_json)
     elif confusion:
         print_confusion(result, tag, table_format, as_json=as_json)
     else:
@@ -192,89 +221,12 @@ def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
 
 
 def _show_component(what: str, as_json: bool) -> None:
-    from evalkit.registry import Registry
+    from evalkit_cli.component_views import describe, print_description
 
     kind, _, name = what.partition("/")
     with plugin_output_to_stderr():
-        described = describe(Registry().load(kind, name))
+        described = describe(kind, name)
     if as_json:
         echo_json(described)
     else:
-        _print(described)
-
-
-def describe(bound: Bound) -> dict[str, Any]:
-    """Describe a plugin as JSON values.
-
-    Args:
-        bound: The plugin.
-
-    Returns:
-        Id, distribution, version, documentation, parameters and attributes.
-    """
-    from evalkit.metrics import FunctionMetric
-
-    component, plugin = bound.component, bound.plugin
-    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
-    parameters = {}
-    if bound.parameters is not None:
-        parameters = type(bound.parameters).model_json_schema().get("properties", {})
-    return {
-        "id": component.id,
-        "distribution": component.distribution,
-        "version": component.version,
-        "object": component.value,
-        "documentation": inspect.cleandoc(written.__doc__ or ""),
-        "parameters": parameters,
-        "attributes": {name: _plain(value) for name, value in bound.attributes.items()},
-    }
-
-
-def _plain(value: Any) -> Any:
-    from pydantic import BaseModel
-
-    if inspect.isclass(value) and issubclass(value, BaseModel):
-        return value.model_json_schema()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
-    if isinstance(value, tuple | list | set | frozenset):
-        return [_plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    return value
-
-
-def _print(described: Mapping[str, Any]) -> None:
-    click.echo(
-        f"{described['id']}  ({described['distribution']} {described['version']}, "
-        f"{described['object']})"
-    )
-    if described["documentation"]:
-        click.echo(f"\n{described['documentation']}")
-    for title in ("parameters", "attributes"):
-        rows = {
-            name: _one_line(name, value)
-            for name, value in described[title].items()
-            if value not in (None, [], {}, "")
-        }
-        if rows:
-            width = max(map(len, rows))
-            click.echo(f"\n{title}")
-            for name, text in rows.items():
-                click.echo(f"  {name.ljust(width)}  {text}")
-
-
-def _one_line(name: str, value: Any) -> str:
-    if name in ("Input", "Output"):
-        required = value.get("required", ())
-        return ", ".join(
-            field if field in required else f"[{field}]"
-            for field in value.get("properties", {})
-        )
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+        print_description(described)

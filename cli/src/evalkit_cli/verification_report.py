@@ -51,7 +51,7 @@ def _in_a_sentence(found: Verification) -> str:
     start = f"{found.run_id}: {scores} computed again"
     if not found.differences:
         return f"{start}, all the same within 1e-9"
-    other = {(each.metric, each.tag, each.aggregate) for each in found.differences}
+    other = {(each.metric, _whose(each)) for each in found.differences}
     return f"{start}, {len(other)} of them with other numbers"
 
 
@@ -64,7 +64,10 @@ def _differences(found: Verification) -> Rows:
 
 
 def _whose(found: Difference) -> str:
-    return found.aggregate or found.tag or "all examples"
+    whose = found.aggregate or found.tag or "all examples"
+    if found.perturbation is None:
+        return whose
+    return f"{whose}, {found.computed_on} under {found.perturbation}"
 
 
 def _number(value: float | None) -> str:

@@ -167,6 +167,8 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
     for result in (first, second):
         if result.status == "partial":
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
+    if first.under_perturbation or second.under_perturbation:
+        yield "scores under perturbation are not compared; `evalkit show` has them"
     mine, others = (_metric_components(result) for result in (first, second))
     for name in sorted({*mine} & {*others}):
         if mine[name] != others[name]:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 
+from evalkit.accounts import refusal_message
 from evalkit.alignment import (
     Alignment,
     OnDuplicate,
@@ -25,12 +26,14 @@ from evalkit.grouping import group_by_tag
 from evalkit.measurement import Measured, measure
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
-from evalkit.perturbed_copies import TAGS, Given, Originals, pair_sources
+from evalkit.perturbed_columns import COPY_COLUMNS
+from evalkit.perturbed_copies import TAGS, Originals
 from evalkit.perturbed_evaluation import (
     Perturbed,
     read_perturbed,
     score_perturbed,
 )
+from evalkit.perturbed_inputs import Given, pair_sources
 from evalkit.perturbed_pairs import Weight
 from evalkit.perturbed_records import (
     perturbed_refusals,
@@ -52,7 +55,6 @@ from evalkit.run_record import (
     Predictions,
     make_result,
     prediction_column,
-    refusal_message,
 )
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
@@ -120,9 +122,12 @@ def evaluate(
         jobs: Processes that metrics written in Python may use; those that are given as
             objects, and quick ones, use only this process.
         perturbed: Files of perturbed copies of the examples, as `evalkit perturb`
-            writes them, or such rows; their effect on the scores is reported too (see
+            writes them, or tables of such rows; or runs of them (a result, a path, or
+            the start of an id, a model or `latest`, which are looked for in `out`, or
+            else in `runs`). Their effect on the scores is reported too (see
             `evalkit.perturbed_scores`).
-        perturbed_predictions: The same model's predictions for each of these files.
+        perturbed_predictions: The same model's predictions for each of the files, in
+            their order; a run holds its own.
         weight: Whether each `original` counts the same under perturbation, or each
             `copy`.
         out: Folder to write the run to; nothing is written by default.
@@ -151,10 +156,10 @@ def evaluate(
     policies.check()
     selection = Selection.of(limit, filters)
     predictions = rows_of(predictions)
-    sources = pair_sources(perturbed, perturbed_predictions)
+    out = None if out is None else local_path(out)
+    sources = pair_sources(perturbed, perturbed_predictions, out or "runs")
     if weight not in get_args(Weight):
         raise EvalkitError(f"weight must be original or copy, is {weight!r}")
-    out = None if out is None else local_path(out)
     if isinstance(metrics, str):
         metrics = [metrics]
     started = time.time()
@@ -184,11 +189,11 @@ def evaluate(
         model,
         watchers,
         progress,
-        needed if not sources or needed is None else {*needed, TAGS},
+        None if needed is None else {*needed, *COPY_COLUMNS, *([TAGS] * bool(sources))},
     )
     examples, alignment, given, ids = prepared
     refused = alignment.refusal(options.policies)
-    originals = Originals(bound, bound_task, options.split, ids, examples)
+    originals = Originals(bound, bound_task, options.split, ids, examples, model)
     copies = None
     if sources:
         progress("reading the perturbed copies", 0.35)

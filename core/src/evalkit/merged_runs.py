@@ -36,9 +36,8 @@ from evalkit.rescoring import as_result
 from evalkit.results import FORMAT_VERSION, Result
 from evalkit.run_record import (
     NO_PERTURBATION,
-    saved_statistics,
-    with_example_scores,
 )
+from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores
 from evalkit.scoring import NOTHING_SCORED, failed_scores

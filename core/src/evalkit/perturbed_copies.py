@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, align
-from evalkit.errors import AlignmentError, EvalkitError, SchemaError
+from evalkit.errors import AlignmentError, SchemaError
 from evalkit.examples import Examples, load_examples
 from evalkit.intervals import Integers
 from evalkit.matching import NOWHERE, IdIndex
-from evalkit.preparation import read_responses, rows_of
+from evalkit.perturbed_columns import (
+    COPY_COLUMNS,
+    CopyColumns,
+    Statement,
+    read_columns,
+    selected_columns,
+)
+from evalkit.perturbed_inputs import CopySource, FileSource
+from evalkit.preparation import read_responses
 from evalkit.registry import Bound
 from evalkit.responses import ResponseReader, fields_to_verify
-from evalkit.run_record import Predictions, identify
-from evalkit.violations import few, shorten
-from evalkit.wording import count_of
-
-INPUT_ID = "input_id"
-"""The column with the uid of a copy's original."""
-
-PERTURBATION = "perturbation"
-"""The column with the identity of the perturbation that made a copy."""
+from evalkit.run_record import identify
+from evalkit.violations import few
 
 TAGS = "tags"
 """The column with a copy's own tags."""
-
-_COLUMNS = (INPUT_ID, PERTURBATION, TAGS)
-
-Given = Sequence[Any] | str | Path | pl.DataFrame
-"""Several files or tables, or one."""
 
 
 class Originals(NamedTuple):
@@ -46,6 +42,8 @@ class Originals(NamedTuple):
     """Ids of all examples, in the data's order."""
     examples: Examples
     """Those that are evaluated."""
+    model: str
+    """The model that is evaluated."""
 
     @property
     def name(self) -> str:
@@ -53,20 +51,10 @@ class Originals(NamedTuple):
         return f"{self.dataset.component.name} (split {self.split})"
 
 
-class PerturbedSource(NamedTuple):
-    """A file of copies and the predictions for it."""
-
-    rows: Predictions
-    predictions: Predictions
-    name: str
-    """How messages call the copies."""
-    predictions_name: str
-
-
 class Copies(NamedTuple):
     """The copies of one file, in its order, without those of unselected examples."""
 
-    source: PerturbedSource
+    source: CopySource
     data: dict[str, str | None]
     """Name and SHA-256 of the file."""
     predictions: dict[str, str | None]
@@ -79,54 +67,64 @@ class Copies(NamedTuple):
     """Id of each copy's original."""
     perturbations: pl.Series
     """Identity of the perturbation that made each copy."""
+    statements: Sequence[Statement]
+    """What the rows say of the perturbations."""
     alignment: Alignment
     left_out: int
     """Copies of examples that are not evaluated."""
 
 
-def pair_sources(perturbed: Given, predictions: Given) -> list[PerturbedSource]:
-    """Pair files of copies with files of predictions, by position.
+class Placed(NamedTuple):
+    """Copies whose originals are known, without those of unselected examples."""
 
-    Args:
-        perturbed: Files or tables of copies.
-        predictions: As many files or tables of predictions.
+    examples: Examples
+    columns: CopyColumns
+    originals: Integers
+    """Position of each copy's original among the evaluated examples."""
+    selected: pl.Series | None
+    """Which of the rows these are; None for all."""
 
-    Returns:
-        The pairs.
+    def copies(
+        self,
+        source: CopySource,
+        data: dict[str, str | None],
+        predictions: dict[str, str | None],
+        alignment: Alignment,
+    ) -> Copies:
+        """Put them together with the predictions for them.
 
-    Raises:
-        EvalkitError: There are not as many of one as of the other.
-        DataError: A file is not of this machine, or a table cannot be read.
-    """
-    copies, responses = _listed(perturbed), _listed(predictions)
-    if len(copies) != len(responses):
-        raise EvalkitError(
-            f"{count_of(len(copies), 'perturbed file')} and "
-            f"{count_of(len(responses), 'file')} of predictions for them: give each "
-            "--perturbed FILE its --perturbed-predictions FILE, in the same order"
+        Args:
+            source: Where they are from.
+            data: Name and SHA-256 of the file.
+            predictions: Name and SHA-256 of the predictions.
+            alignment: The outcome for each copy.
+
+        Returns:
+            The copies.
+
+        Raises:
+            AlignmentError: Responses come in replications.
+        """
+        if alignment.replications:
+            raise AlignmentError(
+                f"{source.predictions_name}: has several responses to one copy "
+                "(replications); scores under perturbation take one response for each"
+            )
+        left_out = 0 if self.selected is None else int((~self.selected).sum())
+        return Copies(
+            source,
+            data,
+            predictions,
+            self.examples,
+            self.originals,
+            *self.columns,
+            alignment,
+            left_out,
         )
-    found = []
-    for number, (data, given) in enumerate(zip(copies, responses, strict=True), 1):
-        rows, answers = rows_of(data), rows_of(given)
-        name = _name(rows, f"perturbed rows {number}")
-        found.append(
-            PerturbedSource(rows, answers, name, _name(answers, f"answers to {name}"))
-        )
-    return found
-
-
-def _listed(given: Given) -> Sequence[Any]:
-    if isinstance(given, str | Path) or hasattr(given, "__arrow_c_stream__"):
-        return [given]
-    return list(given)
-
-
-def _name(rows: Predictions, otherwise: str) -> str:
-    return str(rows) if isinstance(rows, str | Path) else otherwise
 
 
 def load_copies(
-    source: PerturbedSource,
+    source: FileSource,
     originals: Originals,
     on_duplicate: OnDuplicate,
     columns: Collection[str] | None,
@@ -150,82 +148,52 @@ def load_copies(
     dataset, task = originals.dataset, originals.task
     needed = None
     if columns is not None:
-        needed = {*columns, *_COLUMNS, *(fields_to_verify(task) or ())}
+        needed = {*columns, *COPY_COLUMNS, TAGS, *(fields_to_verify(task) or ())}
     data, given = identify(source.rows), identify(source.predictions)
     path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
     examples = load_examples(dataset, task, originals.split, needed, path)
-    examples = _with_kind_of(source, examples, originals.examples)
-    perturbations = _texts(source, examples, PERTURBATION)
-    input_ids = _texts(source, examples, INPUT_ID)
-    _check_ids(source, examples, input_ids, originals)
-    places = IdIndex(originals.examples.frame["id"]).find(input_ids)
-    is_evaluated = places != NOWHERE
-    selected = None if is_evaluated.all() else pl.Series("selected", is_evaluated)
+    placed = place_copies(source, examples, originals)
     reader = ResponseReader(task, dataset, examples)
     ids = examples.frame["id"]
     blocks = read_responses(source.predictions, reader, ids)
-    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    alignment = align(ids, blocks, reader, on_duplicate, placed.selected)
+    return placed.copies(source, dict(data), dict(given), alignment)
+
+
+def place_copies(
+    source: CopySource, examples: Examples, originals: Originals
+) -> Placed:
+    """Find the originals of copies.
+
+    Args:
+        source: Where the copies are from.
+        examples: The copies.
+        originals: What they were made of.
+
+    Returns:
+        Those whose originals are evaluated, with their own tags and the clusters of
+        their originals.
+
+    Raises:
+        AlignmentError: They are copies of other data, or their ids are not their own.
+        SchemaError: Rows lack what makes them copies, or have answers of another kind.
+    """
+    examples = _with_kind_of(source, examples, originals.examples)
+    columns = read_columns(source.name, examples)
+    _check_ids(source, examples, columns.input_ids, originals)
+    places = IdIndex(originals.examples.frame["id"]).find(columns.input_ids)
+    is_evaluated = places != NOWHERE
+    selected = None if is_evaluated.all() else pl.Series("selected", is_evaluated)
     if selected is not None:
         examples = examples.where(selected)
-        perturbations = perturbations.filter(selected)
-        input_ids = input_ids.filter(selected)
+        columns = selected_columns(columns, selected)
         places = places[is_evaluated]
-    if alignment.replications:
-        raise AlignmentError(
-            f"{source.predictions_name}: has several responses to one copy "
-            "(replications); scores under perturbation take one response for each"
-        )
-    return Copies(
-        source,
-        dict(data),
-        dict(given),
-        _with_own_tags(source, examples, originals.examples, places),
-        places,
-        input_ids,
-        perturbations,
-        alignment,
-        int((~is_evaluated).sum()),
-    )
-
-
-def _texts(source: PerturbedSource, examples: Examples, name: str) -> pl.Series:
-    """Give a column of texts that no row may lack; integers as their decimal text."""
-    uids = examples.frame["id"]
-    if name not in examples.inputs.columns:
-        raise SchemaError(
-            f"{source.name}: has no column {name!r}, so its rows are no perturbed "
-            "copies; `evalkit perturb` writes them"
-        )
-    column = examples.inputs[name]
-    if name in examples.nested:
-        values = list(examples.nested[name])
-    elif column.dtype.is_integer() or column.dtype == pl.String:
-        column = column.cast(pl.String)
-        if not column.null_count() and (column.str.len_bytes() > 0).all():
-            return column
-        values = column.to_list()
-    else:
-        values = column.to_list()
-    problems = [
-        f"uid {uid!r}: {name}: {rule}"
-        for uid, value in zip(uids, values, strict=True)
-        if (rule := _broken(value))
-    ]
-    if problems:
-        raise SchemaError(f"{source.name}: {few(problems)}")
-    return pl.Series(name, list(map(str, values)), dtype=pl.String)
-
-
-def _broken(value: Any) -> str | None:
-    if value is None:
-        return "is required"
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        return f"must be a text that is not empty, found {shorten(value)}"
-    return None
+    own = _with_own_tags(source, examples, originals.examples, places)
+    return Placed(own, columns, places, selected)
 
 
 def _check_ids(
-    source: PerturbedSource,
+    source: CopySource,
     examples: Examples,
     input_ids: pl.Series,
     originals: Originals,
@@ -277,7 +245,7 @@ def refuse_shared_ids(copies: Sequence[Copies]) -> None:
 
 
 def _with_kind_of(
-    source: PerturbedSource, examples: Examples, originals: Examples
+    source: CopySource, examples: Examples, originals: Examples
 ) -> Examples:
     """Give answers the shape of the originals', or refuse them."""
     kind, wanted = examples.answer_kind, originals.answer_kind
@@ -293,7 +261,7 @@ def _with_kind_of(
 
 
 def _with_own_tags(
-    source: PerturbedSource, examples: Examples, originals: Examples, places: Integers
+    source: CopySource, examples: Examples, originals: Examples, places: Integers
 ) -> Examples:
     """Give copies their tags and the clusters of their originals.
 
@@ -321,7 +289,7 @@ def _with_own_tags(
     return examples._replace(frame=frame)
 
 
-def _as_lists(source: PerturbedSource, tags: pl.Series) -> pl.Series:
+def _as_lists(source: CopySource, tags: pl.Series) -> pl.Series:
     """Give lists of tags, each tag once."""
     if tags.dtype == pl.List(pl.Null):
         tags = tags.cast(pl.List(pl.String))

@@ -1,17 +1,22 @@
-"""What perturbations say of themselves: their effect on answers, and their families."""
+"""What is known of perturbations: their effect on answers, their families, `expect`.
+
+Rows that `evalkit perturb` writes say the first two themselves, so that the machine
+that evaluates need not have the perturbation. Its plugin is asked where they do not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
-from evalkit.errors import PluginError
+from evalkit.contract import implemented_hooks
+from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.perturbation_names import read_step, split_composition
 from evalkit.perturbation_steps import LabelEffect, effect_of, joint_effect
-from evalkit.registry import Bound, Registry
+from evalkit.perturbed_columns import FAMILY, Statement
+from evalkit.registry import Bound, Registry, import_component, load_component
 
-FAMILY = "family:"
-"""Before the name of a family, where a score is of all its perturbations."""
+_KIND = "perturbations"
 
 
 class Effect(NamedTuple):
@@ -23,51 +28,123 @@ class Effect(NamedTuple):
     """Of several steps the least certain."""
     families: tuple[str, ...]
     """The families that all steps belong to, sorted."""
-    steps: tuple[Bound, ...]
-    """The plugins; none where one of them cannot be loaded."""
-    notice: str | None = None
-    """Why nothing is known of it."""
+    told_by: Literal["rows", "plugin"] | None
+    """Who said so; None where nobody did."""
+    steps: tuple[Bound, ...] = ()
+    """The plugins that were loaded."""
+    problem: str | None = None
+    """Why the plugin could not be asked."""
+
+    @property
+    def expecting(self) -> Bound | None:
+        """The plugin whose `expect` is asked; a composition has none."""
+        is_one = len(self.steps) == 1 and self.steps[0].has("expect")
+        return self.steps[0] if is_one else None
 
 
 def find_effects(
-    identities: Iterable[str], task: str, registry: Registry
+    identities: Iterable[str],
+    statements: Mapping[str, Statement],
+    task: str,
+    registry: Registry,
 ) -> dict[str, Effect]:
-    """Ask the plugins of perturbations what they do to the answers of a task.
+    """Say what perturbations do to the answers of a task.
 
     Args:
         identities: Names of perturbations with their parameters.
+        statements: What the rows of copies say, by identity.
         task: Name of the task.
-        registry: Where plugins are found.
+        registry: Where the plugins of others are found; those of the rows' are only
+            built where they define `expect`.
 
     Returns:
-        What is known, by identity, sorted. A perturbation whose plugin cannot be
-        loaded is `uncertain` and of no family.
+        What is known, by identity, sorted. A perturbation that neither the rows nor an
+        installed plugin tell of is `uncertain` and of no family.
     """
     return {
-        identity: _effect(identity, task, registry)
+        identity: _stated(statements[identity], registry)
+        if identity in statements
+        else _asked(identity, task, registry)
         for identity in sorted(dict.fromkeys(identities))
     }
 
 
-def _effect(identity: str, task: str, registry: Registry) -> Effect:
+def _stated(statement: Statement, registry: Registry) -> Effect:
+    identity, label_effect, families, _, _ = statement
+    effect = Effect(identity, label_effect, families, "rows")
+    names = split_composition(identity)
+    if len(names) > 1:
+        return effect
+    try:
+        name, parameters = read_step(names[0])
+        choice = registry.select(_KIND, name, parameters)
+        if "expect" not in implemented_hooks(_KIND, import_component(choice.component)):
+            return effect
+        return effect._replace(
+            steps=(load_component(choice.component, choice.parameters),)
+        )
+    except PluginError as error:
+        return effect._replace(problem=_problem(names[0], error, registry))
+
+
+def _problem(step: str, error: PluginError, registry: Registry) -> str:
+    """Say why a plugin cannot be loaded; in the same words for all not installed."""
+    name = step.partition(":")[0]
+    known = {component.name for component in registry.catalog.of_kind(_KIND)}
+    is_absent = isinstance(error, UnknownPluginError) and name not in known
+    return "not installed here" if is_absent else str(error)
+
+
+def _asked(identity: str, task: str, registry: Registry) -> Effect:
     try:
         steps = tuple(
-            registry.load("perturbations", *read_step(step))
+            registry.load(_KIND, *read_step(step))
             for step in split_composition(identity)
         )
     except PluginError as error:
-        notice = (
-            f"{identity}: nothing is known of its effect on answers, so it counts as "
-            f"uncertain and in no family: {error}"
-        )
-        return Effect(identity, "uncertain", (), (), notice)
+        return Effect(identity, "uncertain", (), None, problem=str(error))
     families = [frozenset(step.attributes["families"]) for step in steps]
     return Effect(
         identity,
         joint_effect([effect_of(step, task) for step in steps]),
         tuple(sorted(frozenset.intersection(*families))),
+        "plugin",
         steps,
     )
+
+
+def effect_notices(effects: Iterable[Effect]) -> list[str]:
+    """Say what was not told by the rows, and which `expect` was not asked.
+
+    Args:
+        effects: What is known of each perturbation.
+
+    Returns:
+        Sentences.
+    """
+    asked: list[str] = []
+    notices: list[str] = []
+    without: dict[str, list[str]] = {}
+    for effect in effects:
+        if effect.told_by == "plugin":
+            asked.append(effect.identity)
+        elif effect.told_by is None:
+            notices.append(
+                f"{effect.identity}: nothing is known of its effect on answers, so it "
+                f"counts as uncertain and in no family: {effect.problem}"
+            )
+        elif effect.problem is not None:
+            without.setdefault(effect.problem, []).append(effect.identity)
+    if asked:
+        notices.append(
+            f"{', '.join(asked)}: the rows do not say label_effect and families, so "
+            "what is installed here was asked; `evalkit perturb` writes both"
+        )
+    notices += [
+        f"{', '.join(names)}: `expect`, if it is defined, was not asked: {reason}"
+        for reason, names in without.items()
+    ]
+    return notices
 
 
 class View(NamedTuple):

@@ -9,15 +9,17 @@ import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, Policies
 from evalkit.errors import AlignmentError
+from evalkit.intervals import Floats
+from evalkit.perturbed_columns import join_statements
 from evalkit.perturbed_copies import (
     Copies,
     Originals,
-    PerturbedSource,
     load_copies,
     refuse_shared_ids,
 )
 from evalkit.perturbed_effects import Effect, find_effects, make_views
 from evalkit.perturbed_expectations import ask_expectations
+from evalkit.perturbed_inputs import CopySource, RunSource
 from evalkit.perturbed_pairs import Pairs, Sample, Weight
 from evalkit.perturbed_quantities import Effects
 from evalkit.perturbed_scores import PerturbedScores, score_perturbations
@@ -26,6 +28,7 @@ from evalkit.registry import Registry
 from evalkit.run_record import prediction_column
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring_tables import scoring_table
+from evalkit.stored_copies import copies_of_run
 
 
 class Perturbed(NamedTuple):
@@ -42,7 +45,7 @@ class Perturbed(NamedTuple):
 
 
 def read_perturbed(
-    sources: Sequence[PerturbedSource],
+    sources: Sequence[CopySource],
     originals: Originals,
     alignment: Alignment,
     on_duplicate: OnDuplicate,
@@ -50,10 +53,10 @@ def read_perturbed(
     weight: Weight,
     registry: Registry,
 ) -> Perturbed:
-    """Read all files of copies and of predictions for them.
+    """Read all files of copies and of predictions for them, and runs of copies.
 
     Args:
-        sources: The files.
+        sources: The files and runs.
         originals: What the copies were made of.
         alignment: The predictions for the originals.
         on_duplicate: Which of several rows with one id counts.
@@ -67,7 +70,9 @@ def read_perturbed(
     Raises:
         AlignmentError: Copies are not of this data, or responses come in replications.
         DataError: A file cannot be read.
-        SchemaError: Rows break the task's input, or lack what makes them copies.
+        SchemaError: Rows break the task's input, or lack what makes them copies; or
+            they contradict each other about a perturbation.
+        StorageError: A run cannot be read, or holds no answers and predictions.
     """
     if alignment.replications:
         raise AlignmentError(
@@ -75,12 +80,16 @@ def read_perturbed(
             "scores under perturbation take one response for each"
         )
     copies = [
-        load_copies(source, originals, on_duplicate, columns) for source in sources
+        copies_of_run(source, originals, on_duplicate)
+        if isinstance(source, RunSource)
+        else load_copies(source, originals, on_duplicate, columns)
+        for source in sources
     ]
     refuse_shared_ids(copies)
     identities = pl.concat([each.perturbations for each in copies])
     task = originals.task.component.name
-    effects = find_effects(identities, task, registry)
+    said = join_statements([told for each in copies for told in each.statements])
+    effects = find_effects(identities, said, task, registry)
     return Perturbed(originals, alignment, copies, effects, weight)
 
 
@@ -123,14 +132,47 @@ def score_perturbed(
             [_predictions(each) for each in copies],
         ),
     )
+    found = score_pairs(
+        tables, effects, expected.told, scored, weight, settings, originals.split
+    )
+    return found._replace(
+        errors=[*expected.problems.values(), *found.errors],
+        expected=expected.told,
+        notices=expected.notices,
+    )
+
+
+def score_pairs(
+    tables: PerturbedTables,
+    effects: Mapping[str, Effect],
+    told: Mapping[str, Floats],
+    scored: Sequence[MetricScores],
+    weight: Weight,
+    settings: ScoringSettings,
+    split: str,
+    judge: str | None = None,
+) -> PerturbedScores:
+    """Compute the scores of metrics of pairs whose predictions are known.
+
+    Args:
+        tables: The originals and the copies.
+        effects: What is known of each perturbation.
+        told: What `expect` says of each pair.
+        scored: What the metrics computed of the originals.
+        weight: Whether every original or every copy counts the same.
+        settings: How intervals are computed.
+        split: Split of the data set.
+        judge: Name of the metric that tells right from wrong; chosen by default.
+
+    Returns:
+        The scores.
+    """
+    pairs = tables.pairs
     views = make_views(
         effect for name, effect in effects.items() if pairs.made_by([name]).any()
     )
-    found = score_perturbations(
-        scored,
-        Effects(tables, views, expected.told, weight, settings, originals.split),
-    )
-    return found._replace(errors=[*expected.problems.values(), *found.errors])
+    asked = Effects(tables, views, told, weight, settings, split)
+    return score_perturbations(scored, asked, judge)
 
 
 def _predictions(copies: Copies) -> pl.Series:

@@ -15,7 +15,9 @@ from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies, Originals
 from evalkit.perturbed_effects import Effect
+from evalkit.perturbed_inputs import FileSource
 from evalkit.perturbed_pairs import Pairs
+from evalkit.registry import Bound
 from evalkit.violations import shorten
 
 _VALUES = {"pass": 1.0, "fail": 0.0, "not applicable": np.nan}
@@ -32,6 +34,8 @@ class Expectations(NamedTuple):
     to which it does not apply or of which a prediction does not count."""
     problems: dict[str, str]
     """By perturbation, why its `expect` failed."""
+    notices: list[str] = []
+    """Which copies were not asked about."""
 
 
 def ask_expectations(
@@ -44,7 +48,7 @@ def ask_expectations(
     """Call the `expect` of every perturbation that has one, for all of its pairs.
 
     The rows of the data and of the copies are read once more, with all their fields. A
-    composition of several steps has no `expect`.
+    composition of several steps has no `expect`, and a run of copies no texts.
 
     Args:
         effects: The perturbations.
@@ -56,20 +60,23 @@ def ask_expectations(
     Returns:
         What they say; one that fails is not asked any more.
     """
-    asked = {
-        name: effect
+    expecting = {
+        name: effect.expecting
         for name, effect in effects.items()
-        if len(effect.steps) == 1 and effect.steps[0].has("expect")
+        if effect.expecting is not None
     }
+    asked, notices = _askable(expecting, copies)
     counted = pairs.counted & pairs.sample.counted[pairs.originals]
     chosen = pairs.made_by(list(asked)) & counted
     found = {name: np.full(pairs.size, np.nan) for name in asked}
     if not chosen.any():
-        return Expectations(found, {})
+        return Expectations(found, {}, notices)
     problems: dict[str, str] = {}
     ids = set(pairs.sample.ids.gather(np.unique(pairs.originals[chosen])))
     before = _rows(originals, None, ids, originals.examples.frame)
     for place, (each, start) in enumerate(zip(copies, pairs.starts, strict=True)):
+        if not isinstance(each.source, FileSource):
+            continue
         numbers = np.flatnonzero(chosen[start : start + len(each.originals)])
         uids = each.examples.frame["id"].gather(numbers)
         rows = each.source.rows
@@ -94,7 +101,33 @@ def ask_expectations(
             except PluginError as error:
                 problems[name] = str(error)
                 found[name][:] = np.nan
-    return Expectations(found, problems)
+    return Expectations(found, problems, notices)
+
+
+def _askable(
+    expecting: Mapping[str, Bound], copies: Sequence[Copies]
+) -> tuple[dict[str, Bound], list[str]]:
+    """Give those of which a file has copies, and say which runs cannot be asked about.
+
+    Args:
+        expecting: The plugins that have an `expect`, by perturbation.
+        copies: The files and runs.
+
+    Returns:
+        These plugins, and notices.
+    """
+    in_files: set[str] = set()
+    notices = []
+    for each in copies:
+        names = {*each.perturbations.unique()} & expecting.keys()
+        if isinstance(each.source, FileSource):
+            in_files |= names
+        elif names:
+            notices.append(
+                f"{each.source.name}: {', '.join(sorted(names))}: `expect` was not "
+                "asked, as a run holds no texts; give the file of copies instead"
+            )
+    return {name: expecting[name] for name in expecting if name in in_files}, notices
 
 
 def _rows(
@@ -111,9 +144,8 @@ def _rows(
 
 
 def _expected(
-    effect: Effect, original: _Row, perturbed: _Row, first: Any, second: Any
+    step: Bound, original: _Row, perturbed: _Row, first: Any, second: Any
 ) -> float:
-    [step] = effect.steps
     expect: Callable[..., Any] = step.row_function("expect")
     where = f"{step.component.origin}: expect for the copy {perturbed['uid']!r}"
     try:

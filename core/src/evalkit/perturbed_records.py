@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from evalkit.accounts import alignment_notices
 from evalkit.alignment import Policies
 from evalkit.contract import RESERVED_FIELDS
+from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies
+from evalkit.perturbed_effects import effect_notices
 from evalkit.perturbed_evaluation import Perturbed
+from evalkit.perturbed_inputs import RunSource
 from evalkit.perturbed_scores import PerturbedScores
 from evalkit.problems import STATUSES
 from evalkit.provenance import describe_component
-from evalkit.run_record import PerturbedRecord, alignment_notices, prediction_column
+from evalkit.registry import Bound
+from evalkit.run_record import PerturbedRecord, prediction_column
 from evalkit.violations import describe
 from evalkit.wording import count_of
+
+AS_EXPECTED = "as expected"
+"""The column of `perturbed.parquet` with what `expect` said; no field and no metric can
+be called so, for the blank."""
 
 _SHOWN_PROBLEMS = 3
 
@@ -44,16 +54,21 @@ def record_perturbed(
     inputs = {
         "weight": perturbed.weight,
         "perturbed": [
-            {"data": each.data, "predictions": each.predictions} for each in copies
+            {
+                "data": each.data,
+                "predictions": each.predictions,
+                "run": _run_of(each),
+            }
+            for each in copies
         ],
     }
     return PerturbedRecord(
         found.scores,
         found.errors,
         inputs,
-        _record(perturbed),
+        _record(perturbed, found),
         _components(perturbed),
-        _notices(perturbed, policies, include_examples),
+        [*_notices(perturbed, policies, include_examples), *found.notices],
         [
             problem._replace(file=each.source.predictions_name)
             for each in copies
@@ -73,11 +88,18 @@ def _components(perturbed: Perturbed) -> list[dict[str, Any]]:
     return list({repr(each): each for each in described}.values())
 
 
-def _record(perturbed: Perturbed) -> dict[str, Any]:
+def _run_of(copies: Copies) -> str | None:
+    """Name the run that copies are from; None for files."""
+    source = copies.source
+    return source.run.run_id if isinstance(source, RunSource) else None
+
+
+def _record(perturbed: Perturbed, scored: PerturbedScores) -> dict[str, Any]:
     """Give further keys of `run.json`.
 
     `weight`; `perturbed`: of each file its name and SHA-256, those of its predictions,
-    counts and what each perturbation made; and `perturbations`: what is known of each.
+    counts and what each perturbation made, and the run where they are from one; and
+    `perturbations`: what is known of each.
     """
     return {
         "weight": perturbed.weight,
@@ -89,6 +111,7 @@ def _record(perturbed: Perturbed) -> dict[str, Any]:
                 "counts": each.alignment.counts,
                 "left_out": each.left_out,
                 "perturbations": _made(each),
+                "run": _run_of(each),
             }
             for each in perturbed.copies
         ],
@@ -97,7 +120,8 @@ def _record(perturbed: Perturbed) -> dict[str, Any]:
                 "perturbation": effect.identity,
                 "label_effect": effect.label_effect,
                 "families": list(effect.families),
-                "known": not effect.notice,
+                "told_by": effect.told_by,
+                "expects": effect.identity in scored.expected,
             }
             for effect in perturbed.effects.values()
         ],
@@ -119,8 +143,9 @@ def _made(copies: Copies) -> list[dict[str, Any]]:
 def _notices(
     perturbed: Perturbed, policies: Policies, include_examples: bool
 ) -> list[str]:
-    effects, task = perturbed.effects.values(), perturbed.originals.task.component.name
-    notices = [effect.notice for effect in effects if effect.notice]
+    task = perturbed.originals.task.component.name
+    notices = effect_notices(perturbed.effects.values())
+    notices += _without_counterpart(perturbed.originals.dataset)
     for each in perturbed.copies:
         if each.left_out:
             copies = "copy" if each.left_out == 1 else "copies"
@@ -132,11 +157,40 @@ def _notices(
         if not include_examples:
             alignment = alignment._replace(undeclared=Counter())
         notices += _stale(each, perturbed)
+        notices += _of_another_model(each, perturbed.originals.model)
         notices += [
             f"{each.source.predictions_name}: {notice}"
             for notice in alignment_notices(alignment, policies, task)
         ]
     return notices
+
+
+def _without_counterpart(dataset: Bound) -> list[str]:
+    """Say which scores of a data set there are not under perturbation."""
+    notices = []
+    aggregate = dataset.attributes["aggregate"]
+    if aggregate:
+        notices.append(
+            f"under perturbation there is no {aggregate}, the headline of "
+            f"{dataset.component.name}; its tags have scores of their own"
+        )
+    if dataset.has("evaluate"):
+        notices.append(
+            f"{dataset.component.name} scores itself; these scores are of the "
+            "originals only, and not computed under perturbation"
+        )
+    return notices
+
+
+def _of_another_model(copies: Copies, model: str) -> list[str]:
+    """Say that a run of copies has another model's name."""
+    source = copies.source
+    if not isinstance(source, RunSource) or source.run.model == model:
+        return []
+    return [
+        f"{source.name}: its model is called {source.run.model!r}, the one that is "
+        f"evaluated {model!r}; are they the same?"
+    ]
 
 
 def perturbed_refusals(perturbed: Perturbed, policies: Policies) -> list[str]:
@@ -181,7 +235,8 @@ def _frame(
     """Give one row for each copy, as `perturbed.parquet` holds it.
 
     Its columns are `id`, `input_id`, `perturbation`, answer, prediction, scored fields,
-    tags, cluster, status, and one for each metric with per-example scores.
+    tags, cluster, status, what `expect` said, and one for each metric with per-example
+    scores.
     """
     frames = []
     start = 0
@@ -202,14 +257,44 @@ def _frame(
             ]
         columns += [frame["tags"], frame["cluster"], each.alignment.statuses]
         stop = start + frame.height
-        taken = {*RESERVED_FIELDS, *(column.name for column in columns)}
-        for name, values in scored.per_copy.items():
-            shown = f"metrics/{name}" if name in taken else name
-            part = pl.Series(shown, values[start:stop], nan_to_null=True)
-            columns.append(part)
-        frames.append(pl.DataFrame(columns))
+        if scored.expected:
+            columns.append(_expected(each, scored, start, stop))
+        part = {name: found[start:stop] for name, found in scored.per_copy.items()}
+        frames.append(with_copy_scores(pl.DataFrame(columns), part))
         start = stop
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def with_copy_scores(
+    copies: pl.DataFrame, scores: Mapping[str, Floats]
+) -> pl.DataFrame:
+    """Add a column for each metric that has scores of single copies.
+
+    Args:
+        copies: One row for each copy.
+        scores: The score of each by name of the metric; nan for none.
+
+    Returns:
+        The copies with a column named after each of these metrics.
+    """
+    taken = {*RESERVED_FIELDS, *copies.columns}
+    return copies.with_columns(
+        pl.Series(
+            f"metrics/{name}" if name in taken else name, values, nan_to_null=True
+        )
+        for name, values in scores.items()
+    )
+
+
+def _expected(
+    copies: Copies, scored: PerturbedScores, start: int, stop: int
+) -> pl.Series:
+    """Give what `expect` said of each copy: 1, 0, or null."""
+    told = np.full(stop - start, np.nan)
+    for name, values in scored.expected.items():
+        is_made = (copies.perturbations == name).to_numpy()
+        told[is_made] = values[start:stop][is_made]
+    return pl.Series(AS_EXPECTED, told, nan_to_null=True)
 
 
 def _stale(copies: Copies, perturbed: Perturbed) -> list[str]:

@@ -30,7 +30,7 @@ with bounds 0 and 1 of which all scores are one of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,27 +71,37 @@ class PerturbedScores(NamedTuple):
     """Score of each pair's copy by name of the metric; nan for none."""
     errors: list[str]
     """Why metrics failed."""
+    expected: Mapping[str, Floats] = {}
+    """What `expect` said of each pair, by perturbation; nan where it says nothing."""
+    notices: Sequence[str] = ()
+    """What was not asked."""
 
 
 def score_perturbations(
-    scored: Sequence[MetricScores], effects: Effects
+    scored: Sequence[MetricScores], effects: Effects, judge: str | None = None
 ) -> PerturbedScores:
     """Compute the scores of all metrics under all perturbations.
 
     Args:
         scored: What the metrics computed of the originals.
         effects: The copies, and what is asked about them.
+        judge: Name of the metric that tells right from wrong, which need not be among
+            these; chosen from them by default.
 
     Returns:
         The scores. A metric that fails on the copies has null scores with the reason.
     """
     with Workers(effects.settings.jobs) as workers:
-        return _Scorer(scored, effects, workers).all()
+        return _Scorer(scored, effects, workers, judge).all()
 
 
 class _Scorer:
     def __init__(
-        self, scored: Sequence[MetricScores], effects: Effects, workers: Workers
+        self,
+        scored: Sequence[MetricScores],
+        effects: Effects,
+        workers: Workers,
+        judge: str | None,
     ) -> None:
         self._scored = [
             found
@@ -100,6 +110,7 @@ class _Scorer:
         ]
         self._effects = effects
         self._workers = workers
+        self._named_judge = judge
         self._tables = effects.tables
         self._pairs = effects.tables.pairs
         self._values: dict[str, ExampleValues] = {}
@@ -113,7 +124,7 @@ class _Scorer:
     def all(self) -> PerturbedScores:
         """Compute everything."""
         reasons = {found.name: self._prepare(found) for found in self._scored}
-        judge = self._judge()
+        judge = self._named_judge or self._judge()
         scores = []
         for found in self._scored:
             reason = reasons[found.name]

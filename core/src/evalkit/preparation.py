@@ -75,11 +75,12 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
     return bound
 
 
-def rows_of(predictions: Any) -> Predictions:
+def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
     """Give predictions in a form that can be read more than once.
 
     Args:
         predictions: A path, a polars, pandas or Arrow table, or dicts.
+        what: How messages call them.
 
     Returns:
         The path, a polars data frame, or a list.
@@ -96,13 +97,12 @@ def rows_of(predictions: Any) -> Predictions:
             return predictions.collect() if is_lazy else pl.DataFrame(predictions)
         except HOOK_FAILURES as error:
             raise DataError(
-                f"the table of predictions cannot be read: {type(error).__name__}: "
-                f"{error}"
+                f"the table of {what} cannot be read: {type(error).__name__}: {error}"
             ) from error
     if isinstance(predictions, _NO_ROWS) or not isinstance(predictions, Iterable):
         raise EvalkitError(
-            "predictions must be a path, a polars, pandas or Arrow table, or an "
-            f"iterable of dicts, are {shorten(predictions)}"
+            f"{what} must be a path, a polars, pandas or Arrow table, or an iterable "
+            f"of dicts, are {shorten(predictions)}"
         )
     return list(predictions)
 

@@ -12,6 +12,9 @@ from evalkit.file_datasets import local_path
 from evalkit.grouping import Groups
 from evalkit.measurement import Progress, measure
 from evalkit.objects import Resolver
+from evalkit.perturbed_records import with_copy_scores
+from evalkit.perturbed_rescoring import holds_copies, rescore_perturbed
+from evalkit.perturbed_scores import PerturbedScores
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -23,12 +26,12 @@ from evalkit.results import FORMAT_VERSION, Result
 from evalkit.run_listing import find_run
 from evalkit.run_record import (
     NO_PERTURBATION,
-    saved_statistics,
-    with_example_scores,
 )
+from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, to_scores
 from evalkit.scores import MetricScores
 from evalkit.scoring import failed_scores
+from evalkit.storage import PERTURBED_FILE
 from evalkit.stored_runs import examples_of, metric_names, read_run
 from evalkit.stored_tables import measured_run, settings_of, with_inputs
 
@@ -63,7 +66,8 @@ def rescore(
     """Compute further metrics of a run, from what its folder holds.
 
     Neither the predictions nor, unless a metric asks for a field of the input, the data
-    are read again. Policies, confidence and seed are the run's.
+    are read again. Policies, confidence and seed are the run's. Where the run has
+    perturbed copies, the metrics are computed under perturbation too.
 
     Args:
         run: A result, the path of a run folder, the start of its id, its model, or
@@ -104,7 +108,11 @@ def rescore(
     ready = [metric for metric in bound if metric.name not in lacking]
     found = {each.name: each for each in measure(ready, measured, settings, progress)}
     scored = [(found | lacking)[metric.name] for metric in bound]
-    result = _extended(parent, bound, scored, measured.groups)
+    perturbed = None
+    if holds_copies(parent):
+        progress("scoring the perturbed copies", 0.9)
+        perturbed = rescore_perturbed(parent, measured, scored, settings)
+    result = _extended(parent, bound, scored, measured.groups, perturbed)
     result.record_time(started, time.time() - started)
     if out is not None:
         result.save(out)
@@ -129,12 +137,17 @@ def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bo
 
 
 def _extended(
-    parent: Result, bound: Sequence[Bound], scored: list[MetricScores], groups: Groups
+    parent: Result,
+    bound: Sequence[Bound],
+    scored: list[MetricScores],
+    groups: Groups,
+    perturbed: PerturbedScores | None,
 ) -> Result:
     record = parent.to_dict()
     del record["scores"]
     components = [describe_component(metric) for metric in bound]
     failed = [found.error for found in scored if found.error]
+    failed += [] if perturbed is None else perturbed.errors
     includes = bool(record["includes_examples"])
     inputs = {
         "format": FORMAT_VERSION,
@@ -155,16 +168,20 @@ def _extended(
         "core": describe_core(),
         "environment": environment(),
     }
-    if record.get("perturbed"):
+    if record.get("perturbed") and perturbed is None:
         names = ", ".join(metric.name for metric in bound)
         record["notices"] = [
             *record.get("notices", []),
-            f"{names}: not computed under perturbation; `evalkit eval` does, with the "
-            "perturbed files",
+            f"{names}: not computed under perturbation, as the run does not hold its "
+            f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files",
         ]
     if failed and record["status"] == "complete":
         record["status"] = "partial"
     scores = [*parent.scores, *to_scores(scored, groups, str(record["split"]))]
+    copies = parent.perturbed_examples
+    if perturbed is not None and copies is not None:
+        scores += perturbed.scores
+        copies = with_copy_scores(copies, perturbed.per_copy)
     examples = with_example_scores(examples_of(parent), scored)
     statistics = parent.statistics | saved_statistics(scored, includes)
     return Result(
@@ -173,5 +190,5 @@ def _extended(
         parent.problems,
         examples,
         statistics,
-        parent.perturbed_examples,
+        copies,
     )

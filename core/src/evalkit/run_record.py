@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,17 +9,18 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.accounts import alignment_notices
 from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
 from evalkit.byte_streams import refuse_other_than_file
 from evalkit.columns import encode
-from evalkit.contract import RESERVED_FIELDS
 from evalkit.errors import DataError
 from evalkit.example_clusters import cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
-from evalkit.problems import STATUSES, Problem, Problems
+from evalkit.perturbed_columns import kept_columns
+from evalkit.problems import Problem, Problems
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -30,18 +30,21 @@ from evalkit.provenance import (
 )
 from evalkit.registry import Bound
 from evalkit.results import FORMAT_VERSION, Result, Score
+from evalkit.saved_tables import (
+    replication_column,
+    saved_statistics,
+    with_example_scores,
+)
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.selection import Selection
 from evalkit.sources import sha256_of
-from evalkit.violations import describe, shorten
+from evalkit.violations import shorten
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
 
 Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 
-_SHOWN_PROBLEMS = 3
-_SHOWN_KEYS = 10
 _REPEATED = 5
 """Answers that are given so many times on average are labels."""
 
@@ -113,19 +116,6 @@ def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
         texts = [encode(_listed(value)) for value in column]
         return pl.Series("prediction", texts, dtype=pl.String)
     return column
-
-
-def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
-    undeclared = sorted(alignment.undeclared.items(), key=str)
-    notices = [
-        f"{count_of(count, 'row')} with the key {key!r}, which the task {task} does "
-        "not declare; the key was left out"
-        for key, count in undeclared[:_SHOWN_KEYS]
-    ]
-    if len(undeclared) > _SHOWN_KEYS:
-        more = count_of(len(undeclared) - _SHOWN_KEYS, "other undeclared key")
-        notices.append(f"{more} left out")
-    return notices
 
 
 def _listed(value: Any) -> Any:
@@ -320,55 +310,12 @@ def _strange_answers(parts: Parts) -> list[str]:
     return [f"{count} of a label that no example has, such as {shorten(most)}"]
 
 
-def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> list[str]:
-    """Say what a user should know about predictions that is no error.
-
-    Args:
-        alignment: The outcome.
-        policies: What happens to examples without a valid response.
-        task: Name of the task.
-
-    Returns:
-        One sentence for each fact.
-    """
-    counts = alignment.counts
-    notices = _undeclared_notices(alignment, task)
-    if counts["unknown"]:
-        rows = count_of(counts["unknown"], "row")
-        notices.append(f"{rows} with the id of no example; left out")
-    if counts["unreadable"]:
-        rows = count_of(counts["unreadable"], "row")
-        notices.append(f"{rows} that cannot be read; left out")
-    if counts.get("unselected"):
-        rows = count_of(counts["unselected"], "row")
-        notices.append(f"{rows} with the id of an example that is not evaluated")
-    if counts["unparsed"]:
-        responses = count_of(counts["unparsed"], "response")
-        notices.append(
-            f"{responses} without an answer that could be extracted; counted as wrong"
-        )
-    for status in ("missing", "invalid"):
-        policy = getattr(policies, f"on_{status}")
-        examples = count_of(counts[status], f"{status} example")
-        if counts[status] and policy == "wrong":
-            notices.append(f"{examples} counted as wrong")
-        elif counts[status] and policy == "skip":
-            notices.append(f"{examples} left out of the scores")
-    if counts["duplicate"] and policies.on_duplicate != "error":
-        rows = count_of(counts["duplicate"], "row")
-        which = policies.on_duplicate
-        notices.append(f"{rows} with a repeated id; the {which} one counts")
-    return notices
-
-
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
     examples, alignment = parts.examples, parts.alignment
-    nothing = pl.repeat(None, examples.frame.height, dtype=pl.String, eager=True)
     columns = [
         examples.frame["id"],
-        nothing.alias("input_id"),
-        nothing.alias("perturbation"),
-        _replication_column(alignment, examples.frame.height),
+        *kept_columns(examples, alignment.fields),
+        replication_column(alignment, examples.frame.height),
     ]
     if options.include_examples:
         columns += [
@@ -383,111 +330,3 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
     ]
     return with_example_scores(pl.DataFrame(columns), parts.scored)
-
-
-def with_example_scores(
-    examples: pl.DataFrame, scored: Sequence[MetricScores]
-) -> pl.DataFrame:
-    """Add a column for each metric that has per-example scores.
-
-    Args:
-        examples: One row for each example.
-        scored: What the metrics computed.
-
-    Returns:
-        The examples with a column named after each of these metrics.
-    """
-    taken = {*RESERVED_FIELDS, *examples.columns}
-    for found in scored:
-        if found.per_example is None:
-            continue
-        values = _by_position(found.per_example, examples.height)
-        name = found.name
-        if name in taken:  # a metric may be called like another column
-            name = f"metrics/{name}"
-        examples = examples.with_columns(values.alias(name))
-    return examples
-
-
-def _replication_column(alignment: Alignment, rows: int) -> pl.Series:
-    names = pl.Series("replication", alignment.replications, dtype=pl.String)
-    if names.is_empty():
-        return names.extend_constant(None, rows)
-    return names.gather(pl.arange(rows, eager=True) % len(names))
-
-
-def saved_statistics(
-    scored: Sequence[MetricScores], include_examples: bool
-) -> dict[str, pl.DataFrame]:
-    """Give the statistics that a run keeps, by name of the metric.
-
-    Args:
-        scored: What each metric computed.
-        include_examples: Whether the run holds answers and predictions; without them
-            it holds no statistics that have keys either, which may be labels.
-
-    Returns:
-        The statistics of metrics that are not functions of lists.
-    """
-    return {
-        found.name: found.statistics
-        for found in scored
-        if found.statistics is not None
-        and (include_examples or not found.metric.attributes["keys"])
-    }
-
-
-def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
-    position, score = scores.columns
-    if scores.height == examples and scores[position].is_sorted():
-        return scores[score].cast(pl.Float64)
-    everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
-        {position: scores.schema[position]}
-    )
-    joined = everyone.join(scores, on=position, how="left", maintain_order="left")
-    return joined[score].cast(pl.Float64)
-
-
-def refusal_message(
-    result: Result,
-    refused: Sequence[str],
-    alignment: Alignment,
-    further: Sequence[str] = (),
-) -> str:
-    """Say why predictions were refused, with the first few rows of each kind.
-
-    Args:
-        result: The refused result.
-        refused: The reasons.
-        alignment: The problems.
-        further: Lines about other files.
-
-    Returns:
-        Several lines.
-    """
-    lines = [f"the predictions of {result.model} were refused: {'; '.join(refused)}"]
-    shown = [
-        problem
-        for status in STATUSES
-        for problem in alignment.problems.first(status, _SHOWN_PROBLEMS)
-    ]
-    for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
-        where = [f"line {problem.line}"] if problem.line else []
-        where += [f"id {problem.id!r}"] if problem.id is not None else []
-        why = f": {describe(problem.violations)}" if problem.line else ""
-        lines.append(f"  {problem.status}: {', '.join(where)}{why}")
-    hidden = [
-        f"{alignment.counts[status] - _SHOWN_PROBLEMS} more {status}"
-        for status in STATUSES
-        if alignment.counts[status] > _SHOWN_PROBLEMS
-    ]
-    if hidden:
-        lines.append(f"  and {', '.join(hidden)}")
-    lines += [
-        f"  notice: {notice}"
-        for notice in _undeclared_notices(alignment, str(result.task))
-    ]
-    lines += further
-    if result.path:
-        lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
-    return "\n".join(lines)

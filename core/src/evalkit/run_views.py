@@ -111,7 +111,7 @@ def _below_best(
             f"{metric} does not say whether higher is better, so that no score of it "
             "is wrong; name another metric"
         )
-    scored = examples.with_columns(score=pl.col(_column(examples, metric)))
+    scored = examples.with_columns(score=pl.col(score_column_of(examples, metric)))
     best = _best(score, scored["score"])
     value = pl.col("score")
     wrong = scored.filter(value < best if score.higher_is_better else value > best)
@@ -154,12 +154,12 @@ def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Scor
     names = metric_names(result.to_dict())
     for score in result.scores:
         name = metric_of(score.metric, names) or score.metric
-        if score.is_whole and _column(examples, name) in examples.columns:
+        if score.is_whole and score_column_of(examples, name) in examples.columns:
             found.setdefault(name, score)
     return found
 
 
-def _column(examples: pl.DataFrame, metric: str) -> str:
+def score_column_of(examples: pl.DataFrame, metric: str) -> str:
     """Give the column of a metric's per-example scores, if there is one."""
     after = examples.columns[examples.columns.index("status") + 1 :]
     return metric if metric in after else f"metrics/{metric}"

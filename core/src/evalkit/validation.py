@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.accounts import alignment_notices
 from evalkit.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.examples import load_examples
 from evalkit.objects import Resolver
@@ -18,7 +19,6 @@ from evalkit.preparation import (
 )
 from evalkit.problems import Problems
 from evalkit.registry import Registry
-from evalkit.run_record import alignment_notices
 from evalkit.selection import Selection
 
 

@@ -7,15 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.errors import EvalkitError, PluginError
-from evalkit.measurement import Progress, measure
+from evalkit.errors import EvalkitError, PluginError, StorageError
+from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import metric_of
 from evalkit.objects import Resolver
+from evalkit.perturbed_rescoring import (
+    holds_copies,
+    lacking_field,
+    rescore_perturbed,
+)
 from evalkit.provenance import describe_component, describe_core, environment
 from evalkit.registry import Bound, Registry
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
 from evalkit.score_records import to_scores
+from evalkit.scores import MetricScores
+from evalkit.storage import PERTURBED_FILE
 from evalkit.stored_runs import bound_component, metric_names
 from evalkit.stored_tables import (
     load_data,
@@ -44,6 +51,9 @@ COMPARED = (
 )
 """Fields of a score that are compared: all that are computed."""
 
+UNDER_PERTURBATION = "scores under perturbation"
+"""Names all of them where they cannot be computed again."""
+
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-12
 
@@ -57,6 +67,8 @@ class Difference(NamedTuple):
     field: str
     stored: float | None
     computed: float | None
+    perturbation: str | None = None
+    computed_on: str = "all"
 
 
 class Change(NamedTuple):
@@ -139,6 +151,7 @@ def verify(
             unverified[metric.name] = str(error)
     scored = measure(ready, measured, settings_of(record, jobs), progress)
     computed = to_scores(scored, measured.groups, str(record["split"]))
+    computed += _under_perturbation(result, measured, scored, unverified, jobs)
     stored = _verifiable(result, [metric.name for metric in ready], unverified)
     return Verification(
         result.run_id,
@@ -150,6 +163,42 @@ def verify(
     )
 
 
+def under_perturbation(metric: str) -> str:
+    """Say which scores of a metric are meant: those under perturbation."""
+    return f"{metric} under perturbation"
+
+
+def _under_perturbation(
+    result: Result,
+    measured: Measured,
+    scored: Sequence[MetricScores],
+    unverified: dict[str, str],
+    jobs: int,
+) -> list[Score]:
+    """Compute the scores under perturbation again, as far as the copies are there."""
+    record = result.to_dict()
+    if not record.get("perturbed"):
+        return []
+    if not holds_copies(result):
+        unverified[UNDER_PERTURBATION] = f"the run has no {PERTURBED_FILE}"
+        return []
+    able = []
+    for found in scored:
+        field = lacking_field(result, found.metric)
+        if field is None:
+            able.append(found)
+        else:
+            unverified[under_perturbation(found.name)] = (
+                f"it needs the field {field!r}, which a run does not hold of its copies"
+            )
+    settings = settings_of(record, jobs)
+    try:
+        return rescore_perturbed(result, measured, able, settings).scores
+    except StorageError as error:
+        unverified[UNDER_PERTURBATION] = str(error)
+        return []
+
+
 def _verifiable(
     result: Result, ready: Sequence[str], unverified: dict[str, str]
 ) -> list[Score]:
@@ -157,13 +206,11 @@ def _verifiable(
     names = [*metric_names(result.to_dict()), *ready]
     stored = []
     for score in result.scores:
-        if score.perturbation is not None:
-            unverified.setdefault(
-                "scores under perturbation",
-                "evaluate again with the perturbed files to compute them",
-            )
-            continue
         name = metric_of(score.metric, names)
+        if score.perturbation is not None and (
+            {UNDER_PERTURBATION, under_perturbation(str(name))} & unverified.keys()
+        ):
+            continue
         if name in ready:
             stored.append(score)
         elif name is None:
@@ -235,16 +282,25 @@ def _differences(
             before = getattr(score, field)
             after = None if found is None else getattr(found, field)
             if not _equal(before, after):
-                yield Difference(*_key(score), field, before, after)
-    for key, score in now.items():
+                yield _difference(score, field, before, after)
+    for score in now.values():
         if score.value is not None:
-            yield Difference(*key, "value", None, score.value)
+            yield _difference(score, "value", None, score.value)
 
 
-def _key(score: Score) -> tuple[str, str | None, str | None]:
+def _difference(
+    score: Score, field: str, stored: float | None, computed: float | None
+) -> Difference:
+    metric, tag, aggregate, perturbation, computed_on = _key(score)
+    return Difference(
+        metric, tag, aggregate, field, stored, computed, perturbation, computed_on
+    )
+
+
+def _key(score: Score) -> tuple[str, str | None, str | None, str | None, str]:
     # the worst tag may be another one now: then it is the same score with other numbers
     tag = None if score.aggregate else score.tag
-    return score.metric, tag, score.aggregate
+    return score.metric, tag, score.aggregate, score.perturbation, score.computed_on
 
 
 def _equal(first: float | None, second: float | None) -> bool:

@@ -175,6 +175,10 @@ def test_again(invoke: Invoke, data: str) -> None:
     assert done.exit_code == 1
     assert "uid '1_Loud' is perturbed already" in done.stderr
     assert invoke("perturb", *arguments, "-o", "twice.jsonl", "--again").exit_code == 0
+    arguments = (*arguments[:-1], "lowercase")
+    again = invoke("perturb", *arguments, "-o", "thrice.jsonl", "--again")
+    assert again.exit_code == 0
+    assert "evalkit eval ORIGINALS --predictions MODEL.jsonl" in again.stdout
 
 
 def test_resumed_examples_are_told(

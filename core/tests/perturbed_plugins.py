@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -236,6 +237,19 @@ class Directed(Contrast):
         return "pass" if (perturbed_pred or "") >= (original_pred or "") else "fail"
 
 
+class Listed(Directed):
+    """Reads a list of words."""
+
+    class Parameters(evalkit.Parameters):
+        words: list[Path] | None = None
+        prob: float = 0.1
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters)
+        for file in parameters.words or ():
+            file.read_text(encoding="utf-8")
+
+
 class Broken(Directed):
     def expect(self, original: Mapping[str, Any]) -> str:
         return ["maybe"][len(original["uid"]) - 1]
@@ -255,6 +269,7 @@ _PLUGINS = {
         "doubtful": "Doubtful",
         "directed": "Directed",
         "broken": "Broken",
+        "listed": "Listed",
     },
 }
 

@@ -36,6 +36,9 @@ class Data(evalkit.Dataset):
         rows = enumerate(ROWS)
         return [{"uid": str(i), "label": "a", "tags": [], **row} for i, row in rows]
 
+class Plain(Data):
+    cluster = None
+
 class Two(Data):
     cluster = ("template", "person")
 
@@ -45,7 +48,12 @@ class Unknown(Data):
 
 ENTRY_POINTS = {
     "evalkit.tasks": {"clustered": "Task"},
-    "evalkit.datasets": {"one": "Data", "two": "Two", "unknown": "Unknown"},
+    "evalkit.datasets": {
+        "one": "Data",
+        "two": "Two",
+        "plain": "Plain",
+        "unknown": "Unknown",
+    },
 }
 
 
@@ -130,6 +138,40 @@ def test_several_columns_make_a_cluster_together(run: Callable[..., Result]) -> 
     found = run(Hit, rows, RIGHT, dataset="two")["hit"]
     # a row counts alone only where no column names anything
     assert (found.n_clusters, found.ci_method) == (6, "wilson-clustered")
+
+
+@pytest.mark.parametrize(
+    ("originals", "clusters"),
+    [
+        (["9", "9", "9", "8", "8", "7", "7", "7"], 3),
+        ([9, 9, 9, 8, 8, 7, 7, 7], 3),
+        ([None, "0", "0", None, "3", None, "5", "5"], 3),
+        ([None, 0, 0, None, 3, None, 5, 5], 3),
+        ([None] * 7 + ["9"], 8),
+    ],
+)
+def test_copies_of_one_original_and_this_are_a_cluster(
+    run: Callable[..., Result], originals: list[Any], clusters: int
+) -> None:
+    rows = [{"input_id": each} for each in originals]
+    result = run(Hit, rows, RIGHT, dataset="plain")
+    assert result["hit"].n_clusters == clusters
+    assert result.to_dict()["cluster"] == ["input_id"]
+
+
+@pytest.mark.parametrize("originals", [[None] * 8, [["0"]] * 8, [0.5] * 8])
+def test_data_that_are_no_copies_have_no_clusters(
+    run: Callable[..., Result], originals: list[Any]
+) -> None:
+    rows = [{"input_id": each} for each in originals]
+    result = run(Hit, rows, RIGHT, dataset="plain")
+    assert result["hit"].ci_method == "wilson"
+    assert result.to_dict()["cluster"] == []
+
+
+def test_a_data_set_that_names_a_cluster_keeps_it(run: Callable[..., Result]) -> None:
+    rows = [{"template": n % 4, "input_id": "9"} for n in range(8)]
+    assert run(Hit, rows, RIGHT)["hit"].n_clusters == 4
 
 
 def test_a_cluster_column_that_is_not_there_is_named(

@@ -49,7 +49,10 @@ def test_edits_are_checked_and_made_in_one_go(data: st.DataObject, text: str) ->
             make_edits(text, edits)
     else:
         assert make_edits(text, edits) == (apply_edits(text, wanted), wanted)
-        assert make_edits(text, wanted) == (apply_edits(text, wanted), wanted)
+        made, kept = make_edits(text, wanted)
+        assert (made, kept) == (apply_edits(text, wanted), wanted)
+        assert kept is not wanted
+        assert make_edits(text, iter(edits)) == (made, kept)
 
 
 def test_triples_are_taken_and_edits_of_nothing_are_left_out() -> None:

@@ -127,6 +127,22 @@ class TestRowsThatDoNotSay:
         [notice] = result.notices
         assert notice.startswith("invariant: the rows do not say label_effect and")
 
+    def test_a_file_that_rows_name_is_not_read(self) -> None:
+        name = "listed:words=/absent/words.txt"
+        result = score([copy(f"{row['uid']}_i", row, name) for row in ROWS])
+        assert known(result)["label_effect"] == "uncertain"
+        [notice] = result.notices
+        assert "the parameter words is a path" in notice
+        other = score([copy(f"{row['uid']}_i", row, "listed:prob=1") for row in ROWS])
+        assert known(other)["label_effect"] == "transforms"
+
+    def test_nor_for_what_it_expects(self) -> None:
+        result = score(stated("listed:words=/absent/words.txt", "transforms"))
+        assert known(result)["told_by"] == "rows"
+        [notice] = result.notices
+        assert "`expect`, if it is defined, was not asked" in notice
+        assert "the parameter words is a path" in notice
+
     def test_rows_of_another_file_may_say(self) -> None:
         result = evalkit.evaluate(
             Data(ROWS),

@@ -9,10 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pydantic import BaseModel
 
 import evalkit
 from evalkit import Result
+from evalkit.discovery import Catalog, Component
 from evalkit.errors import StorageError
+from evalkit.registry import Registry
 from evalkit.rescoring import rescore
 from evalkit.stored_runs import read_run
 from evalkit.verification import verify
@@ -22,6 +25,7 @@ from .perturbed_plugins import (
     Clustered,
     Data,
     Distance,
+    Task,
     answers,
     copy,
     evaluate,
@@ -139,7 +143,162 @@ class TestRescoring:
         assert len(again.under_perturbation) == len(parent.under_perturbation)
 
 
+class Certain(evalkit.Metric):
+    """Reads a scored field of responses."""
+
+    columns = ("conf",)
+    higher_is_better = True
+
+    def score_example(self, prediction: str, fields: Any) -> float | None:
+        conf = fields["conf"]
+        return None if conf is None else float(sum(conf.values()))
+
+
+class Reads(evalkit.Metric):
+    """Reads a field of the input."""
+
+    columns = ("text",)
+    higher_is_better = True
+
+    def score_example(self, prediction: str, fields: Any) -> float:
+        return float(len(fields["text"]))
+
+
+class Listed(Data):
+    """Can be loaded by name."""
+
+    def load(self, split: str) -> list[Any]:
+        return ROWS
+
+
+class ManySaid(BaseModel):
+    id: str
+    label: str | None = None
+    conf: dict[str, float] | None = None
+
+
+class ManyTask(Task):
+    Output = ManySaid
+
+
+class ManyData(Data):
+    task = "many"
+
+
+MORE = Registry(
+    Catalog(
+        (
+            *REGISTRY.catalog.components,
+            Component("tasks", "many", f"{__name__}:ManyTask", "more", "1"),
+            Component("datasets", "listed", f"{__name__}:Listed", "more", "1"),
+        ),
+        (),
+    )
+)
+
+
+class TestSeveralFiles:
+    ODD = {"a": 0.5, "b": 0.25}
+
+    def pair(self, first: Any, second: Any, metrics: Any, **options: Any) -> Result:
+        """Score two files, of which the responses have these values of `conf`."""
+        said = [
+            [{**row, "conf": first} for row in SAID_OF_COPIES[:2]],
+            [{**row, "conf": second} for row in SAID_OF_COPIES[2:3]],
+        ]
+        return evalkit.evaluate(
+            ManyData(ROWS),
+            [{**row, "conf": self.ODD} for row in SAID],
+            metrics=metrics,
+            perturbed=[COPIES[:2], COPIES[2:3]],
+            perturbed_predictions=said,
+            registry=MORE,
+            **options,
+        )
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_a_field_that_one_lacks_stays_what_it_is(
+        self, tmp_path: Path, turned: bool
+    ) -> None:
+        values = (None, self.ODD) if turned else (self.ODD, None)
+        parent = self.pair(*values, ["right"], out=tmp_path)
+        assert parent.path is not None
+        again = rescore(read_run(parent.path), [Certain], registry=MORE)
+        assert as_rows(again) == as_rows(self.pair(*values, ["right", Certain]))
+        assert again.perturbed_examples is not None
+        told = again.perturbed_examples["conf"].to_list()
+        assert told == ([None, None, self.ODD] if turned else [self.ODD] * 2 + [None])
+        assert not [notice for notice in parent.notices if "one kind" in notice]
+
+    def test_values_of_two_kinds_are_json_as_those_of_one_file(self) -> None:
+        result = self.pair(self.ODD, {"c": 1.0}, ["right"])
+        assert result.perturbed_examples is not None
+        told = result.perturbed_examples["conf"].to_list()
+        assert [json.loads(text) for text in told] == [self.ODD, self.ODD, {"c": 1.0}]
+        [notice] = [n for n in result.notices if "not of one kind" in n]
+        assert notice.startswith("conf: is not of one kind in answers to perturbed row")
+
+    def test_numbers_are_numbers(self) -> None:
+        said = [
+            [{**row, "conf": conf} for row in rows]
+            for rows, conf in ((SAID_OF_COPIES[:2], 1), (SAID_OF_COPIES[2:3], 0.5))
+        ]
+        result = evalkit.evaluate(
+            Data(ROWS),
+            SAID,
+            metrics=["right"],
+            perturbed=[COPIES[:2], COPIES[2:3]],
+            perturbed_predictions=said,
+            registry=REGISTRY,
+        )
+        assert result.perturbed_examples is not None
+        assert result.perturbed_examples["conf"].to_list() == [1.0, 1.0, 0.5]
+
+    def test_a_metric_called_like_a_column_has_one_name(self) -> None:
+        class Conf(evalkit.Metric):
+            higher_is_better = True
+
+            def score_example(self, prediction: str) -> float:
+                return 1.0
+
+        result = self.pair(self.ODD, None, [Conf])
+        assert result.perturbed_examples is not None
+        assert result.perturbed_examples.columns[-1] == "metrics/conf"
+        assert result.perturbed_examples["metrics/conf"].to_list() == [1.0] * 3
+
+
 class TestVerification:
+    def test_what_an_earlier_version_did_not_keep_is_no_difference(
+        self, tmp_path: Path
+    ) -> None:
+        def forget(record: dict[str, Any]) -> None:
+            for each in record["perturbations"]:
+                del each["expects"]
+
+        result = score(metrics=["right"], out=tmp_path)
+        assert any(s.computed_on == "expected" for s in result.scores)
+        path = edited(result, forget)
+        pairs = pl.read_parquet(path / "perturbed.parquet")
+        pairs.drop("as expected").write_parquet(path / "perturbed.parquet")
+        verified = verify(path, registry=REGISTRY)
+        assert verified.differences == ()
+        assert "`expect`" in verified.unverified["scores under perturbation"]
+        again = rescore(path, ["distance"], registry=REGISTRY)
+        assert {s.metric for s in again.under_perturbation} == {"right", "distance"}
+
+    def test_a_metric_that_reads_the_input_has_a_reason(self) -> None:
+        result = evalkit.evaluate(
+            "listed",
+            SAID,
+            metrics=["right"],
+            perturbed=[COPIES],
+            perturbed_predictions=[SAID_OF_COPIES],
+            registry=MORE,
+        )
+        again = rescore(result, [Reads], registry=MORE)
+        [reason] = {s.reason for s in again.under_perturbation if s.metric == "reads"}
+        assert f"'text', and the run {result.run_id} holds no texts" in str(reason)
+
     @pytest.mark.parametrize(
         "options",
         [

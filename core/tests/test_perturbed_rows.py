@@ -3,8 +3,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -273,6 +276,12 @@ def test_perturbations_one_after_the_other() -> None:
     assert apply_edits("Ann saw Ann.", edits) == found["statement"]
 
 
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame, pa.Table.from_pylist])
+def test_frames_are_taken(frame: Any) -> None:
+    row = only(perturb(frame([example()]), Shout, task="sentiment"))
+    assert row["statement"] == "ANN SAW ANN."
+
+
 def test_several_perturbations_each_for_itself() -> None:
     rows = [*perturb([example()], [Shout, Rename], task="sentiment")]
     assert [row["perturbation"] for row in rows] == ["shout", "rename"]
@@ -310,9 +319,69 @@ def test_what_an_earlier_command_did_counts_too(
     assert again["families"] == ["robustness"][:families]
 
 
+@pytest.mark.parametrize("name", ["perturbation", "label_effect", "families"])
+def test_a_field_of_the_data_is_not_written_over(name: str) -> None:
+    row = example(**{name: ["Fabaceae"]})
+    with pytest.raises(SchemaError, match=f"'7': {name}: copies say under this name"):
+        only(perturb([row], Shout, task="sentiment"))
+    assert only(perturb([example(**{name: None})], Shout, task="sentiment"))
+
+
+@pytest.mark.parametrize("kind", [Edit, lambda *edit: edit])
+def test_edits_may_come_one_by_one(kind: Any) -> None:
+    class OneByOne(evalkit.Perturbation):
+        families = frozenset({"robustness"})
+        version = "1"
+        label_effect: ClassVar = {"*": "invariant"}
+
+        def find_edits(self, texts: Sequence[str]) -> list[Any]:
+            found = [(0, 1, "Q"), (1, 2, "n"), (3, 4, "Z")]
+            return [(kind(*edit) for edit in found) for _ in texts]
+
+    row = only(perturb([example()], OneByOne, task="sentiment", edits=True))
+    assert row["statement"] == "QnnZsaw Ann."
+    assert row["edits"] == {"statement": [[0, 1, "Q"], [3, 4, "Z"]]}
+
+
 def test_a_copy_by_several_steps_names_what_they_do_together() -> None:
-    row = only(perturb([example()], [[Rename, Shout]], task="qa", fields=["statement"]))
+    row = only(perturb([QUESTION], [[Rename, Shout]], task="qa"))
     assert (row["label_effect"], row["families"]) == ("transforms", [])
+
+
+QUESTION = {
+    "uid": "1",
+    "context": "Ann met Bo.",
+    "question": "Whom did Ann meet?",
+    "answer": "Ann",
+}
+
+
+def test_an_answer_changes_with_all_fields_of_the_task_or_not_at_all() -> None:
+    whole = only(perturb([QUESTION], Rename, task="qa"))
+    assert whole["answer"] != "Ann"
+    assert whole["label_effect"] == "transforms"
+    part = only(perturb([QUESTION], Rename, task="qa", fields=["question"]))
+    assert part["question"] != QUESTION["question"]
+    assert (part["context"], part["answer"]) == (QUESTION["context"], "Ann")
+    assert part["label_effect"] == "uncertain"
+    other = {**QUESTION, "question": "Who met Bo?"}
+    assert not [*perturb([other], Rename, task="qa", fields=["question"])]
+
+
+@pytest.mark.parametrize("steps", [Rename, [[Rename, Rename]], Branch])
+def test_a_copy_whose_answer_alone_differs_is_none(steps: Any) -> None:
+    row = {**QUESTION, "context": "She met Bo.", "question": "Who did?"}
+    row["others"] = [row["context"]]
+    fields = ["context"] if steps is Branch else None
+    assert not [*perturb([row], steps, task="qa", fields=fields)]
+
+
+@pytest.mark.parametrize("name", ["uid", "id", "tags", "input_id", "families"])
+def test_fields_that_no_model_is_asked_are_refused(name: str) -> None:
+    with pytest.raises(EvalkitError, match=f"{name!r} is not part of what a model"):
+        perturb([example()], Shout, task="sentiment", fields=["statement", name])
+    with pytest.raises(EvalkitError, match="'label' holds the answer"):
+        perturb([example()], Shout, task="sentiment", fields=["label"])
 
 
 def test_order_and_company_do_not_matter() -> None:

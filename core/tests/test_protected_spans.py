@@ -48,9 +48,13 @@ def protected(text: str, *kinds: str) -> list[str]:
             "Dear [Name] of [Your Company], %Name%",
             ["[Name]", "[Your Company]", "%Name%"],
         ),
+        ("#she, a #b_c &#39; x#y # z", ["#she", "#b_c", "&#39;"]),
         ("Louis Ⅳ, ½ x², ①", ["Ⅳ", "½", "x²", "①"]),
         ("isn't she? U.S. and/or so... [not this] [She] {", []),
         ("He went.Then he/she left: x", []),
+        ("home.in/out, a.at/b, hello.ie, x.at:80", ["x.at:80"]),
+        ("t.at/a-b and no.no/yes", ["t.at/a-b"]),
+        ("[the place] [a good name] [His name] [your name]", ["[your name]"]),
         ("", []),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ import evalkit
 from evalkit import Result
 from evalkit.errors import AlignmentError, EvalkitError, SchemaError, StorageError
 from evalkit.examples import Examples
-from evalkit.perturbed_columns import kept_columns
+from evalkit.perturbed_columns import kept_columns, stored_columns
 from evalkit.stored_runs import read_run
 
 from .perturbed_plugins import (
     REGISTRY,
     Clustered,
     Data,
+    Faceted,
     answers,
     copy,
     example,
@@ -187,13 +189,158 @@ class TestInPlaceOfFiles:
                 return float(len(fields["text"]))
 
         result = score(run_of(), metrics=["right", Reads])
-        reads = [s for s in result.under_perturbation if s.metric == "reads"]
-        assert {s.reason for s in reads} == {
-            "it needs the field 'text', which was not given"
+        [reason] = {s.reason for s in result.under_perturbation if s.metric == "reads"}
+        assert reason is not None
+        assert re.fullmatch(
+            r"it needs the field 'text', and the run [0-9a-f]{16} holds no texts .*",
+            reason,
+        )
+
+    def test_a_field_that_the_data_lack_is_not_the_runs_fault(self) -> None:
+        class Reads(evalkit.Metric):
+            columns = ("families",)
+
+            def score_example(self, prediction: str, fields: Any) -> float:
+                return float(len(fields["families"]))
+
+        rows = [{**row, "families": ["f"]} for row in ROWS]
+        bare = [{**copy("3_i", ROWS[2])}]
+        result = score(
+            run_of(),
+            bare,
+            said=[answers(**{"3_i": "a"})],
+            rows=rows,
+            metrics=["right", Reads],
+        )
+        assert {s.reason for s in result.under_perturbation if s.metric == "reads"} == {
+            "it needs the field 'families', which was not given"
         }
 
 
+BROKEN = [None, 1.5, True, ["a", 1], {"k": 1}, [""]]
+
+
+class TestTheSameAsItsFile:
+    @pytest.mark.parametrize(
+        "tags",
+        [
+            [None, ["y"], None],
+            [[], [], []],
+            [[], ["y"], None],
+            [None, None, None],
+            [["x"], ["x", "x"], []],
+            [["y"], [], ["x"]],
+        ],
+    )
+    @pytest.mark.parametrize("original", [["x"], [], None])
+    def test_tags(
+        self, tags: list[list[str] | None], original: list[str] | None
+    ) -> None:
+        rows = [{**row, "tags": original} for row in ROWS]
+        copies = [{**row, "tags": own} for row, own in zip(COPIES, tags, strict=True)]
+        of_file = score(copies, said=[SAID_OF_COPIES], rows=rows)
+        assert score(run_of(copies), rows=rows).scores == of_file.scores
+
+    def test_tags_that_no_row_stores(self) -> None:
+        copies = [{k: v for k, v in row.items() if k != "tags"} for row in COPIES]
+        of_file = score(copies, said=[SAID_OF_COPIES])
+        assert score(run_of(copies)).scores == of_file.scores
+        assert found(of_file, "drop", tag="x").n == 1
+
+    def test_tags_that_a_converter_made_are_no_stored_ones(self) -> None:
+        rows = [
+            {"uid": r["uid"], "text": "t", "label": r["label"].lower(), "kind": "old"}
+            for r in ROWS
+        ]
+        copies = [made("1_i", {**rows[0], "kind": "new"}, label="a")]
+        copies[0]["label"] = "a"
+        options: dict[str, Any] = {"metrics": ["right"], "registry": REGISTRY}
+        run = evalkit.evaluate(Faceted(copies), SAID_OF_COPIES[:1], **options)
+        one, other = (
+            evalkit.evaluate(Faceted(rows), SAID, perturbed=[given], **said, **options)
+            for given, said in (
+                (run, {}),
+                (copies, {"perturbed_predictions": [SAID_OF_COPIES[:1]]}),
+            )
+        )
+        assert one.scores == other.scores
+        assert "kind:new" not in {s.tag for s in one.under_perturbation}
+
+    def test_runs_of_earlier_versions_keep_only_the_tags_that_were_scored(self) -> None:
+        run = run_of()
+        assert run.examples is not None
+        run.examples = run.examples.drop("input/tags")
+        assert score(run).scores == score(COPIES, said=[SAID_OF_COPIES]).scores
+
+    @pytest.mark.parametrize(
+        "field", ["input_id", "perturbation", "label_effect", "families"]
+    )
+    @pytest.mark.parametrize("rows", [slice(0, 1), slice(None)], ids=["one", "all"])
+    def test_errors(self, field: str, rows: slice) -> None:
+        for value in BROKEN:
+            copies = [dict(row) for row in COPIES]
+            for row in copies[rows]:
+                row[field] = value
+            messages = []
+            run = run_of(copies)
+            for given, said, name in (
+                (copies, [SAID_OF_COPIES], "perturbed rows 1: "),
+                (run, [], f"the run {run.run_id}: "),
+            ):
+                try:
+                    message = str(score(given, said=said).scores)
+                except EvalkitError as error:
+                    message = str(error).removeprefix(name)
+                messages.append(message.removeprefix("its rows were no sound copies: "))
+            assert messages[0] == messages[1]
+
+    def test_a_column_of_two_is_one_too_few(self) -> None:
+        copies = [{k: v for k, v in r.items() if k != "families"} for r in COPIES]
+        with pytest.raises(SchemaError, match="were no sound copies: has a column 'la"):
+            score(run_of(copies))
+
+    def test_texts_and_integers_are_texts(self) -> None:
+        copies = [dict(row) for row in COPIES]
+        copies[0]["perturbation"] = 3
+        of_file = score(copies, said=[SAID_OF_COPIES])
+        assert score(run_of(copies)).scores == of_file.scores
+        assert found(of_file, "drop", "3").n == 1
+
+    def test_without_examples_no_value_is_kept(self) -> None:
+        copies = [{**row, "families": "secret"} for row in COPIES]
+        run = run_of(copies, include_examples=False)
+        assert run.examples is not None
+        assert not [name for name in run.examples.columns if "input/" in name]
+
+
 class TestSelection:
+    def test_a_run_of_some_copies_says_so(self) -> None:
+        run = run_of(limit=2, filters={"perturbation": ["invariant"]})
+        result = score(run)
+        [notice] = [n for n in result.notices if "was made of" in n]
+        assert notice == (
+            f"the run {run.run_id}: was made of only 2 rows of its data: "
+            "perturbation=invariant, the first 2; the other copies are not scored"
+        )
+        [recorded] = result.to_dict()["perturbed"]
+        assert recorded["selection"] == {
+            "limit": 2,
+            "filters": {"perturbation": ["invariant"]},
+        }
+        assert score(run_of()).to_dict()["perturbed"][0]["selection"] is None
+
+    def test_what_two_selections_leave_out_adds_up(self) -> None:
+        run = run_of(limit=2)
+        assert run.counts["unselected"] == 1
+        [recorded] = score(run, filters={"uid": ["3"]}).to_dict()["perturbed"]
+        assert recorded["counts"]["unselected"] == 3
+
+    def test_repeated_ids_of_other_copies_do_not_matter(self) -> None:
+        said = [*SAID_OF_COPIES, {"id": "2_i", "label": "a"}]
+        run = run_of(said=said, on_duplicate="last")
+        result = score(run, limit=1)
+        assert result.to_dict()["perturbed"][0]["counts"]["duplicate"] == 0
+
     def test_copies_of_other_examples_are_left_out_and_counted(self) -> None:
         said = [
             *SAID_OF_COPIES[:1],
@@ -350,9 +497,20 @@ class TestWhatARunKeeps:
 
     def test_a_field_of_responses_goes_first(self) -> None:
         inputs = pl.DataFrame(COPIES)
-        examples = Examples(inputs, inputs, {}, None, "one", "", (), ())
-        kept = [column.name for column in kept_columns(examples, ["families"])]
-        assert kept == ["input_id", "perturbation", "label_effect"]
+        examples = Examples(
+            inputs.with_columns(id="uid"), inputs, {}, None, "one", "", (), ()
+        )
+        kept = pl.DataFrame(kept_columns(examples, ["families"], True))
+        assert kept.columns == [
+            *("input_id", "perturbation", "label_effect", "input/families"),
+            "input/tags",
+        ]
+        frame = kept.with_columns(
+            families=pl.lit(0.5), tags=pl.lit([], dtype=pl.List(pl.String))
+        )
+        read = {column.name: column for column in stored_columns(frame)}
+        assert read["families"].to_list() == inputs["families"].to_list()
+        assert read["tags"].to_list() == inputs["tags"].to_list()
 
     def test_without_examples_the_ids_stay(self, tmp_path: Path) -> None:
         path = run_of(include_examples=False, out=tmp_path).path

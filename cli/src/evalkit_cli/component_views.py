@@ -113,6 +113,12 @@ def _one_line(name: str, value: Any) -> str:
             field if field in required else f"[{field}]"
             for field in value.get("properties", {})
         )
+    if name == "label_effect" and isinstance(value, Mapping):
+        rest = "all others" if len(value) > 1 else "all"
+        return ", ".join(
+            f"{effect} for {rest if task == '*' else task}"
+            for task, effect in value.items()
+        )
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list) and all(isinstance(item, str) for item in value):

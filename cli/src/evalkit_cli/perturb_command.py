@@ -185,6 +185,7 @@ def perturb_command(
         source=data or name,
         task=task,
         selection=_selection(options["split"], options["limit"], filters),
+        again=options["again"],
         pairs=pairs,
         show_text=show_text,
         as_json=as_json,

@@ -25,6 +25,7 @@ def print_summary(
     source: str,
     task: str | None,
     selection: Sequence[str],
+    again: bool,
     pairs: int,
     show_text: bool,
     as_json: bool,
@@ -38,6 +39,7 @@ def print_summary(
         source: The data set or file, as it was named.
         task: The task, where it is a file.
         selection: The options that chose examples, as they were given.
+        again: Whether the examples may be copies themselves.
         pairs: Examples of each perturbation to show.
         show_text: Whether sensitive texts are shown whole.
         as_json: Print JSON.
@@ -54,7 +56,7 @@ def print_summary(
         _print_counts(summary)
         if not quiet:
             _print_pairs(summary, pairs, masked=summary.sensitive and not show_text)
-            _print_next(summary, source, task, selection)
+            _print_next(summary, source, task, selection, again=again)
 
 
 def _as_json(summary: PerturbationSummary, show_text: bool) -> dict[str, Any]:
@@ -106,6 +108,8 @@ def _print_next(
     source: str,
     task: str | None,
     selection: Sequence[str],
+    *,
+    again: bool,
 ) -> None:
     click.echo()
     if summary.resumed:
@@ -123,6 +127,8 @@ def _print_next(
     data = shlex.quote(source)
     named = f"--data {data} --task {task}" if task else data
     named = " ".join((named, *map(shlex.quote, selection)))
+    if again:
+        named = "ORIGINALS"  # what these are copies of is somewhere else
     click.echo(f"{rows} written to {out}: look at them before you trust scores")
     click.echo(f"next, let your model predict {out}, then:")
     click.echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")

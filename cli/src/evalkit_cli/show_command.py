@@ -25,7 +25,12 @@ _ALL = "*"
 
 
 @click.command("show")
-@click.argument("what", metavar="KIND/NAME|RUN", shell_complete=complete_ids_and_runs)
+@click.argument(
+    "what",
+    metavar="KIND/NAME|RUN",
+    required=False,
+    shell_complete=complete_ids_and_runs,
+)
 @click.option("--wrong", is_flag=True, help="The wrongly answered examples of a run.")
 @click.option(
     "--confusion",
@@ -86,7 +91,12 @@ _ALL = "*"
 )
 @click.pass_context
 def show_command(
-    context: click.Context, /, what: str, folder: Path, as_json: bool, **options: Any
+    context: click.Context,
+    /,
+    what: str | None,
+    folder: Path,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Describe a plugin, or show a run that was made earlier.
 
@@ -108,6 +118,8 @@ def show_command(
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
+    if what is None:
+        raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
     if _is_component(what):
         _refuse_run_options(context, what)
         _show_component(what, as_json)

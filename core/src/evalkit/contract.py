@@ -312,6 +312,7 @@ def task_problems(attributes: Mapping[str, Any]) -> list[str]:
 RESERVED_FIELDS = (
     *("id", "input_id", "perturbation", "replication", "answer", "pred"),
     *("tags", "cluster", "status", "position", "prediction", "target"),
+    *("label_effect", "families"),
 )
 """Columns of evalkit's own, which no scored field may be called."""
 

@@ -96,7 +96,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join(pieces)
 
 
-def make_edits(text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
+def make_edits(text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
     """Check edits and make them, as `checked_edits` and `apply_edits` do, in one go.
 
     Args:
@@ -109,9 +109,10 @@ def make_edits(text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
     Raises:
         ValueError: One is outside the text, or two overlap.
     """
+    found = [*edits]  # they may come one by one, or in a list that is used again
     pieces: list[str] = []
     last = 0
-    for edit in edits:
+    for edit in found:
         start, end, new = edit
         if not last <= start <= end or text[start:end] == new or type(edit) is not Edit:
             break
@@ -120,8 +121,8 @@ def make_edits(text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
     else:
         if last <= len(text):
             pieces.append(text[last:])
-            return "".join(pieces), edits
-    checked = checked_edits(text, edits)
+            return "".join(pieces), found
+    checked = checked_edits(text, found)
     return apply_edits(text, checked), checked
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -58,6 +59,26 @@ def read_parameters(
             f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
+
+
+def takes_path(model: Any, name: str) -> bool:
+    """Tell whether a parameter is the path of a file or folder.
+
+    Args:
+        model: A component's `Parameters`, or what it has in their place.
+        name: Name of the parameter.
+
+    Returns:
+        Whether its type is or holds `Path`.
+    """
+    fields = getattr(model, "model_fields", {})
+    return name in fields and _holds_path(fields[name].annotation)
+
+
+def _holds_path(kind: Any) -> bool:
+    if inspect.isclass(kind) and issubclass(kind, PurePath):
+        return True
+    return any(map(_holds_path, get_args(kind)))
 
 
 def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:

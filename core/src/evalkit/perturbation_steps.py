@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple
 
@@ -51,6 +51,8 @@ class Scope(NamedTuple):
     """Name of the task; "" where there is none."""
     fields: tuple[str, ...]
     """Fields to change."""
+    is_whole: bool
+    """Whether these are all fields that the task names."""
     answer_field: str | None
     """The field that holds the answer, where there is one."""
     answers_are_texts: bool
@@ -113,6 +115,8 @@ class Step:
         self._fields = scope.fields
         answer = scope.answer_field
         changes_answers = effect_of(bound, scope.task) == "transforms"
+        # the answer is still that of the fields that are left as they are
+        changes_answers = changes_answers and scope.is_whole
         if answer and scope.answers_are_texts and changes_answers:
             self._fields = tuple(dict.fromkeys((*scope.fields, answer)))
         self._places = [Place(field) for field in self._fields]
@@ -252,7 +256,7 @@ class Step:
                 changed.append((place, after, kept))
         return changed
 
-    def _kept(self, text: str, edits: Sequence[Edit]) -> tuple[str, Sequence[Edit]]:
+    def _kept(self, text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
         """Make the edits that touch nothing protected."""
         if spans := protected_spans(text, self._protected):
             edits = outside(checked_edits(text, edits), spans)

@@ -27,7 +27,18 @@ FAMILIES = "families"
 FAMILY = "family:"
 """Before the name of a family, where a score is of all its perturbations."""
 
-COPY_COLUMNS = (INPUT_ID, PERTURBATION, LABEL_EFFECT, FAMILIES)
+TAGS = "tags"
+"""The column with a copy's own tags."""
+
+COPY_COLUMNS = (INPUT_ID, PERTURBATION, LABEL_EFFECT, FAMILIES, TAGS)
+"""The columns of the data that copies are read from."""
+
+AS_STORED = "input/"
+"""Before the name of a column of the data that a run keeps under another name, as one
+of its own or a field of responses has it; no field can be called so, for the slash."""
+
+PROBLEM = "input/problem"
+"""The column of a run with why its rows are no sound copies."""
 
 _LABEL_EFFECTS: tuple[LabelEffect, ...] = get_args(LabelEffect)
 
@@ -105,38 +116,78 @@ def join_statements(statements: Collection[Statement]) -> dict[str, Statement]:
     return found
 
 
-def kept_columns(examples: Examples, taken: Collection[str]) -> list[pl.Series]:
+def kept_columns(
+    examples: Examples, taken: Collection[str], include_examples: bool
+) -> list[pl.Series]:
     """Give those columns of copies that a run keeps beside their ids.
 
     Args:
         examples: The examples that are evaluated, copies or not.
         taken: Names that fields of responses have.
+        include_examples: Whether values of the data may be kept; a run without answers
+            cannot stand in for its copies and needs no more than their ids.
 
     Returns:
         `input_id` and `perturbation`, null where the examples are no copies; and
-        `label_effect` and `families` where they are and say so.
+        where they are, `label_effect` and `families` if they say so, and the tags
+        that the rows store as `input/tags`. Where they have the columns of copies, but
+        not as copies must, `input/problem` says what a file of them would be refused
+        for.
     """
     inputs = examples.inputs
     nothing = pl.repeat(None, inputs.height, dtype=pl.String, eager=True)
     if INPUT_ID not in inputs.columns or PERTURBATION not in inputs.columns:
         return [nothing.alias(INPUT_ID), nothing.alias(PERTURBATION)]
-    columns = []
-    for name in (INPUT_ID, PERTURBATION):
-        column = inputs[name]
-        is_id = column.dtype.is_integer() or column.dtype == pl.String
-        is_id &= name not in examples.nested
-        columns.append(column.cast(pl.String) if is_id else nothing.alias(name))
-    for name, dtype in ((LABEL_EFFECT, pl.String), (FAMILIES, pl.List(pl.String))):
-        if name in inputs.columns and name not in taken:
-            column = _with_texts(inputs[name])
-            if column.dtype == dtype and name not in examples.nested:
-                columns.append(column)
+    try:
+        read = read_columns("", examples)
+    except SchemaError as error:
+        why = pl.repeat(str(error).removeprefix(": "), inputs.height, eager=True)
+        columns = [nothing.alias(INPUT_ID), nothing.alias(PERTURBATION)]
+        return columns + ([why.alias(PROBLEM)] if include_examples else [])
+    columns = [read.input_ids, read.perturbations]
+    if read.statements:
+        for column in (_effects("", examples), _families("", examples)):
+            prefix = AS_STORED if column.name in taken else ""
+            columns.append(column.alias(prefix + column.name))
+    if include_examples:
+        stored = inputs[TAGS] if TAGS in inputs.columns else nothing
+        if stored.null_count() == len(stored):
+            stored = nothing.cast(pl.List(pl.String))
+        columns.append(with_texts(stored).alias(AS_STORED + TAGS))
     return columns
 
 
-def _with_texts(column: pl.Series) -> pl.Series:
-    """Say that the items of lists that are all empty are texts."""
-    is_bare = column.dtype == pl.List(pl.Null)
+def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
+    """Give the columns of copies that a run kept, as the data had them.
+
+    Args:
+        frame: The examples of a run.
+
+    Returns:
+        Those of `COPY_COLUMNS` that it holds. Runs of earlier versions hold no tags as
+        they were stored, and give those that were scored, if there are any.
+    """
+    columns = []
+    for name in COPY_COLUMNS:
+        if AS_STORED + name in frame.columns:
+            columns.append(frame[AS_STORED + name].alias(name))
+        elif name in frame.columns and name != TAGS:
+            columns.append(frame[name])
+        elif name == TAGS and (frame[TAGS].list.len() > 0).any():
+            columns.append(frame[TAGS])
+    return columns
+
+
+def with_texts(column: pl.Series) -> pl.Series:
+    """Say that the items of lists that are all empty, or null, are texts.
+
+    Args:
+        column: A column of the data.
+
+    Returns:
+        The column; one of another type as it is.
+    """
+    is_bare = column.dtype in (pl.Null, pl.List(pl.Null))
     return column.cast(pl.List(pl.String)) if is_bare else column
 
 
@@ -244,7 +295,7 @@ def _effects(source: str, examples: Examples) -> pl.Series:
 
 
 def _families(source: str, examples: Examples) -> pl.Series:
-    column = _with_texts(examples.inputs[FAMILIES])
+    column = with_texts(examples.inputs[FAMILIES])
     is_plain = FAMILIES not in examples.nested
     if is_plain and column.dtype == pl.List(pl.String) and not column.null_count():
         items = column.explode(empty_as_null=False, keep_nulls=False)

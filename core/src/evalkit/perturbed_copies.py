@@ -16,10 +16,12 @@ from evalkit.intervals import Integers
 from evalkit.matching import NOWHERE, IdIndex
 from evalkit.perturbed_columns import (
     COPY_COLUMNS,
+    TAGS,
     CopyColumns,
     Statement,
     read_columns,
     selected_columns,
+    with_texts,
 )
 from evalkit.perturbed_inputs import CopySource, FileSource
 from evalkit.preparation import read_responses
@@ -28,8 +30,15 @@ from evalkit.responses import ResponseReader, fields_to_verify
 from evalkit.run_record import identify
 from evalkit.violations import few
 
-TAGS = "tags"
-"""The column with a copy's own tags."""
+__all__ = [
+    "TAGS",
+    "Copies",
+    "Originals",
+    "Placed",
+    "load_copies",
+    "place_copies",
+    "refuse_shared_ids",
+]
 
 
 class Originals(NamedTuple):
@@ -148,7 +157,7 @@ def load_copies(
     dataset, task = originals.dataset, originals.task
     needed = None
     if columns is not None:
-        needed = {*columns, *COPY_COLUMNS, TAGS, *(fields_to_verify(task) or ())}
+        needed = {*columns, *COPY_COLUMNS, *(fields_to_verify(task) or ())}
     data, given = identify(source.rows), identify(source.predictions)
     path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
     examples = load_examples(dataset, task, originals.split, needed, path)
@@ -270,10 +279,10 @@ def _with_own_tags(
     """
     tags = originals.frame["tags"].gather(places)
     if TAGS in examples.inputs.columns:
-        stored = examples.inputs[TAGS]
+        stored = with_texts(examples.inputs[TAGS])
         is_inherited = stored.is_null()
         if TAGS in originals.inputs.columns:
-            before = originals.inputs[TAGS].gather(places)
+            before = with_texts(originals.inputs[TAGS]).gather(places)
             if before.dtype == stored.dtype:
                 is_inherited |= stored.eq_missing(before)
         if not is_inherited.all():
@@ -291,8 +300,6 @@ def _with_own_tags(
 
 def _as_lists(source: CopySource, tags: pl.Series) -> pl.Series:
     """Give lists of tags, each tag once."""
-    if tags.dtype == pl.List(pl.Null):
-        tags = tags.cast(pl.List(pl.String))
     if tags.dtype != pl.List(pl.String):
         raise SchemaError(
             f"{source.name}: tags: must be lists of texts, are {tags.dtype}"

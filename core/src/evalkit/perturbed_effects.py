@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from evalkit.contract import implemented_hooks
 from evalkit.errors import PluginError, UnknownPluginError
+from evalkit.parameter_values import takes_path
 from evalkit.perturbation_names import read_step, split_composition
 from evalkit.perturbation_steps import LabelEffect, effect_of, joint_effect
 from evalkit.perturbed_columns import FAMILY, Statement
@@ -77,14 +78,26 @@ def _stated(statement: Statement, registry: Registry) -> Effect:
         return effect
     try:
         name, parameters = read_step(names[0])
-        choice = registry.select(_KIND, name, parameters)
-        if "expect" not in implemented_hooks(_KIND, import_component(choice.component)):
+        component = registry.select(_KIND, name, parameters).component
+        if "expect" not in implemented_hooks(_KIND, import_component(component)):
             return effect
-        return effect._replace(
-            steps=(load_component(choice.component, choice.parameters),)
-        )
+        return effect._replace(steps=(_load(names[0], registry),))
     except PluginError as error:
         return effect._replace(problem=_problem(names[0], error, registry))
+
+
+def _load(step: str, registry: Registry) -> Bound:
+    """Build a perturbation as its rows name it, but read no file that they name."""
+    component, parameters = registry.select(_KIND, *read_step(step))
+    model = getattr(import_component(component), "Parameters", None)
+    for name in parameters:
+        if takes_path(model, name):
+            raise PluginError(
+                f"{component.origin}: the parameter {name} is a path, and files that a "
+                "file of copies names are not read; `evalkit perturb` writes into the "
+                "rows what there is to know"
+            )
+    return load_component(component, parameters)
 
 
 def _problem(step: str, error: PluginError, registry: Registry) -> str:
@@ -97,10 +110,7 @@ def _problem(step: str, error: PluginError, registry: Registry) -> str:
 
 def _asked(identity: str, task: str, registry: Registry) -> Effect:
     try:
-        steps = tuple(
-            registry.load(_KIND, *read_step(step))
-            for step in split_composition(identity)
-        )
+        steps = tuple(_load(step, registry) for step in split_composition(identity))
     except PluginError as error:
         return Effect(identity, "uncertain", (), None, problem=str(error))
     families = [frozenset(step.attributes["families"]) for step in steps]

@@ -141,7 +141,7 @@ def _members(result: Result, perturbation: str) -> list[str]:
         everything = [*names, *sorted(families)]
         raise DataError(
             f"{_where(result)} has no copies by {perturbation!r}; "
-            f"{_known('perturbation', perturbation, everything)}"
+            f"{_known('choice', perturbation, everything)}"
         )
     family = perturbation.removeprefix(FAMILY)
     return [

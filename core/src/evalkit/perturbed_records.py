@@ -11,6 +11,7 @@ import polars as pl
 
 from evalkit.accounts import alignment_notices
 from evalkit.alignment import Policies
+from evalkit.columns import to_series
 from evalkit.contract import RESERVED_FIELDS
 from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies
@@ -22,6 +23,7 @@ from evalkit.problems import STATUSES
 from evalkit.provenance import describe_component
 from evalkit.registry import Bound
 from evalkit.run_record import PerturbedRecord, prediction_column
+from evalkit.selection import Selection
 from evalkit.violations import describe
 from evalkit.wording import count_of
 
@@ -62,19 +64,20 @@ def record_perturbed(
             for each in copies
         ],
     }
+    frame, mixed = _frame(copies, found, include_examples)
     return PerturbedRecord(
         found.scores,
         found.errors,
         inputs,
         _record(perturbed, found),
         _components(perturbed),
-        [*_notices(perturbed, policies, include_examples), *found.notices],
+        [*_notices(perturbed, policies, include_examples), *found.notices, *mixed],
         [
             problem._replace(file=each.source.predictions_name)
             for each in copies
             for problem in each.alignment.problems
         ],
-        _frame(copies, found, include_examples),
+        frame,
     )
 
 
@@ -94,12 +97,21 @@ def _run_of(copies: Copies) -> str | None:
     return source.run.run_id if isinstance(source, RunSource) else None
 
 
+def _selection_of(copies: Copies) -> Mapping[str, Any] | None:
+    """Give the selection of a run of copies; None for all rows, and for files."""
+    source = copies.source
+    if not isinstance(source, RunSource):
+        return None
+    selection: Mapping[str, Any] | None = source.run.to_dict().get("selection")
+    return None if selection == Selection().to_dict() else selection
+
+
 def _record(perturbed: Perturbed, scored: PerturbedScores) -> dict[str, Any]:
     """Give further keys of `run.json`.
 
     `weight`; `perturbed`: of each file its name and SHA-256, those of its predictions,
-    counts and what each perturbation made, and the run where they are from one; and
-    `perturbations`: what is known of each.
+    counts and what each perturbation made, and the run where they are from one, with
+    its selection if it was not of all rows; and `perturbations`: what is known of each.
     """
     return {
         "weight": perturbed.weight,
@@ -112,6 +124,7 @@ def _record(perturbed: Perturbed, scored: PerturbedScores) -> dict[str, Any]:
                 "left_out": each.left_out,
                 "perturbations": _made(each),
                 "run": _run_of(each),
+                "selection": _selection_of(each),
             }
             for each in perturbed.copies
         ],
@@ -158,6 +171,7 @@ def _notices(
             alignment = alignment._replace(undeclared=Counter())
         notices += _stale(each, perturbed)
         notices += _of_another_model(each, perturbed.originals.model)
+        notices += _of_a_selection(each)
         notices += [
             f"{each.source.predictions_name}: {notice}"
             for notice in alignment_notices(alignment, policies, task)
@@ -190,6 +204,19 @@ def _of_another_model(copies: Copies, model: str) -> list[str]:
     return [
         f"{source.name}: its model is called {source.run.model!r}, the one that is "
         f"evaluated {model!r}; are they the same?"
+    ]
+
+
+def _of_a_selection(copies: Copies) -> list[str]:
+    """Say that a run of copies is of some of its file's rows only."""
+    source, chosen = copies.source, _selection_of(copies)
+    if chosen is None or not isinstance(source, RunSource):
+        return []
+    rows = count_of(source.run.counts["examples"], "row")
+    words = Selection.of(chosen["limit"], chosen["filters"]).describe()
+    return [
+        f"{source.name}: was made of only {rows} of its data: {words}; the other "
+        "copies are not scored"
     ]
 
 
@@ -231,8 +258,8 @@ def refused_rows(perturbed: Perturbed) -> list[str]:
 
 def _frame(
     copies: Sequence[Copies], scored: PerturbedScores, include_examples: bool
-) -> pl.DataFrame:
-    """Give one row for each copy, as `perturbed.parquet` holds it.
+) -> tuple[pl.DataFrame, list[str]]:
+    """Give one row for each copy, as `perturbed.parquet` holds it, and notices.
 
     Its columns are `id`, `input_id`, `perturbation`, answer, prediction, scored fields,
     tags, cluster, status, what `expect` said, and one for each metric with per-example
@@ -259,10 +286,50 @@ def _frame(
         stop = start + frame.height
         if scored.expected:
             columns.append(_expected(each, scored, start, stop))
-        part = {name: found[start:stop] for name, found in scored.per_copy.items()}
-        frames.append(with_copy_scores(pl.DataFrame(columns), part))
+        frames.append(pl.DataFrame(columns))
         start = stop
-    return pl.concat(frames, how="diagonal_relaxed")
+    joined, mixed = _as_one_table(frames)
+    files = ", ".join(each.source.predictions_name for each in copies)
+    notices = [
+        f"{name}: is not of one kind in {files}; perturbed.parquet keeps it as JSON "
+        "text, so that `evalkit rescore` may not find what `evalkit eval` finds"
+        for name in mixed
+    ]
+    return with_copy_scores(joined, scored.per_copy), notices
+
+
+def _as_one_table(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[str]]:
+    """Join the copies of all files as if they were of one.
+
+    A column that is all null in one file says nothing of its type and has the others'.
+    Where values are of several types, they become JSON text, as those of one file do.
+
+    Returns:
+        The table, and the names of the columns with values of several types.
+    """
+    mixed = []
+    columns = []
+    for name in frames[0].columns:
+        parts = [frame[name] for frame in frames]
+        filled = [part for part in parts if part.null_count() < len(part)]
+        dtypes = {part.dtype for part in filled}
+        if len(dtypes) <= 1:
+            dtype = next(iter(dtypes), parts[0].dtype)
+            parts = [
+                part if part.dtype == dtype else _nulls(name, len(part), dtype)
+                for part in parts
+            ]
+        elif not all(dtype.is_numeric() for dtype in dtypes):
+            mixed.append(name)
+            values = [value for part in parts for value in part.to_list()]
+            parts = [to_series(name, values)]
+        in_one = (part.to_frame() for part in parts)
+        columns.append(pl.concat(in_one, how="vertical_relaxed"))
+    return pl.concat(columns, how="horizontal"), mixed
+
+
+def _nulls(name: str, count: int, dtype: pl.DataType) -> pl.Series:
+    return pl.Series(name, [None] * count, dtype=dtype)
 
 
 def with_copy_scores(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from evalkit.errors import StorageError
 from evalkit.intervals import Floats
 from evalkit.measurement import Measured
 from evalkit.perturbed_effects import Effect
@@ -67,9 +68,11 @@ def rescore_perturbed(
         hold of its copies, has null scores with the reason.
 
     Raises:
-        StorageError: The run holds no answers and predictions of its copies.
+        StorageError: The run holds no answers and predictions of its copies, or not
+            what the `expected` scores that it has of these metrics were made of.
     """
     record = result.to_dict()
+    _refuse_untold(result, record, [found.name for found in scored])
     examples = examples_of(result)
     copies = stored_copies(result)
     clusters = examples["cluster"]
@@ -112,6 +115,26 @@ def _effects(record: Mapping[str, Any]) -> dict[str, Effect]:
         )
         for found in record["perturbations"]
     }
+
+
+def _refuse_untold(
+    result: Result, record: Mapping[str, Any], metrics: Collection[str]
+) -> None:
+    """Refuse to compute scores again that a run of an earlier version keeps no data of.
+
+    Such a run kept `expected` scores, but not what `expect` said of its copies.
+    """
+    frame = result.perturbed_examples
+    is_told = frame is not None and AS_EXPECTED in frame.columns
+    # where nobody was asked, these scores are made of right and wrong alone
+    asked = [found.get("expects") for found in record["perturbations"]]
+    if None not in asked and (is_told or True not in asked):
+        return
+    if any(s.computed_on == "expected" and s.metric in metrics for s in result.scores):
+        raise StorageError(
+            f"{result.path or result.run_id}: does not hold what `expect` said of its "
+            "copies, as an earlier version made it; evaluate again"
+        )
 
 
 def _told(result: Result, record: Mapping[str, Any], pairs: Pairs) -> dict[str, Floats]:

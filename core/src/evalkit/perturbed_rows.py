@@ -36,8 +36,8 @@ def perturb(
     the other rows or their order.
 
     Args:
-        rows: Examples with an id under `uid`, as dicts or a polars frame; they are not
-            changed.
+        rows: Examples with an id under `uid`, as dicts, or a frame of polars, pandas or
+            Arrow; they are not changed.
         perturbation: A name (`gender-swap`, `keyboard-typos:prob=0.3`), several applied
             one after the other (`lowercase+contractions`), a class or an instance; or a
             list of these, each applied for itself.
@@ -75,7 +75,11 @@ def perturb(
         Perturber(steps, bound_task, settings, answer_field)
         for steps in chosen.perturbations
     ]
-    given = rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else iter(rows)
+    if hasattr(rows, "__arrow_c_stream__"):
+        import polars
+
+        rows = polars.DataFrame(rows).iter_rows(named=True)
+    given = iter(rows)
     return _perturbed(given, perturbers, again, edits)
 
 

@@ -14,6 +14,7 @@ from evalkit.errors import MetricError
 from evalkit.evidence import example_column
 from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies
+from evalkit.perturbed_inputs import RunSource
 from evalkit.perturbed_pairs import Mask, Pairs
 from evalkit.registry import Bound
 from evalkit.scoring import metric_statistics, why_not
@@ -40,13 +41,16 @@ class PerturbedTables:
     ) -> None:
         self.originals = originals
         self.pairs = pairs
-        self.files = []
+        self.files: list[ScoringTable] = []
+        self._runs: list[str | None] = []
         for each, start in zip(copies, pairs.starts, strict=True):
             table = scoring_table(each.examples, each.alignment)
             counted = pairs.counted[start : start + len(each.originals)]
             frame = table.frame.filter(pl.Series(counted))
             context = originals.context
             self.files.append(table._replace(frame=frame, context=context))
+            is_run = isinstance(each.source, RunSource)
+            self._runs.append(each.source.name if is_run else None)
 
     @cached_property
     def all_copies(self) -> pl.DataFrame:
@@ -65,10 +69,17 @@ class PerturbedTables:
 
     def why_not(self, metric: Bound) -> str | None:
         """Say why a metric cannot score the copies; None if it can."""
-        filled = [table for table in self.files if table.frame.height]
+        filled = [
+            (table, run)
+            for table, run in zip(self.files, self._runs, strict=True)
+            if table.frame.height
+        ]
         if not filled:
             return "no perturbed copy was scored"
-        reasons = (why_not(metric, table) for table in filled)
+        reasons = (
+            (run and _lacking_field(metric, table, run)) or why_not(metric, table)
+            for table, run in filled
+        )
         return next(filter(None, reasons), None)
 
     def statistics(self, metric: Bound, workers: Workers | None = None) -> pl.DataFrame:
@@ -181,3 +192,14 @@ def _worst(metric: Bound) -> float:
             "originals without a prediction, and the metric declares no worst value"
         )
     return float(worst)
+
+
+def _lacking_field(metric: Bound, table: ScoringTable, run: str) -> str | None:
+    """Say which field of the input a metric needs that a run does not hold."""
+    for name in metric.attributes["columns"]:
+        if name not in table.frame.columns:
+            return (
+                f"it needs the field {name!r}, and {run} holds no texts or other "
+                "fields of the input of its copies; give their files"
+            )
+    return None

@@ -7,8 +7,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from evalkit.edits import Edit, find_difference
-from evalkit.errors import PluginError, SchemaError
+from evalkit.errors import EvalkitError, PluginError, SchemaError
 from evalkit.example_texts import Place, text_at, with_text
+from evalkit.ids import EXAMPLE_ID_KEYS
 from evalkit.lazy_random import LazyRandom
 from evalkit.perturbation_names import identity_of, row_suffix
 from evalkit.perturbation_steps import (
@@ -96,6 +97,8 @@ class Perturber:
         self._settings = settings
         scope = _scope(task, settings, answer_field, has_labels)
         self._task = scope.task
+        self._is_whole = scope.is_whole
+        self._answer_field = answer_field
         self._steps = [Step(step, scope) for step in steps]
         self._is_one_copy = settings.variants == 1 and not any(
             step.may_branch for step in self._steps
@@ -120,8 +123,13 @@ class Perturber:
 
     @property
     def label_effect(self) -> LabelEffect:
-        """What it does to the answer: the least certain that a step says."""
-        return joint_effect([effect_of(step, self._task) for step in self.steps])
+        """What it does to the answer: the least certain that a step says.
+
+        Where fields of the task are left as they are, nobody knows whether an answer
+        changes with the others.
+        """
+        found = joint_effect([effect_of(step, self._task) for step in self.steps])
+        return found if self._is_whole or found == "invariant" else "uncertain"
 
     def copies(
         self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None = None
@@ -144,7 +152,9 @@ class Perturber:
             return self._all_copies(example, uid, tags)
         # what most commands do, by a shorter way
         changed = self._steps[0].changed_texts(example, self._rng_of(0, uid, 0), uid)
-        return (self._plain_copy(example, uid, tags, changed),) if changed else ()
+        if not any(place.field != self._answer_field for place, *_ in changed):
+            return ()
+        return (self._plain_copy(example, uid, tags, changed),)
 
     def _all_copies(
         self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None
@@ -157,9 +167,18 @@ class Perturber:
                 number += 1
                 if state is start or state.row in seen:
                     continue
+                if self._is_answer_only(state.row, example):
+                    continue
                 if not self._is_one_copy:
                     seen.append(state.row)
                 yield self._finish(state, uid, tags, number)
+
+    def _is_answer_only(
+        self, row: Mapping[str, Any], example: Mapping[str, Any]
+    ) -> bool:
+        """Tell whether nothing is changed that a model is asked."""
+        names = {*row, *example} - {self._answer_field}
+        return all(row.get(name) == example.get(name) for name in names)
 
     def _states(self, start: State, uid: str, variant: int) -> list[State]:
         states = [start]
@@ -219,6 +238,8 @@ class Perturber:
             if now or "tags" in row:
                 row["tags"] = list(now)
         earlier = example.get("input_id")
+        if earlier is None:
+            _refuse_own_columns(example, uid)
         name = f"{uid}_{self.suffix}"
         row["uid"] = name if number == 1 else f"{name}_{number}"
         row["input_id"] = uid if earlier is None else earlier
@@ -239,6 +260,21 @@ class Perturber:
         families = earlier.get("families")
         known = families if isinstance(families, list | tuple) else ()
         row["families"] = [family for family in self._families if family in known]
+
+
+_COLUMNS = ("perturbation", "label_effect", "families")
+_OTHER_COLUMNS = ("input_id", "tags", "edits")
+
+
+def _refuse_own_columns(example: Mapping[str, Any], uid: str) -> None:
+    """Refuse to write over what an original calls like the columns of copies."""
+    for name in _COLUMNS:
+        if example.get(name) is not None:
+            raise SchemaError(
+                f"the example {uid!r}: {name}: copies say under this name what "
+                "perturbed them, and the example has something else there; give the "
+                "field another name"
+            )
 
 
 def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
@@ -263,8 +299,25 @@ def _scope(
             f"the task {name or '(none)'} does not say which fields a perturbation "
             "changes; name them (fields=, --fields)"
         )
+    _refuse_fields(settings.fields or (), answer_field)
+    is_whole = set(own) <= {*fields}
     has_labels = has_labels or task is None or task.attributes["labels"] is not None
-    return Scope(name, fields, answer_field, not has_labels, settings)
+    return Scope(name, fields, is_whole, answer_field, not has_labels, settings)
+
+
+def _refuse_fields(fields: Sequence[str], answer_field: str | None) -> None:
+    """Refuse what is no input of a model."""
+    for name in fields:
+        if name == answer_field:
+            raise EvalkitError(
+                f"the field {name!r} holds the answer, which only a perturbation that "
+                "changes answers may change, by itself; name fields of the input"
+            )
+        if name in (*EXAMPLE_ID_KEYS, *_OTHER_COLUMNS, *_COLUMNS):
+            raise EvalkitError(
+                f"the field {name!r} is not part of what a model is asked; name fields "
+                "of the input"
+            )
 
 
 def _named_settings(steps: Sequence[Bound], settings: Settings) -> dict[str, Any]:

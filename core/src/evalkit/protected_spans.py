@@ -17,7 +17,7 @@ ProtectedKind = Literal["code", "digits", "mark-up", "placeholders", "urls"]
 `urls`: addresses of the web, of mail and of files; `code`: between backquotes;
 `mark-up`: tags and character references of HTML, commands of LaTeX;
 `placeholders`: `{name}`, `[MASK]`, `[Your Name]`, `<name>`, `%s`, `%name%`, `$name`,
-`@user`.
+`@user`, `#tag`.
 """
 
 PROTECTED_KINDS: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
@@ -27,11 +27,11 @@ _NUMBER = r"\d²³¹¼-¾⁰-⁹₀-₉⅐-↉①-⒛"
 
 _DOMAINS = (
     "com|org|net|edu|gov|mil|int|info|biz|arpa|onion|io|ai|co|tv|fm|gg|ly|xyz|dev|eu"
-    "|uk|de|fr|es|nl|ch|se|dk|fi|pl|cz|ie|pt|gr|ru|ua|cn|jp|kr|tw|hk|sg|vn|th|ph"
+    "|uk|de|fr|es|nl|ch|dk|fi|pl|cz|pt|gr|ru|ua|cn|jp|kr|tw|hk|sg|vn|th|ph"
     "|au|nz|ca|mx|br|ar|cl|za|ng|ke|il|tr|ir|pk"
 )
 """Ends of domains that are hardly ever the first word after a missing blank; others
-count where a path or a port follows."""
+count where a port follows, or a path that is no word."""
 
 _FILES = (
     "py|ipynb|java|js|jsx|tsx|cpp|hpp|cs|rb|rs|php|kt|swift|sql|sh|bat|exe|dll|jar"
@@ -48,6 +48,9 @@ _BRACKETED = (
 )
 """What a template asks for in brackets; the last of up to four words."""
 
+_DETERMINERS = "the|an?|this|that|these|those|some|any|no|his|her|its|their|our|my"
+"""What is in brackets behind one of these is a remark, and no placeholder."""
+
 # possessive and anchored at words, so that no long word takes the square of its length
 _PATTERNS: dict[ProtectedKind, str] = {
     "code": r"```.*?(?:```|\Z)|`[^`\n]+`",
@@ -55,7 +58,8 @@ _PATTERNS: dict[ProtectedKind, str] = {
         r"(?:(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://|(?i:www\.|mailto:))"
         r"[^\s<>\"']+"
         r"|(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
-        rf"|(?<![\w.-])(?:[\w-]+\.)+(?:(?i:{_DOMAINS})\b|[A-Za-z]{{2,}}(?=(?::\d|/\w)))"
+        rf"|(?<![\w.-])(?:[\w-]+\.)+(?:(?i:{_DOMAINS})\b|[A-Za-z]{{2,}}"
+        r"(?=:\d\d|/[\w-]*[\d_./=?-]\w))"
         r"(?::\d+)?(?:/[^\s<>\"']*)?"
         rf"|(?<![\w./~-])[\w.-]+(?:/[\w.-]+)*\.(?i:{_FILES})\b"
         r"|(?<![\w/.~])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)+"
@@ -64,8 +68,9 @@ _PATTERNS: dict[ProtectedKind, str] = {
     "mark-up": r"</?[A-Za-z!][^<>\n]*>|&#?\w+;|\\[A-Za-z]+",
     "placeholders": (
         r"\{\{[^{}\n]*\}\}|\$?\{[^{}\n]*\}|\[[A-Z][A-Z_]*\]|<[A-Za-z_][\w ]*>"
-        rf"|\[(?:\w+[ _-]){{0,3}}(?i:{_BRACKETED})\]"
+        rf"|\[(?!(?i:{_DETERMINERS})\b)(?:\w+[ _-]){{0,3}}(?i:{_BRACKETED})\]"
         r"|%\(\w+\)[a-z]|%[A-Za-z_]\w*%|%[a-z]\b|\$[A-Za-z_]\w*|(?<!\w)@\w+"
+        r"|(?<![\w&])#[A-Za-z_]\w*"
     ),
     "digits": (
         rf"[$€£¥#+-]?(?<!\w)[^\W{_NUMBER}]*+[{_NUMBER}]\w*"
@@ -73,8 +78,8 @@ _PATTERNS: dict[ProtectedKind, str] = {
     ),
 }
 
-_SIGN = re.compile(rf"[{_NUMBER}`<>&\\{{}}\[\]%$@/]")
-_ASCII_SIGN = re.compile(r"[0-9`<>&\\{}\[\]%$@/]")
+_SIGN = re.compile(rf"[{_NUMBER}#`<>&\\{{}}\[\]%$@/]")
+_ASCII_SIGN = re.compile(r"[0-9#`<>&\\{}\[\]%$@/]")
 """The same for ASCII texts, twice as fast without a category of Unicode."""
 _DOTTED = re.compile(r"\.\w")
 

@@ -173,7 +173,7 @@ def make_result(
         "headline": None if refused else headline_name(parts.scored),
         "headline_aggregate": parts.dataset.attributes["aggregate"],
         "bounds": bounds_of(parts.metrics),
-        "cluster": cluster_names(parts.dataset),
+        "cluster": cluster_names(parts.dataset) if parts.examples.clustered else [],
         "baselines": parts.baselines and parts.baselines._asdict(),
         "counts": parts.alignment.counts,
         "errors": failed,
@@ -314,7 +314,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
     examples, alignment = parts.examples, parts.alignment
     columns = [
         examples.frame["id"],
-        *kept_columns(examples, alignment.fields),
+        *kept_columns(examples, alignment.fields, options.include_examples),
         replication_column(alignment, examples.frame.height),
     ]
     if options.include_examples:

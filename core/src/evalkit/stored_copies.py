@@ -14,8 +14,13 @@ from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples import Examples
 from evalkit.hookspecs import AnswerKind
 from evalkit.matching import IdIndex
-from evalkit.perturbed_columns import COPY_COLUMNS, INPUT_ID, PERTURBATION
-from evalkit.perturbed_copies import TAGS, Copies, Originals, place_copies
+from evalkit.perturbed_columns import (
+    INPUT_ID,
+    PERTURBATION,
+    PROBLEM,
+    stored_columns,
+)
+from evalkit.perturbed_copies import Copies, Originals, place_copies
 from evalkit.perturbed_inputs import RunSource
 from evalkit.problems import Problems
 from evalkit.results import Result
@@ -42,7 +47,7 @@ def copies_of_run(
     Raises:
         AlignmentError: They are copies of other data, of another task, or their ids
             are not their own; or another one of several rows would count now.
-        SchemaError: The run is not of copies.
+        SchemaError: The run is not of copies, or a file of them would be refused.
         StorageError: The run was refused, holds no answers and predictions, or cannot
             be read.
     """
@@ -50,6 +55,7 @@ def copies_of_run(
     record = run.to_dict()
     _refuse_other(source, record, originals)
     frame = examples_of(run)
+    _refuse_unsound(source, frame)
     if frame[INPUT_ID].null_count() == frame.height:
         raise SchemaError(
             f"{source.name}: its data have no column {INPUT_ID!r} or none "
@@ -60,13 +66,15 @@ def copies_of_run(
     replications = tuple(record.get("replications", ()))
     counts, problems = record["counts"], run.problems
     if placed.selected is not None and not replications:
-        counts = {**counts, "unselected": _answered(frame, ~placed.selected)}
+        unselected = counts.get("unselected", 0) + _answered(frame, ~placed.selected)
+        counts = {**counts, "unselected": unselected}
         frame = frame.filter(placed.selected)
         problems = _problems_of(run, {*frame["id"]})
         repeated = (problem.status == "duplicate" for problem in problems)
         counts["duplicate"] = sum(repeated)
     alignment = _alignment(frame, counts, problems)
-    _refuse_duplicates(source, record, on_duplicate)
+    then = record["policies"]["on_duplicate"]
+    _refuse_duplicates(source, counts["duplicate"], then, on_duplicate)
     return placed.copies(
         source,
         _identity(record),
@@ -117,6 +125,15 @@ def stored_copies(result: Result) -> Copies:
     )
 
 
+def _refuse_unsound(source: RunSource, frame: pl.DataFrame) -> None:
+    """Refuse a run of rows that a file of them would be refused for."""
+    if PROBLEM in frame.columns:
+        for problem in frame[PROBLEM].drop_nulls().head(1):
+            raise SchemaError(
+                f"{source.name}: its rows were no sound copies: {problem}"
+            )
+
+
 def _refuse_other(
     source: RunSource, record: Mapping[str, Any], originals: Originals
 ) -> None:
@@ -134,11 +151,9 @@ def _refuse_other(
 
 
 def _refuse_duplicates(
-    source: RunSource, record: Mapping[str, Any], on_duplicate: OnDuplicate
+    source: RunSource, repeated: int, then: str, on_duplicate: OnDuplicate
 ) -> None:
-    """Refuse a run that settled repeated ids in another way."""
-    repeated = record["counts"].get("duplicate", 0)
-    then = record["policies"]["on_duplicate"]
+    """Refuse a run that settled repeated ids of these copies in another way."""
     if repeated and then != on_duplicate:
         rows = count_of(repeated, "row")
         raise AlignmentError(
@@ -150,10 +165,7 @@ def _refuse_duplicates(
 def _examples(
     record: Mapping[str, Any], frame: pl.DataFrame, kind: AnswerKind
 ) -> Examples:
-    columns = [frame["id"].alias("uid")]
-    columns += [frame[name] for name in COPY_COLUMNS if name in frame.columns]
-    if (frame["tags"].list.len() > 0).any():
-        columns.append(frame["tags"].alias(TAGS))
+    columns = [frame["id"].alias("uid"), *stored_columns(frame)]
     labels = record.get("labels")
     return Examples(
         frame.select("id", "answer", "tags", "cluster"),

@@ -50,6 +50,7 @@ def test_name_of_the_other_gender() -> None:
         ("Inês", "pt_PT", "lost her keys."),
         ("Priya", "en_IN", "lost her keys."),
         ("Jurgen", "de_DE", "lost his keys."),
+        ("Wanjiku", "en_KE", "lost her keys."),
     ],
 )
 def test_name_of_the_same_country(name: str, locale: str, rest: str, seed: int) -> None:

@@ -152,6 +152,9 @@ def test_surnames() -> None:
     assert words[1] == words[5]
     assert "Smith" not in text
     assert "Brown" not in text
+    kept = "King Charles III and Mr President and Mary Chairman left."
+    assert swap(kept, kind="last") == [kept]
+    assert {"McCartney", "Mack"} <= set(name_group("us-census-1990").last)
     (text,) = swap("Mary Smith left.", kind="last", target="country:fr_FR")
     assert text.split()[1] in country_names("fr_FR").last
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _KEPT = frozenset(
-    ("uid", "input_id", "perturbation", "tags", "families", "label_effect", "cluster")
+    (
+        *("uid", "id", "input_id", "perturbation", "label_effect", "families"),
+        *("tags", "cluster", "edits"),
+    )
 )
 """Columns that hold no text of an example."""
 

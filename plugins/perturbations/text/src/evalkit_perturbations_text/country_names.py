@@ -139,6 +139,9 @@ def country_first_names() -> Mapping[str, CountryName]:
     ]
     women = {without_accents(name) for _, names, _ in lists for name in names}
     men = {without_accents(name) for _, _, names in lists for name in names}
+    for female, male in REVIEWED_NAMES.values():
+        women -= {without_accents(name) for name in male - female}
+        men -= {without_accents(name) for name in female - male}
     found: dict[str, CountryName] = {}
     for locale, female, male in lists:
         for name in (female | male) - found.keys():

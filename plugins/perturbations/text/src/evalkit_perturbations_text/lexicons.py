@@ -11,7 +11,7 @@ from typing import Any
 from evalkit import PluginContractError, RequiredParameterError
 
 
-def read_lexicon(path: str) -> Mapping[str, Sequence[str]]:
+def read_lexicon(path: str | Path) -> Mapping[str, Sequence[str]]:
     """Read a user's lexicon.
 
     Args:

@@ -94,6 +94,13 @@ def group_problem(name: str) -> str:
     return ""
 
 
+def _as_surname(word: str) -> str:
+    """Write a surname of the census, which has all in lower case, as usual."""
+    if word.startswith("mc") and len(word) > len("mccc"):
+        return "Mc" + word[2:].capitalize()
+    return word.capitalize()
+
+
 @cache
 def name_group(name: str) -> NameGroup:
     """Give a group.
@@ -108,7 +115,7 @@ def name_group(name: str) -> NameGroup:
     if name.startswith(COUNTRY):
         return NameGroup(*country_names(name.removeprefix(COUNTRY)))
     if name == CENSUS:
-        last = tuple(word.capitalize() for word in sorted(surnames()))
+        last = tuple(map(_as_surname, sorted(surnames())))
         return NameGroup(ranked_names("female"), ranked_names("male"), last)
     female, male = _PUBLISHED[name]
     return NameGroup(tuple(female.split()), tuple(male.split()), ())

@@ -43,11 +43,13 @@ class NameSwapParameters(Parameters):
     """Parameters of `name-swap`."""
 
     source: str | None = None
-    """The group whose names are replaced; None for every name that is recognised."""
+    """The group whose names are replaced: `bertrand-mullainathan-2004-white` or
+    `-black`, `us-census-1990`, or `country:` and one of Faker's locales, such as
+    `country:en_IN`; without one every name that is recognised."""
     target: str | None = None
-    """The group that replacements are from. None: for first names one of the two groups
-    of Bertrand and Mullainathan (2004), the one that no name of the example is in, else
-    drawn; for surnames `us-census-1990`."""
+    """The group that replacements are from, one of the same. Without one: for first
+    names one of the two groups of Bertrand and Mullainathan (2004), the one that no
+    name of the example is in, else drawn; for surnames `us-census-1990`."""
     kind: Literal["first", "last"] = "first"
     """Whether first names are replaced or surnames."""
     preserve_gender: bool = True

@@ -14,7 +14,8 @@ NO_NAMES = word_set(
     china christ christian christine's chong chung conception coral cruz cuba cherish
     dakota dallas delta denver deja del desire devon diamond do dot dong e easter echo
     else era exie fairy france free garland gay german golden green ha hai han hang hee
-    hong honey houston hue hung ima in india israel ja january jesus jewel jong junior
+    hilton hong honey houston hue hung ima in india israel ja january jesus jewel jong
+    junior
     ka kenya king kit kum lady lan lane lang lashay lavender le lea li lincoln loan
     london long love ma mac magdalen mai major male man manual many maple mao marco
     marine master mercedes merry messiah mi milan min ming miss moon my na nada nam

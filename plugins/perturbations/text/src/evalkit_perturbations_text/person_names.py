@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -343,13 +344,19 @@ def find_last_names(
     ]
 
 
+_ORDINAL = re.compile("[IVX]+")
+
+
 def _surname_places(tokens: Tokens, firsts: frozenset[int] | set[int]) -> list[int]:
     places = []
     for place, form in enumerate(tokens.forms):
         if not (form[0].isupper() and form.isalpha() and len(form) > 1):
             continue
-        if place in firsts or form.lower() in contexts.FUNCTION_WORDS:
+        word = form.lower()
+        if place in firsts or word in contexts.FUNCTION_WORDS:
             continue
+        if word in name_words.SURNAME_TITLES or _ORDINAL.fullmatch(form):
+            continue  # `Mr President`, `King Charles III`
         previous = place - 1
         if tokens.form(previous) == "." and tokens.touches(previous - 1):
             previous -= 1

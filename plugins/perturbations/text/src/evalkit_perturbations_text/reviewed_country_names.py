@@ -1,4 +1,4 @@
-"""Common first names of countries that Faker's lists of these countries lack.
+"""Common first names that Faker's lists of their countries lack, or have wrong.
 
 Written and reviewed for this package.
 """
@@ -30,6 +30,15 @@ REVIEWED_NAMES = {
             ramesh ravi rohit sanjay sunil suresh varun vijay vikram gaurav siddharth
             """
         ),
+    ),
+    "en_KE": ReviewedNames(
+        word_set(
+            """
+            achieng adhiambo akinyi anyango atieno auma awino awuor muthoni njeri
+            nyambura nyokabi wairimu wambui wangari wangui wanjiku wanjiru
+            """
+        ),
+        frozenset(),
     ),
     "et_EE": ReviewedNames(
         word_set("ekaterina katya ludmila oksana"),

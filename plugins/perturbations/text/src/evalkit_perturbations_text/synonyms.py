@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import ClassVar
 
@@ -22,7 +23,7 @@ from evalkit_perturbations_text.words import WORD
 class SynonymsParameters(StrengthParameters):
     """How much is changed, and where the synonyms come from."""
 
-    lexicon: str | None = None
+    lexicon: Path | None = None
     """Path of a JSON file with an object of lists, or of a tab-separated file with a
     word and its synonyms in each line, commas between them; WordNet without one."""
 

@@ -137,7 +137,7 @@ def drawn_examples(target: Target) -> st.SearchStrategy[Example]:
     fields = {name: texts for name in target.fields}
     tags = st.lists(st.sampled_from(_TAGS), max_size=2, unique=True)
     drawn = st.fixed_dictionaries({**fields, TAGS: tags})
-    if target.answer_field is None or target.answer_field in fields:
+    if target.answer_field is None:
         return drawn
     if target.labels is not None:
         answers: st.SearchStrategy[Any] = st.sampled_from(target.labels)

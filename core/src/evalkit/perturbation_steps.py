@@ -134,6 +134,11 @@ class Step:
         return self._hook == "perturb_example"
 
     @property
+    def edits_answers(self) -> bool:
+        """Whether the answer is among the texts that it edits."""
+        return self._scope.answer_field in self._fields
+
+    @property
     def draws(self) -> bool:
         """Whether the perturbation takes a generator."""
         return "rng" in self._bound.arguments_of(self._hook)

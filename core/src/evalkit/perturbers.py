@@ -105,6 +105,7 @@ class Perturber:
         )
         self._seeding = [step.seeds_itself for step in self._steps]
         self._drawing = [step.draws for step in self._steps]
+        self._edits_answers = any(step.edits_answers for step in self._steps)
         self._is_plain = self._is_one_copy and len(self._steps) == 1
         self._retag: list[Callable[..., Any]] = [
             step.row_function("change_tags")
@@ -152,9 +153,13 @@ class Perturber:
             return self._all_copies(example, uid, tags)
         # what most commands do, by a shorter way
         changed = self._steps[0].changed_texts(example, self._rng_of(0, uid, 0), uid)
-        if not any(place.field != self._answer_field for place, *_ in changed):
+        if not changed or (self._edits_answers and self._is_of_answer(changed)):
             return ()
         return (self._plain_copy(example, uid, tags, changed),)
+
+    def _is_of_answer(self, changed: Sequence[Changed]) -> bool:
+        """Tell whether the answer is all that is changed."""
+        return all(place.field == self._answer_field for place, *_ in changed)
 
     def _all_copies(
         self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None
@@ -238,7 +243,7 @@ class Perturber:
             if now or "tags" in row:
                 row["tags"] = list(now)
         earlier = example.get("input_id")
-        if earlier is None:
+        if earlier is None and not _COLUMNS.isdisjoint(example):
             _refuse_own_columns(example, uid)
         name = f"{uid}_{self.suffix}"
         row["uid"] = name if number == 1 else f"{name}_{number}"
@@ -262,13 +267,13 @@ class Perturber:
         row["families"] = [family for family in self._families if family in known]
 
 
-_COLUMNS = ("perturbation", "label_effect", "families")
+_COLUMNS = frozenset(("perturbation", "label_effect", "families"))
 _OTHER_COLUMNS = ("input_id", "tags", "edits")
 
 
 def _refuse_own_columns(example: Mapping[str, Any], uid: str) -> None:
     """Refuse to write over what an original calls like the columns of copies."""
-    for name in _COLUMNS:
+    for name in sorted(_COLUMNS):
         if example.get(name) is not None:
             raise SchemaError(
                 f"the example {uid!r}: {name}: copies say under this name what "

@@ -24,7 +24,7 @@ def test_each_plugin_is_one_line_of_aligned_columns(
     assert done.stdout.splitlines() == [
         "observers/faulty     tiny-plugins  4.5.6  A distribution made by a test",
         "observers/long-name  another       10.11  A distribution made by a test",
-        "observers/meddler    tiny-plugins  4.5.6  A distribution made by a test",
+        "observers/meddler    tiny-plugins  4.5.6",
         "observers/recorder   tiny-plugins  4.5.6",
     ]
 

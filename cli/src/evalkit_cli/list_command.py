@@ -96,12 +96,12 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         return
     ambiguous = catalog.ambiguous_ids()
     rows = []
-    last = None
+    told: set[tuple[str, str, str]] = set()
     for found in components:
         package = (found.kind, found.distribution, found.summary)
         # a package says what it is once, not before each of its components
-        summary = "" if package == last else found.summary
-        last = package
+        summary = "" if package in told else found.summary
+        told.add(package)
         named = found.id, _printable(found.distribution), _printable(found.version)
         rows.append((*named, _printable(_marks(found, ambiguous) + summary)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -240,6 +240,33 @@ def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
     assert "not computed again" not in checked.stdout
 
 
+def test_many_perturbations_are_one_table_with_the_largest_drop_first(
+    run: Run, invoke: Run, write_rows: Callable[..., str]
+) -> None:
+    # all four originals, of which three are right, have a copy by each
+    right_by_name = {"one": 3, "two": 0, "three": 2, "four": 1, "doubtful": 0}
+    copies, said = [], []
+    for name, right in right_by_name.items():
+        effect = "uncertain" if name == "doubtful" else "invariant"
+        for place, uid in enumerate(LABELS):
+            label = LABELS[uid]
+            made = copy(uid, name, label=label)
+            made |= {"uid": f"{uid}_{name}", "label_effect": effect, "families": ["f"]}
+            copies.append(made)
+            wrong = "neutral" if label != "neutral" else "positive"
+            said.append({"id": made["uid"], "label": label if place < right else wrong})
+    write_rows("copies.jsonl", copies)
+    write_rows("many.jsonl", said)
+    shown = run(answers="many.jsonl").stdout
+    table = shown[shown.index("Under perturbation, largest drop first, in %:") :]
+    lines = [line.split() for line in table.splitlines()[3:9]]
+    assert [line[0] for line in lines] == [
+        *("two", "four", "three", "one", "doubtful", "family:f"),
+    ]
+    assert lines[0][1:4] == ["75.00", "0.00", "75.00"]
+    assert lines[4][1] == "(uncertain)"
+
+
 def test_thresholds_and_the_overview_are_about_unperturbed_scores(run: Run) -> None:
     assert run("--fail-under", "accuracy=0.75").exit_code == 0
     assert run("--fail-under", "accuracy=0.76").exit_code == 3

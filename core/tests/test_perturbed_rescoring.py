@@ -342,7 +342,7 @@ class TestVerification:
         whole.drop("pred").write_parquet(path)
         found = verify(result.path, registry=REGISTRY)
         assert (
-            "holds no answers and predictions of"
+            "holds no answers and predictions, as"
             in found.unverified["scores under perturbation"]
         )
         assert (found.agrees, found.scores) == (True, plain)

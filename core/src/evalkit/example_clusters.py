@@ -10,7 +10,7 @@ from evalkit.example_rows import ExampleRows
 from evalkit.registry import Bound
 from evalkit.resampling import unit_keys
 
-COPY_OF = "input_id"
+INPUT_ID = "input_id"
 """The column with the uid of a copy's original; copies of one are not independent."""
 
 
@@ -25,7 +25,7 @@ def cluster_names(dataset: Bound) -> list[str]:
         have where they are perturbed copies.
     """
     cluster = dataset.attributes["cluster"]
-    return [cluster] if isinstance(cluster, str) else list(cluster or (COPY_OF,))
+    return [cluster] if isinstance(cluster, str) else list(cluster or (INPUT_ID,))
 
 
 def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
@@ -68,9 +68,9 @@ def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
 def _copies_of_one(frame: pl.DataFrame) -> pl.Series:
     """Put perturbed copies, and their original, into one cluster."""
     none = pl.Series("cluster", [], pl.UInt64).extend_constant(None, frame.height)
-    if COPY_OF not in frame.columns:
+    if INPUT_ID not in frame.columns:
         return none
-    of = frame[COPY_OF]
+    of = frame[INPUT_ID]
     is_id = of.dtype == pl.String or of.dtype.is_integer()
     if not is_id or of.null_count() == frame.height:
         return none

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple, get_args
 import polars as pl
 
 from evalkit.errors import SchemaError
+from evalkit.example_clusters import INPUT_ID
 from evalkit.examples import Examples
 from evalkit.perturbation_steps import LabelEffect
 from evalkit.violations import few, shorten
-
-INPUT_ID = "input_id"
-"""The column with the uid of a copy's original."""
 
 PERTURBATION = "perturbation"
 """The column with the identity of the perturbation that made a copy."""

@@ -15,7 +15,11 @@ from evalkit.perturbed_rescoring import judge_of
 from evalkit.results import Result
 from evalkit.run_views import score_column_of
 from evalkit.storage import PERTURBED_FILE
-from evalkit.stored_runs import counted_statuses, examples_of
+from evalkit.stored_runs import (
+    counted_statuses,
+    examples_of,
+    refuse_without_answers,
+)
 from evalkit.wording import count_of
 
 Flip = Literal["right-to-wrong", "wrong-to-right", "wrong-to-other-wrong"]
@@ -108,11 +112,7 @@ def _copies(result: Result, perturbation: str | None, tag: str | None) -> pl.Dat
     copies = result.perturbed_examples
     if copies is None:
         raise StorageError(f"{_where(result)} has no {PERTURBED_FILE}")
-    if "answer" not in copies.columns or "pred" not in copies.columns:
-        raise StorageError(
-            f"{_where(result)} holds no answers and predictions, as it was made with "
-            "--no-examples (include_examples=False); evaluate again without it"
-        )
+    refuse_without_answers(copies, _where(result))
     if perturbation is not None:
         members = _members(result, perturbation)
         copies = copies.filter(pl.col("perturbation").is_in(members))

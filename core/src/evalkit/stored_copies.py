@@ -11,11 +11,11 @@ import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate
 from evalkit.errors import AlignmentError, SchemaError, StorageError
+from evalkit.example_clusters import INPUT_ID
 from evalkit.examples import Examples
 from evalkit.hookspecs import AnswerKind
 from evalkit.matching import IdIndex
 from evalkit.perturbed_columns import (
-    INPUT_ID,
     PERTURBATION,
     PROBLEM,
     stored_columns,
@@ -24,7 +24,12 @@ from evalkit.perturbed_copies import Copies, Originals, place_copies
 from evalkit.perturbed_inputs import RunSource
 from evalkit.problems import Problems
 from evalkit.results import Result
-from evalkit.stored_runs import answer_kind, examples_of, scored_fields
+from evalkit.stored_runs import (
+    answer_kind,
+    examples_of,
+    refuse_without_answers,
+    scored_fields,
+)
 from evalkit.wording import count_of
 
 
@@ -98,11 +103,7 @@ def stored_copies(result: Result) -> Copies:
     """
     frame = result.perturbed_examples
     assert frame is not None
-    if "answer" not in frame.columns or "pred" not in frame.columns:
-        raise StorageError(
-            f"{result.path or result.run_id}: holds no answers and predictions of its "
-            "copies, as it was made with --no-examples (include_examples=False)"
-        )
+    refuse_without_answers(frame, result.path or f"the run {result.run_id}")
     record = result.to_dict()
     places = IdIndex(examples_of(result)["id"]).find(frame[INPUT_ID])
     if (places < 0).any():

@@ -112,12 +112,25 @@ def examples_of(result: Result) -> pl.DataFrame:
     where = result.path or f"the run {result.run_id}"
     if frame is None:
         raise StorageError(f"{where}: has no {EXAMPLES_FILE}")
+    refuse_without_answers(frame, where)
+    return frame
+
+
+def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
+    """Refuse rows of a run that was made without answers and predictions.
+
+    Args:
+        frame: Its examples, or its perturbed copies.
+        where: How messages call the run.
+
+    Raises:
+        StorageError: It was made with `--no-examples`.
+    """
     if "answer" not in frame.columns or "pred" not in frame.columns:
         raise StorageError(
             f"{where}: holds no answers and predictions, as it was made with "
             "--no-examples (include_examples=False); evaluate again without it"
         )
-    return frame
 
 
 def counted_statuses(result: Result) -> list[str]:

@@ -38,7 +38,7 @@ coverage: $(VENV)/.installed
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=95 $(PYTEST_OPTIONS)
 
 test-slow: $(VENV)/.installed
-	$(PYTEST) -m slow $(PYTEST_OPTIONS)
+	$(PYTEST) -m slow --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check

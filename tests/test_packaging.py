@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sklearn.metrics import cohen_kappa_score
 
-pytestmark = pytest.mark.slow
+# one process makes the environment, for all of these
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = "examples/evalkit-metrics-agreement"

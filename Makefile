@@ -11,6 +11,12 @@ PYTEST := $(BIN)/python -m pytest
 # many tests start Python anew: what they import is compiled once, not each time
 export PYTHONDONTWRITEBYTECODE :=
 
+# uv trusts what pip trusts: the system's certificates, or those that pip is told of
+export UV_SYSTEM_CERTS ?= 1
+ifneq ($(PIP_CERT)$(REQUESTS_CA_BUNDLE),)
+export SSL_CERT_FILE ?= $(or $(PIP_CERT),$(REQUESTS_CA_BUNDLE))
+endif
+
 .PHONY: demo test test-slow lint types contracts coverage constraints build clean
 
 $(VENV)/.installed: $(SETTINGS)
@@ -23,7 +29,8 @@ $(VENV)/.installed: $(SETTINGS)
 demo: $(VENV)/.installed
 	EVALKIT_OFFLINE=1 $(BIN)/evalkit eval sample-sentiment
 
-test: lint types contracts
+test: $(VENV)/.installed
+	$(MAKE) --no-print-directory --jobs lint types contracts
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal $(PYTEST_OPTIONS)
 
 # apart, as tracing makes the tests half as long again
@@ -31,7 +38,7 @@ coverage: $(VENV)/.installed
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=95 $(PYTEST_OPTIONS)
 
 test-slow: $(VENV)/.installed
-	$(PYTEST) -m slow $(PYTEST_OPTIONS)
+	$(PYTEST) -m slow --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check

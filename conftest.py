@@ -163,7 +163,7 @@ def run_evalkit(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str
             env={**os.environ, **variables},
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=280,
             check=False,
         )
 

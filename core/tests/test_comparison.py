@@ -931,44 +931,6 @@ def test_sums_without_a_value_or_an_example() -> None:
     assert (row.n, row.p_value) == (0, None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("correlation", [0.0, 0.6])
-def test_intervals_of_a_paired_difference_cover(correlation: float) -> None:
-    """Of 2 000 pairs of models on 200 examples, 93 to 97 % cover the difference."""
-    random = np.random.default_rng(11)
-    covered = 0
-    for _ in range(2_000):
-        shared = random.random(200) < correlation
-        common = random.random(200)
-        draws = [np.where(shared, common, random.random(200)) for _ in range(2)]
-        first, second = draws[0] < 0.75, draws[1] < 0.70
-        row = only(
-            compare(
-                *runs_of(first.astype(float).tolist(), second.astype(float).tolist())
-            )
-        )
-        covered += (row.ci_low or 0) <= 0.05 <= (row.ci_high or 0)
-    assert 0.93 <= covered / 2_000 <= 0.97
-
-
-@pytest.mark.slow
-def test_intervals_of_a_difference_of_macro_f1_cover() -> None:
-    """Of 400 pairs of models on 200 examples, 92 to 98 % cover the difference."""
-    truth = macro_difference(200_000, 0)[0]
-    covered = 0
-    metric = [named(MacroF1, "macro-f1")]
-    for seed in range(1, 401):
-        runs = macro_difference(200, seed)[1]
-        row = only(compare(*runs, metrics=metric, tags=False))
-        covered += (row.ci_low or 0) <= truth <= (row.ci_high or 0)
-    assert 0.92 <= covered / 400 <= 0.98
-
-
-def macro_difference(n: int, seed: int) -> tuple[float, tuple[Result, Result]]:
-    gold, (one, other), runs = labelled(n, (0.8, 0.7), seed)
-    return macro(gold, one) - macro(gold, other), runs
-
-
 def test_compare_is_public() -> None:
     assert evalkit.compare is compare
     assert evalkit.Comparison is Comparison

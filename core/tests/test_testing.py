@@ -421,6 +421,7 @@ def test_the_law_that_a_metric_breaks_is_told(
 
 @broken_metrics
 @pytest.mark.slow
+@pytest.mark.usefixtures("hurried")
 def test_no_other_law_is_told_before(metric: Any, law: str, found: str) -> None:
     with pytest.raises(MetricLawError, match=found) as caught:
         check_metric(metric, max_examples=50)

@@ -23,7 +23,8 @@ PINNED = (
     "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779\n"
 )
 
-pytestmark = pytest.mark.slow
+# one process makes the environment, for all of these
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spacy")]
 
 
 def run(*command: str | Path, cwd: Path) -> str:

@@ -12,12 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from evalkit.calls import HOOK_FAILURES
 from evalkit.column_plans import ColumnPlan, plan_of, with_planned
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
 from evalkit.file_formats import Format, detect_format
+from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.json_lines import read_json_rows
 from evalkit.json_tables import Wanted, read_json_table
@@ -125,7 +125,7 @@ def load_rows(
     except HOOK_FAILURES as error:
         raise DataError(
             f"{dataset.component.origin}: load({split!r}) failed with "
-            f"{type(error).__name__}: {error}"
+            f"{described(error)}"
         ) from error
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
@@ -331,10 +331,10 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
                 f"{loaded.where(position)} (uid {row['uid']!r}): "
                 f"{describe(from_pydantic(error))}"
             )
-        except Exception as error:
+        except HOOK_FAILURES as error:
             raise PluginError(
                 f"{task.component.origin}: Input failed for the example "
-                f"{row['uid']!r} with {type(error).__name__}: {error}"
+                f"{row['uid']!r} with {described(error)}"
             ) from error
     if problems:
         raise SchemaError(

@@ -96,6 +96,7 @@ def score(
         "status": "complete",
         "headline": headline_name([scored]),
         "counts": {"examples": len(targets), "scored": len(targets)},
+        "notices": list(scored.notices),
     }
     return Result(record, to_scores([scored], groups, "given"), (), None)
 

@@ -16,6 +16,7 @@ from evalkit.column_plans import ColumnPlan, plan_of, with_planned
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
+from evalkit.file_datasets import AS_FILE
 from evalkit.file_formats import Format, detect_format
 from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
@@ -132,6 +133,14 @@ def load_rows(
     return _with_ids(dataset, loaded)
 
 
+def _named(dataset: Bound, error: DataError) -> DataError:
+    """Name the plugin whose data cannot be read, where an error does not."""
+    component = dataset.component
+    if component.distribution == AS_FILE or component.id in str(error):
+        return error
+    return type(error)(f"{component.origin}: {error}")
+
+
 def _materialise(
     dataset: Bound, task: Bound, loaded: Any, kept: Collection[str] | None
 ) -> ExampleRows:
@@ -142,7 +151,10 @@ def _materialise(
     if hasattr(loaded, "__arrow_c_stream__"):
         return ExampleRows(pl.DataFrame(loaded))
     if isinstance(loaded, str | Path):
-        return _read_file(dataset, task, Path(loaded), kept)
+        try:
+            return _read_file(dataset, task, Path(loaded), kept)
+        except DataError as error:
+            raise _named(dataset, error) from error.__cause__
     if not isinstance(loaded, Iterable):
         raise DataError(
             f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "

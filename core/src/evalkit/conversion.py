@@ -14,11 +14,21 @@ from typing import Any
 import polars as pl
 
 from evalkit.column_plans import text_fields
-from evalkit.errors import DataError, PluginContractError, PluginError
+from evalkit.errors import (
+    DataError,
+    PluginContractError,
+    PluginError,
+    SchemaError,
+)
 from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.ids import read_id
 from evalkit.names import is_component_name
 from evalkit.registry import Bound
+from evalkit.scored_values import (
+    PLAIN_TYPES,
+    UnscorableError,
+    scored_value,
+)
 from evalkit.tasks import default_label_converter, default_pred_converter
 from evalkit.violations import shorten
 
@@ -118,7 +128,9 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         task: Its task.
 
     Returns:
-        A function from a response to its prediction.
+        A function from a response to its prediction, which raises a `PluginError` where
+        a method fails or returns what cannot be scored, and a `SchemaError` where the
+        declared field holds that.
 
     Raises:
         PluginContractError: Nobody says how to convert, or not in a known way.
@@ -133,9 +145,9 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
                 result = convert(response=response, example=response)
             except HOOK_FAILURES as error:
                 raise _failure(bound, PRED_CONVERTER, what, error) from error
-            return converted(bound, PRED_CONVERTER, result, what, response["id"])[
-                "pred"
-            ]
+            uid = response["id"]
+            checked = converted(bound, PRED_CONVERTER, result, what, uid)
+            return scored_value(checked["pred"])
 
         return by_method
     column = declared.get("pred")
@@ -152,7 +164,23 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
             f"{bound.component.origin}: {PRED_CONVERTER} reads the field {column!r}, "
             f"which the Output of {task.component.origin} does not have"
         )
-    return lambda response: response.get(column)
+    return _by_column(bound, column)
+
+
+def _by_column(bound: Bound, column: str) -> Callable[[Mapping[str, Any]], Any]:
+    def by_column(response: Mapping[str, Any]) -> Any:
+        value = response.get(column)
+        if type(value) in PLAIN_TYPES:
+            return value
+        try:
+            return scored_value(value)
+        except UnscorableError as error:
+            raise SchemaError(
+                f"{bound.component.origin}: the response {response['id']!r}: {column} "
+                f"is {error}; a method {PRED_CONVERTER} can make one of it"
+            ) from error
+
+    return by_column
 
 
 def _failure(bound: Bound, hook: str, what: str, error: BaseException) -> PluginError:
@@ -195,6 +223,7 @@ def converted(
             )
     if read_id(value, ("id",)) != uid:
         raise PluginContractError(f"{where} gave {what} the id {shorten(value['id'])}")
+    _check_scored(where, "pred" if hook == PRED_CONVERTER else "answer", value, what)
     tags = value.get("tags")
     if tags is not None and not (
         isinstance(tags, list | tuple)
@@ -205,6 +234,15 @@ def converted(
             f"{shorten(tags)} for {what}"
         )
     return value
+
+
+def _check_scored(where: str, key: str, returned: Mapping[str, Any], what: str) -> None:
+    try:
+        scored_value(returned[key])
+    except UnscorableError as error:
+        raise PluginContractError(
+            f"{where} returned as {key!r} for {what} {error}"
+        ) from error
 
 
 def convert_labels_by_columns(

@@ -257,7 +257,8 @@ def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
             position = [is_storable(value) for value in values].index(False)
             raise SchemaError(
                 f"{loaded.source(dataset)}: {loaded.where(position)}: {name}: must be "
-                f"a value that can be stored, found {shorten(values[position])}"
+                f"a value that can be stored ({error}), found "
+                f"{shorten(values[position])}"
             ) from error
         columns.append(column)
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):

@@ -94,6 +94,8 @@ class ResponseReader:
         plan = plan_of(self._output, self._labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
+        if isinstance(plan.columns[column].dtype, pl.Struct):
+            return None, None  # dicts are refused one by one
         return column, plan
 
     def _verifies_columns(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import numpy as np
@@ -47,7 +47,7 @@ class AnyTask(evalkit.TaskIO):
 
 
 class ListTask(AnyTask):
-    answer_kind: AnswerKind = "all-of"
+    answer_kind: ClassVar[AnswerKind] = "all-of"
 
 
 class Same(evalkit.Metric):
@@ -55,22 +55,18 @@ class Same(evalkit.Metric):
 
     answer_kinds = ("one", "any-of", "all-of", "number")
     bounds = (0, 1)
-    seen: list[Any] = []
+    seen: ClassVar[list[Any]] = []
 
     def score_example(self, prediction: Any, target: Any) -> float:
         self.seen.append((prediction, target))
         return float(prediction == target)
 
 
-REGISTRY = Registry(
-    Catalog(
-        [
-            Component("tasks", name, f"{__name__}:{kind}", "any-tasks", "1.0")
-            for name, kind in (("any", "AnyTask"), ("lists", "ListTask"))
-        ],
-        [],
-    )
+COMPONENTS = tuple(
+    Component("tasks", name, f"{__name__}:{kind}", "any-tasks", "1.0")
+    for name, kind in (("any", "AnyTask"), ("lists", "ListTask"))
 )
+REGISTRY = Registry(Catalog(COMPONENTS, ()))
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -294,7 +290,7 @@ def test_an_answer_that_is_nan_is_lacking() -> None:
 
 
 def test_a_scored_field_that_cannot_be_stored_is_refused_by_name() -> None:
-    rows = [{"id": "0", "label": "a"}, {"id": "1", "label": "b", "extra": Thing()}]
+    rows = [*said(["a"]), {"id": "1", "label": "b", "extra": Thing()}]
     with pytest.raises(SchemaError) as caught:
         run(gold(["a", "b"]), rows)
     message = str(caught.value)
@@ -305,7 +301,7 @@ def test_a_scored_field_that_cannot_be_stored_is_refused_by_name() -> None:
 
 
 def test_a_field_of_the_input_is_no_address() -> None:
-    rows = [{"uid": "0", "label": "a", "image": b"\x89"}]
+    rows: list[dict[str, Any]] = [{"uid": "0", "label": "a", "image": b"\x89"}]
     result = run(rows, said(["a"]))
     assert result["same"].value == 1.0
     rows = [{"uid": "0", "label": "a", "image": Thing()}]

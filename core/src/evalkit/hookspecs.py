@@ -250,10 +250,10 @@ class DatasetSpec:
             example: One row of `load`.
 
         Returns:
-            A dict with `id`, `answer` (an element of a metric's `targets`) and
-            `tags` (a list of texts; may be left out), and no other key: clusters are
-            columns of the data, which the attribute `cluster` names. What it raises
-            ends the evaluation.
+            A dict with `id`, `answer` (an element of a metric's `targets`: a text,
+            number or boolean, or a list of them) and `tags` (a list of texts; may be
+            left out), and no other key: clusters are columns of the data, which the
+            attribute `cluster` names. What it raises ends the evaluation.
         """
 
     @hookspec(firstresult=True)
@@ -270,10 +270,10 @@ class DatasetSpec:
             example: The same response, under the name that Dynabench used.
 
         Returns:
-            A dict with `id` and `pred` (an element of a metric's `predictions`), and
-            no other key; None as `pred` says that no answer could be extracted. What
-            it raises ends the evaluation: `verify_response` is the place to refuse a
-            response.
+            A dict with `id` and `pred` (an element of a metric's `predictions`: a text,
+            number or boolean, or a list of them), and no other key; None as `pred` says
+            that no answer could be extracted. What it raises ends the evaluation:
+            `verify_response` is the place to refuse a response.
         """
 
     @hookspec(firstresult=True)

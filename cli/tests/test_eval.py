@@ -499,6 +499,57 @@ def test_a_metric_that_fails_makes_a_partial_run(
     assert "Traceback" not in table.stderr
 
 
+OWN = """
+import evalkit
+
+
+class Own(evalkit.Dataset):
+    task = "sentiment"
+
+    def load(self, split):
+        rows = [("1", "positive"), ("2", "negative"), ("3", "neutral")]
+        return [{"uid": uid, "statement": "x", "label": y} for uid, y in rows]
+
+    def evaluate(self, frame):
+        raise ZeroDivisionError("no rows left")
+
+
+class Some(evalkit.Metric):
+    def score_example(self, target):
+        return None if target == "neutral" else 1.0
+"""
+
+
+def test_a_data_set_whose_evaluate_fails_is_named_and_the_run_is_partial(
+    invoke: Invoke, predict: Write, fake_distribution: Callable[..., Any]
+) -> None:
+    points = {"evalkit.datasets": {"own": "Own"}, "evalkit.metrics": {"some": "Some"}}
+    fake_distribution(OWN, points, name="own-data", version="7.0")
+    file = predict("m.jsonl", ["positive", "negative", "neutral"])
+    arguments = ("eval", "own", "-p", file, "-m", "accuracy", "-m", "some")
+    error = (
+        "datasets/own (own-data 7.0): evaluate failed with ZeroDivisionError: no rows "
+        "left"
+    )
+    left_out = (
+        "metrics/some (own-data 7.0): score_example returned None for 1 of 3 examples; "
+        "they are not part of its n and value"
+    )
+    done = invoke(*arguments)
+    assert done.exit_code == 1
+    assert f"\nerror: {error}\n" in done.stdout
+    assert f"\nnotice: {left_out}\n" in done.stdout
+    quiet = invoke(*arguments, "--quiet")
+    assert quiet.exit_code == 1
+    assert f"evalkit: error: {error}\n" in quiet.stderr
+    done = invoke(*arguments, "--json")
+    record = json.loads(done.stdout)
+    assert (done.exit_code, record["status"]) == (1, "partial")
+    assert (record["errors"], record["notices"]) == ([error], [left_out])
+    some = next(score for score in record["scores"] if score["metric"] == "some")
+    assert (some["n"], some["coverage"], some["value"]) == (2, 2 / 3, 1.0)
+
+
 @pytest.mark.parametrize("policy", ["wrong", "skip"])
 def test_policies_change_n_and_coverage(
     invoke: Invoke, predict: Write, policy: str

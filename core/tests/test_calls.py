@@ -251,9 +251,9 @@ def test_a_value_may_be_any_number(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (None, "the metric is not defined for these examples"),
-        (float("nan"), "the metric returned nan"),
-        (float("-inf"), "the metric returned -inf"),
+        (None, "it is not defined for these examples"),
+        (float("nan"), "it returned nan"),
+        (float("-inf"), "it returned -inf"),
     ],
 )
 def test_a_value_that_is_not_finite_is_null_with_the_reason(
@@ -266,7 +266,8 @@ def test_a_value_that_is_not_finite_is_null_with_the_reason(
         )
 
     whole, *tags = scored(metric(finalize=finalize))
-    assert (whole.value, whole.reason, whole.ci) == (None, reason, None)
+    assert (whole.value, whole.ci) == (None, None)
+    assert whole.reason == f"metrics/probe (given as an object): {reason}"
     assert [tag.value for tag in tags] == [3.0, 2.0, 1.0]
 
 
@@ -294,7 +295,8 @@ def test_a_group_without_a_value_says_so() -> None:
     found = scored(metric(finalize=lambda sums: sum_of_x(sums).head(1)))
     sizes = [(5.0, 5), (None, 3), (None, 2), (None, 1)]
     assert [(s.value, s.n) for s in found] == sizes
-    assert [s.reason for s in found[1:]] == ["the metric gave no value"] * 3
+    reason = "metrics/probe (given as an object): finalize gave no value"
+    assert [s.reason for s in found[1:]] == [reason] * 3
 
 
 def test_scores_within_a_metric_are_named_after_it() -> None:

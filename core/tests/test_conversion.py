@@ -15,7 +15,7 @@ from evalkit.conversion import (
     pred_function,
 )
 from evalkit.discovery import Component
-from evalkit.errors import DataError, PluginContractError
+from evalkit.errors import DataError, PluginContractError, PluginError
 from evalkit.examples import load_examples
 from evalkit.registry import Bound, bind
 
@@ -36,6 +36,14 @@ class AnyTask(evalkit.TaskIO):
     perf_metric = "accuracy"
     example = {"uid": "1"}
 
+
+RAISED = [
+    KeyError("gold"),
+    SystemExit("no"),
+    RecursionError("too deep"),
+    pl.exceptions.PanicException("panicked"),
+    DataError("own"),
+]
 
 ROWS = [
     {"uid": "1", "label": "a", "length": 3, "kind": "x", "also": ["t"]},
@@ -158,7 +166,6 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
         ({"answer": "label", "tags": "tgas"}, '"tgas"'),
         ({"answer": "label", "tags": {"kind": "kinds"}}, '"kinds"'),
         ({"answer": "label", "id": "case"}, '"case"'),
-        ({"tags": "also"}, "'answer'"),
     ],
 )
 def test_a_column_that_is_not_there_is_named_with_those_there_are(
@@ -192,6 +199,31 @@ def test_what_is_neither_column_nor_expression_is_refused(declared: Any) -> None
     )
 
 
+def test_a_mapping_must_say_where_the_answer_is() -> None:
+    with pytest.raises(PluginContractError) as caught:
+        convert({"tags": "also"})
+    assert str(caught.value) == (
+        "datasets/rows (rows-dist 1.0): label_field_converter declares no column for "
+        "'answer'"
+    )
+
+
+def failing_expression() -> pl.Expr:
+    def fail(value: Any) -> Any:
+        raise ZeroDivisionError("by hand")
+
+    return pl.col("label").map_elements(fail, return_dtype=pl.String)
+
+
+def test_an_expression_that_fails_is_the_plugins_error() -> None:
+    with pytest.raises(PluginError) as caught:
+        convert({"answer": failing_expression()})
+    message = str(caught.value)
+    assert message.startswith("datasets/rows (rows-dist 1.0): label_field_converter")
+    assert "by hand" in message
+    assert caught.value.__cause__ is not None
+
+
 def other_id(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": example["label"], "answer": "a"}
 
@@ -205,7 +237,7 @@ def no_id(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
     [(other_id, "'a'"), (no_id, "None"), ({"id": "label", "answer": "label"}, "'a'")],
 )
 def test_a_converter_must_keep_the_id(declared: Any, given_id: str) -> None:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(PluginContractError) as caught:
         convert(declared)
     assert str(caught.value) == (
         "datasets/rows (rows-dist 1.0): label_field_converter gave the example '1' "
@@ -213,14 +245,14 @@ def test_a_converter_must_keep_the_id(declared: Any, given_id: str) -> None:
     )
 
 
-@pytest.mark.parametrize("error", [KeyError("gold"), SystemExit("no")])
+@pytest.mark.parametrize("error", RAISED)
 def test_a_converter_that_raises_names_the_example(error: BaseException) -> None:
     def converter(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
         if example["uid"] == "2":
             raise error
         return by_method(self, example)
 
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(PluginError) as caught:
         convert(converter)
     assert str(caught.value) == (
         "datasets/rows (rows-dist 1.0): label_field_converter failed for the example "
@@ -229,13 +261,56 @@ def test_a_converter_that_raises_names_the_example(error: BaseException) -> None
     assert caught.value.__cause__ is error
 
 
+@pytest.mark.parametrize(
+    ("returned", "text"),
+    [
+        (
+            {"cluster": "c"},
+            "returned the key 'cluster' for the example '1'; it takes id, answer, tags;"
+            " clusters are columns of the data, which the data set names in its "
+            "attribute `cluster`",
+        ),
+        (
+            {"weight": 2},
+            "returned the key 'weight' for the example '1'; it takes id, answer, tags",
+        ),
+        (
+            {"tags": "ab"},
+            "must give tags as a list of texts that are not empty, gave 'ab' for the "
+            "example '1'",
+        ),
+        (
+            {"tags": ["a", ""]},
+            "must give tags as a list of texts that are not empty, gave ['a', ''] for "
+            "the example '1'",
+        ),
+        (
+            {"tags": [1]},
+            "must give tags as a list of texts that are not empty, gave [1] for the "
+            "example '1'",
+        ),
+    ],
+)
+def test_what_else_a_label_converter_returns_is_refused_by_name(
+    returned: dict[str, Any], text: str
+) -> None:
+    def converter(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
+        return {**by_method(self, example), **returned}
+
+    with pytest.raises(PluginContractError) as caught:
+        convert(converter)
+    assert str(caught.value) == (
+        f"datasets/rows (rows-dist 1.0): label_field_converter {text}"
+    )
+
+
 @pytest.mark.parametrize("result", [None, "a", {"id": "1"}, {"answer": "a"}])
 def test_a_label_converter_must_return_id_and_answer(result: Any) -> None:
     with pytest.raises(PluginContractError) as caught:
         convert(lambda self, example: result)
     assert str(caught.value) == (
         "datasets/rows (rows-dist 1.0): label_field_converter must return a dict with "
-        f"answer and id, returned {result!r}"
+        f"answer and id, returned {result!r} for the example '1'"
     )
 
 
@@ -298,6 +373,34 @@ class TestPredictions:
         assert str(caught.value) == (
             "datasets/rows (rows-dist 1.0): pred_field_converter declares no column "
             "for 'pred'"
+        )
+
+    @pytest.mark.parametrize("error", RAISED)
+    def test_a_method_that_raises_is_the_plugins_error(
+        self, error: BaseException
+    ) -> None:
+        def converter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            raise error
+
+        bound = dataset(**{PRED_CONVERTER: converter})
+        with pytest.raises(PluginError) as caught:
+            pred_function(bound, task())(self.RESPONSE)
+        assert str(caught.value) == (
+            "datasets/rows (rows-dist 1.0): pred_field_converter failed for the "
+            f"response '1' with {type(error).__name__}: {error}"
+        )
+        assert caught.value.__cause__ is error
+
+    def test_a_method_returns_no_other_key(self) -> None:
+        def converter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            return {"id": response["id"], "pred": "a", "conf": 0.5}
+
+        bound = task(**{PRED_CONVERTER: converter})
+        with pytest.raises(PluginContractError) as caught:
+            pred_function(dataset(), bound)(self.RESPONSE)
+        assert str(caught.value) == (
+            "tasks/any (task-dist 2.0): pred_field_converter returned the key 'conf' "
+            "for the response '1'; it takes id, pred"
         )
 
     @pytest.mark.parametrize("result", [None, ["a"], {"pred": "a"}, {"id": "1"}])

@@ -455,7 +455,7 @@ class TestAnswers:
         assert found.frame["answer"].to_list() == ["a", "b"]
 
     def test_acceptable_answers_must_be_texts(self) -> None:
-        rows = [row("1"), row("2", ["a", 1]), row("3", {"a": 1}), row("4", 4)]
+        rows = [row("1"), row("2", ["a", 1]), row("3", [1, "b"]), row("4", 4)]
         message = refused(SchemaError, rows)
         rule = "must be a text, or a list of texts where several are acceptable"
         assert f"example 2 (uid '2'): label: {rule}" in message

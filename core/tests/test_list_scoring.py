@@ -62,7 +62,9 @@ def test_a_value_of_none_is_null_with_the_reason() -> None:
     whole, one, tag, _ = result.scores
     assert (whole.value, tag.value) == (1.0, 1.0)
     assert (one.value, one.n, one.ci) == (None, 1, None)
-    assert one.reason == "the metric is not defined for these examples"
+    assert one.reason == (
+        "metrics/long (given as an object): it is not defined for these examples"
+    )
 
 
 def test_a_tag_without_a_scored_example_is_null() -> None:

@@ -126,7 +126,7 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
         (probe(score_example=returning("x")), "its value must be a number, is 'x'"),
         (
             probe(score_example=returning(float("nan"))),
-            "the example '0': the metric returned nan",
+            "the example '0': it returned nan",
         ),
         (
             probe(statistics=raising(SystemExit()), finalize=total),
@@ -180,7 +180,9 @@ def test_a_value_that_is_not_finite_is_null_but_no_failure(
     result = run(probe(compute=returning(float("nan"))), Hit)
     assert result.status == "complete"
     assert result["probe"].value is None
-    assert result["probe"].reason == "the metric returned nan"
+    assert result["probe"].reason == (
+        "metrics/probe (given as an object): it returned nan"
+    )
 
 
 def test_an_interrupt_ends_the_evaluation(
@@ -197,12 +199,13 @@ def test_a_data_set_may_score_itself(run: Callable[..., Result]) -> None:
     rows = result["own#rows"]
     assert (rows.value, rows.n, rows.coverage) == (6.0, 6, 1.0)
     assert (rows.ci, rows.reason) == (None, "the data set computes no interval")
+    origin = "datasets/own (tiny-plugins 2.0): evaluate"
     assert result["own#undefined"].reason == (
-        "the metric is not defined for these examples"
+        f"{origin}: 'undefined': it is not defined for these examples"
     )
     assert (result["own#inf"].value, result["own#inf"].reason) == (
         None,
-        "the metric returned inf",
+        f"{origin}: 'inf': it returned inf",
     )
 
 

@@ -12,8 +12,9 @@ from evalkit import Violation
 from evalkit.discovery import Component
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import load_examples
+from evalkit.hook_calls import failed_statement
 from evalkit.registry import bind
-from evalkit.responses import ResponseReader, failed_statement
+from evalkit.responses import ResponseReader
 
 
 class Question(BaseModel):
@@ -148,7 +149,10 @@ class TestAdapter:
         response = {"case": "b", "out": "x"}
         assert self.adapt(adapter, response) == ({"id": "b", "answer": "X"}, None)
 
-    @pytest.mark.parametrize("error", [ValueError("no such label"), SystemExit("x")])
+    @pytest.mark.parametrize(
+        "error",
+        [ValueError("no such label"), KeyError("out"), TypeError("x")],
+    )
     def test_a_response_that_the_adapter_refuses_is_kept_with_the_reason(
         self, error: BaseException
     ) -> None:
@@ -162,6 +166,31 @@ class TestAdapter:
         response, refused = self.adapt(adapter, {"id": "b"})
         assert response == {"id": "b"}
         assert refused == Violation("(response)", rule)
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            AttributeError("lables"),
+            NameError("x"),
+            RecursionError("deep"),
+            SystemExit("x"),
+            pl.exceptions.PanicException("x"),
+        ],
+    )
+    def test_an_adapter_that_fails_otherwise_is_the_plugins_error(
+        self, error: BaseException
+    ) -> None:
+        def adapter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+            raise error
+
+        with pytest.raises(PluginError) as caught:
+            self.adapt(adapter, {"id": "b"})
+        assert str(caught.value) == (
+            "datasets/questions (data-dist 1.0): adapt_response failed for the "
+            f"response 'b' with {type(error).__name__}: {error}; it refuses a response "
+            "by a ValueError, a TypeError or a LookupError"
+        )
+        assert caught.value.__cause__ is error
 
     @pytest.mark.parametrize("result", [None, "x", [1]])
     def test_an_adapter_must_return_a_dict(self, result: Any) -> None:
@@ -409,17 +438,30 @@ class TestColumns:
 
 
 class TestPrediction:
-    @pytest.mark.parametrize("error", [KeyError("out"), SystemExit("out")])
-    def test_a_response_that_the_converter_refuses_is_invalid(
+    @pytest.mark.parametrize("error", [ValueError("out"), SystemExit("out")])
+    def test_a_converter_that_fails_does_not_make_a_response_invalid(
         self, error: BaseException
     ) -> None:
         def converter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
             raise error
 
         reader = make_reader(pred_field_converter=converter)
-        rule = f"the converter must accept it ({type(error).__name__}: {error})"
-        found = violations(reader, {"answer": "x"})
-        assert found == [("(response)", rule, None)]
+        with pytest.raises(PluginError) as caught:
+            violations(reader, {"answer": "x"})
+        assert str(caught.value) == (
+            "datasets/questions (data-dist 1.0): pred_field_converter failed for the "
+            f"response 'b' with {type(error).__name__}: out"
+        )
+
+    def test_a_converter_that_changes_its_response_changes_no_scored_field(
+        self,
+    ) -> None:
+        def converter(self: Any, response: dict[str, Any]) -> dict[str, Any]:
+            return {"id": response["id"], "pred": response.pop("conf")}
+
+        reader = make_reader(pred_field_converter=converter)
+        response = {"id": "b", "answer": "x", "conf": 0.5}
+        assert reader.read(response, "b", 1) == (0.5, {"conf": 0.5}, ())
 
     def test_a_converter_that_returns_no_dict_is_the_data_sets_error(self) -> None:
         reader = make_reader(pred_field_converter=lambda self, response: "x")

@@ -178,9 +178,9 @@ def test_no_example_gives_no_score() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (math.nan, "the metric returned nan"),
-        (-math.inf, "the metric returned -inf"),
-        (np.float32("inf"), "the metric returned inf"),
+        (math.nan, "it returned nan"),
+        (-math.inf, "it returned -inf"),
+        (np.float32("inf"), "it returned inf"),
         ("0.5", "its value must be a number, is '0.5'"),
         (b"1", "its value must be a number, is b'1'"),
         (10**400, "its value must be a number, is 1000"),
@@ -237,7 +237,7 @@ def test_the_first_of_several_failures_is_named() -> None:
 
     message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
     assert message == (
-        f"{ORIGIN}: score_example for the example 'id-1951': the metric returned nan"
+        f"{ORIGIN}: score_example for the example 'id-1951': it returned nan"
     )
 
 

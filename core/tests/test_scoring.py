@@ -162,7 +162,14 @@ def test_an_example_scored_none_is_left_out_of_mean_and_n() -> None:
     whole, of_t, of_u = result.scores
     assert (whole.value, whole.n, whole.coverage) == (2.0, 2, 0.5)
     assert (of_t.value, of_t.n, of_t.coverage) == (2.0, 2, 2 / 3)
-    assert (of_u.value, of_u.n, of_u.reason) == (None, 0, "no example was scored")
+    origin = "metrics/length (given as an object): score_example returned None for"
+    assert (of_u.value, of_u.n, of_u.reason) == (None, 0, f"{origin} the only example")
+    assert result.notices == (
+        f"{origin} 2 of 4 examples; they are not part of its n and value",
+    )
+    nothing = score(Length, ["a"] * 2, ["leave out"] * 2)
+    assert nothing["length"].reason == f"{origin} all 2 examples"
+    assert nothing.notices == ()
 
 
 def test_an_example_without_a_prediction_gets_the_worst_value() -> None:
@@ -212,7 +219,7 @@ def test_sums_without_an_interval_say_so() -> None:
     ("returned", "text"),
     [
         ("1", "its value must be a number, is '1'"),
-        (float("nan"), "the example '1': the metric returned nan"),
+        (float("nan"), "the example '1': it returned nan"),
         (2.0, "its value 2.0 is outside of its bounds 0.0 to 1.0"),
     ],
 )
@@ -454,7 +461,11 @@ def test_examples_without_rows_are_not_counted() -> None:
     result = score(Positive, [1.0, -5.0, 3.0], [0] * 3, tags=[["t"], ["u"], ["t"]])
     found = [(one.tag, one.value, one.n, one.reason) for one in result.scores[:3]]
     assert [row[:3] for row in found] == [(None, 2.0, 2), ("t", 2.0, 2), ("u", None, 0)]
-    assert found[2][3] == "no example was scored"
+    origin = "metrics/positive (given as an object): statistics gave no row for"
+    assert found[2][3] == f"{origin} the only example"
+    assert result.notices == (
+        f"{origin} 1 of 3 examples; they are not part of its n and value",
+    )
 
 
 def test_an_example_may_have_several_rows() -> None:

@@ -48,14 +48,18 @@ def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
 
 
 def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
-    """Say why scores of the whole set have no value."""
-    reasons = {
-        f"{score.metric}: {score.reason}"
-        for each in results
-        for score in each.whole
-        if score.value is None and score.reason
-    }
-    return sorted(reasons)
+    """Say why scores of the whole set have no value, and what else failed."""
+    reasons: dict[str, None] = {}
+    for each in results:
+        told = {
+            f"{score.metric}: {score.reason}": score.reason
+            for score in each.whole
+            if score.value is None and score.reason
+        }
+        reasons |= dict.fromkeys(sorted(told))
+        others = [text for text in each.result.errors if text not in told.values()]
+        reasons |= dict.fromkeys(f"error: {text}" for text in others)
+    return list(reasons)
 
 
 def account(result: Result) -> list[str]:

@@ -17,6 +17,7 @@ from evalkit.hook_calls import call as call
 from evalkit.hook_calls import failure as failure
 from evalkit.metrics import MetricContext
 from evalkit.registry import Bound
+from evalkit.violations import shorten
 from evalkit.workers import Workers
 
 BATCH_ROWS = 32_768
@@ -223,22 +224,24 @@ def checked_value(
         step: What gave it, where an error should say that.
 
     Returns:
-        The value as a float, and why it is None.
+        The value as a float, and why it is None, which names the metric.
 
     Raises:
         MetricError: It is no number, or outside of the metric's bounds.
     """
-    if value is None:
-        return None, "the metric is not defined for these examples"
     where = f"{metric.component.origin}: " + (f"{step}: " if step else "")
+    if value is None:
+        return None, f"{where}it is not defined for these examples"
     try:
         if isinstance(value, str | bytes):
             raise TypeError("a text is not taken for a number")
         number = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise MetricError(f"{where}its value must be a number, is {value!r}") from error
+    except HOOK_FAILURES as error:  # an object's own __float__ may raise anything
+        raise MetricError(
+            f"{where}its value must be a number, is {shorten(value)}"
+        ) from error
     if not math.isfinite(number):
-        return None, f"the metric returned {number}"
+        return None, f"{where}it returned {number}"
     low, high = metric.attributes.get("bounds") or (None, None)
     if (low is not None and number < low - BOUNDS_SLACK) or (
         high is not None and number > high + BOUNDS_SLACK

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -16,9 +20,10 @@ _FLOAT64 = range(-(10**308), 10**308)
 def to_series(name: str, values: Sequence[Any]) -> pl.Series:
     """Make a column of values of one type.
 
-    Texts, booleans, integers and floats become columns of their type; lists of texts
-    become list columns. Anything else, also values of several types, is stored as
-    text: a text as it is, any other value as canonical JSON.
+    Texts, booleans, integers, floats and bytes become columns of their type; lists of
+    texts become list columns. Dates, times and UUIDs are taken as their texts, Decimals
+    as numbers, Enums as their values. Anything else, also values of several types, is
+    stored as text: a text as it is, any other value as canonical JSON.
 
     Args:
         name: Name of the column.
@@ -29,14 +34,15 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
 
     Raises:
         ValueError: A value cannot be stored: a surrogate without a partner, a value
-            that holds itself, an integer of thousands of digits.
+            that holds itself, an integer of thousands of digits, an object that JSON
+            does not know.
     """
     dtype = _common_type(values)
     if dtype is None:
-        values = [_native(value) for value in values]
+        values = [native(value) for value in values]
         dtype = _common_type(values)
     if dtype is None:
-        values = [encode(value) for value in values]
+        values = [_encode_strictly(value) for value in values]
     if dtype == pl.Float64:
         values = [None if value is None else float(value) for value in values]
     if isinstance(dtype, pl.List):
@@ -45,7 +51,10 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
 
 
 def join_parts(
-    name: str, parts: Sequence[pl.Series], values: Sequence[Any]
+    name: str,
+    parts: Sequence[pl.Series],
+    values: Sequence[Any],
+    make: Callable[[str, Sequence[Any]], pl.Series] = to_series,
 ) -> pl.Series:
     """Join columns and further values into one column.
 
@@ -56,6 +65,7 @@ def join_parts(
         name: Name of the column.
         parts: Columns of one type.
         values: Values that come after them; None for null.
+        make: Makes a column of values.
 
     Returns:
         The column; of the parts' type where the values have it too.
@@ -65,12 +75,12 @@ def join_parts(
         return joined.extend_constant(None, len(values)) if values else joined
     rest = _number_structs(name, values)
     if rest is None:
-        rest = to_series(name, values)
+        rest = make(name, values)
     if joined is None:
         return rest
     if joined.dtype == rest.dtype:
         return joined.append(rest)
-    return to_series(name, [*joined.to_list(), *values])
+    return make(name, [*joined.to_list(), *values])
 
 
 def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
@@ -128,6 +138,8 @@ def _common_type(values: Sequence[Any]) -> Any:
         return pl.String
     if types == {bool}:
         return pl.Boolean
+    if types == {bytes}:
+        return pl.Binary
     if types == {int}:
         return pl.Int64 if _are_within(_INT64, values) else None
     if types <= {int, float}:
@@ -146,10 +158,26 @@ def _are_within(span: range, values: Sequence[Any]) -> bool:
     return all(value in span for value in values if isinstance(value, int))
 
 
-def _native(value: Any) -> Any:
-    """Give the plain Python value of a subclass or a numpy value."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
+def native(value: Any) -> Any:
+    """Give the plain Python value of a subclass, a numpy value, a date and the like.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        The text, number, boolean or list that it is or means; else the same value.
+    """
+    if isinstance(value, np.generic | np.ndarray | pl.Series):
+        value = value.to_list() if isinstance(value, pl.Series) else value.tolist()
+    if isinstance(value, Enum):
+        return native(value.value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        # as numbers of tables: without decimal places an integer
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
+    if isinstance(value, UUID):
+        return str(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, float):
@@ -157,7 +185,7 @@ def _native(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, list | tuple):
-        return [_native(item) for item in value]
+        return [native(item) for item in value]
     return value
 
 
@@ -179,6 +207,24 @@ def encode(value: Any) -> str | None:
         return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from error
+
+
+def _encode_strictly(value: Any) -> str | None:
+    """Write a value as text, but nothing that would only look like a text."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=_known)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _known(value: Any) -> Any:
+    plain = native(value)
+    if plain is value:
+        kind = type(value)
+        raise ValueError(f"{kind.__module__}.{kind.__qualname__} is not known to JSON")
+    return plain
 
 
 def is_text_only(values: Sequence[Any]) -> bool:

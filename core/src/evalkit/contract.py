@@ -302,7 +302,9 @@ def task_problems(attributes: Mapping[str, Any]) -> list[str]:
         problems.append(
             f"its example is not a valid Input: {describe(from_pydantic(error))}"
         )
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a library in Rust raises is no Exception
         problems.append(
             f"its Input failed for its example with {type(error).__name__}: {error}"
         )

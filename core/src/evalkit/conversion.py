@@ -1,4 +1,10 @@
-"""Applies converters, whether they are methods or declared as mappings."""
+"""Applies converters, whether they are methods or declared as mappings.
+
+A converter sees only what was checked before: responses that keep the task's `Output`
+and `verify_response`, rows that keep its `Input`. So whatever it raises is a failure
+of the plugin that it belongs to, which ends the evaluation, and never a reason to call
+a response invalid.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +14,38 @@ from typing import Any
 import polars as pl
 
 from evalkit.column_plans import text_fields
-from evalkit.errors import DataError, PluginContractError
+from evalkit.errors import (
+    DataError,
+    PluginContractError,
+    PluginError,
+    SchemaError,
+)
+from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.ids import read_id
 from evalkit.names import is_component_name
 from evalkit.registry import Bound
+from evalkit.scored_values import (
+    PLAIN_TYPES,
+    UnscorableError,
+    scored_value,
+)
 from evalkit.tasks import default_label_converter, default_pred_converter
+from evalkit.violations import shorten
 
 LABEL_CONVERTER = "label_field_converter"
 PRED_CONVERTER = "pred_field_converter"
+
+_KEYS = {LABEL_CONVERTER: ("id", "answer", "tags"), PRED_CONVERTER: ("id", "pred")}
+"""What a converter may give; all but `tags` must be there."""
+
+_INSTEAD = {
+    "cluster": "clusters are columns of the data, which the data set names in its "
+    "attribute `cluster`",
+    "pred": "predictions are given by pred_field_converter",
+    "answer": "answers are given by label_field_converter",
+    "uid": "the id is given as 'id'",
+}
+"""What to do about keys that a converter does not take."""
 
 Declaration = Mapping[str, Any]
 
@@ -41,7 +71,7 @@ def find_converter(
             return bound, None
         declared = getattr(bound.plugin, hook, None)
         if isinstance(declared, Mapping):
-            _refuse_other_keys(bound, hook, declared)
+            _check_declaration(bound, hook, declared)
             return bound, declared
     answer_field = task.attributes["answer_field"]
     if answer_field is None:
@@ -54,14 +84,22 @@ def find_converter(
     return task, default_pred_converter(answer_field)
 
 
-def _refuse_other_keys(bound: Bound, hook: str, declared: Declaration) -> None:
-    known = ("id", "answer", "tags") if hook == LABEL_CONVERTER else ("id", "pred")
+def _check_declaration(bound: Bound, hook: str, declared: Declaration) -> None:
     for key in declared:
-        if key not in known:
+        if key not in _KEYS[hook]:
             raise PluginContractError(
-                f"{bound.component.origin}: {hook} has the key {key!r}; it takes "
-                f"{', '.join(known)}"
+                f"{bound.component.origin}: {hook} has the key {key!r}; "
+                f"{_what_it_takes(hook, key)}"
             )
+    if hook == LABEL_CONVERTER and "answer" not in declared:
+        raise PluginContractError(
+            f"{bound.component.origin}: {hook} declares no column for 'answer'"
+        )
+
+
+def _what_it_takes(hook: str, key: Any) -> str:
+    hint = f"; {_INSTEAD[key]}" if key in _INSTEAD else ""
+    return f"it takes {', '.join(_KEYS[hook])}{hint}"
 
 
 def predictions_are_texts(dataset: Bound, task: Bound) -> bool:
@@ -90,7 +128,9 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         task: Its task.
 
     Returns:
-        A function from a response to its prediction.
+        A function from a response to its prediction, which raises a `PluginError` where
+        a method fails or returns what cannot be scored, and a `SchemaError` where the
+        declared field holds that.
 
     Raises:
         PluginContractError: Nobody says how to convert, or not in a known way.
@@ -100,14 +140,14 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         convert = bound.row_function(PRED_CONVERTER)
 
         def by_method(response: Mapping[str, Any]) -> Any:
-            result = convert(response=response, example=response)
-            checked = converted(bound, PRED_CONVERTER, result)
-            if read_id(checked, ("id",)) != response["id"]:
-                raise PluginContractError(
-                    f"{bound.component.origin}: {PRED_CONVERTER} gave the response "
-                    f"{response['id']!r} the id {checked['id']!r}"
-                )
-            return checked["pred"]
+            what = f"the response {response['id']!r}"
+            try:
+                result = convert(response=response, example=response)
+            except HOOK_FAILURES as error:
+                raise _failure(bound, PRED_CONVERTER, what, error) from error
+            uid = response["id"]
+            checked = converted(bound, PRED_CONVERTER, result, what, uid)
+            return scored_value(checked["pred"])
 
         return by_method
     column = declared.get("pred")
@@ -124,30 +164,85 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
             f"{bound.component.origin}: {PRED_CONVERTER} reads the field {column!r}, "
             f"which the Output of {task.component.origin} does not have"
         )
-    return lambda response: response.get(column)
+    return _by_column(bound, column)
 
 
-def converted(bound: Bound, hook: str, value: Any) -> Mapping[str, Any]:
-    """Check that a converter's method returned a dict with the keys it must have.
+def _by_column(bound: Bound, column: str) -> Callable[[Mapping[str, Any]], Any]:
+    def by_column(response: Mapping[str, Any]) -> Any:
+        value = response.get(column)
+        if type(value) in PLAIN_TYPES:
+            return value
+        try:
+            return scored_value(value)
+        except UnscorableError as error:
+            raise SchemaError(
+                f"{bound.component.origin}: the response {response['id']!r}: {column} "
+                f"is {error}; a method {PRED_CONVERTER} can make one of it"
+            ) from error
+
+    return by_column
+
+
+def _failure(bound: Bound, hook: str, what: str, error: BaseException) -> PluginError:
+    return PluginError(
+        f"{bound.component.origin}: {hook} failed for {what} with {described(error)}"
+    )
+
+
+def converted(
+    bound: Bound, hook: str, value: Any, what: str, uid: str
+) -> Mapping[str, Any]:
+    """Check what a converter's method returned.
 
     Args:
         bound: Whose converter it is.
         hook: `label_field_converter` or `pred_field_converter`.
         value: What it returned.
+        what: What was converted, as messages call it.
+        uid: The id that it must return.
 
     Returns:
         The same value.
 
     Raises:
-        PluginContractError: It is no mapping or lacks a key.
+        PluginContractError: It is no mapping, lacks a key or has another one, has
+            another id, or tags that are no texts.
     """
-    wanted = {"id", "answer"} if hook == LABEL_CONVERTER else {"id", "pred"}
-    if not isinstance(value, Mapping) or not wanted <= value.keys():
+    where = f"{bound.component.origin}: {hook}"
+    wanted = [key for key in _KEYS[hook] if key != "tags"]
+    if not isinstance(value, Mapping) or not {*wanted} <= value.keys():
         raise PluginContractError(
-            f"{bound.component.origin}: {hook} must return a dict with "
-            f"{' and '.join(sorted(wanted))}, returned {value!r}"
+            f"{where} must return a dict with {' and '.join(sorted(wanted))}, returned "
+            f"{shorten(value)} for {what}"
+        )
+    for key in value:
+        if key not in _KEYS[hook]:
+            raise PluginContractError(
+                f"{where} returned the key {key!r} for {what}; "
+                f"{_what_it_takes(hook, key)}"
+            )
+    if read_id(value, ("id",)) != uid:
+        raise PluginContractError(f"{where} gave {what} the id {shorten(value['id'])}")
+    _check_scored(where, "pred" if hook == PRED_CONVERTER else "answer", value, what)
+    tags = value.get("tags")
+    if tags is not None and not (
+        isinstance(tags, list | tuple)
+        and all(isinstance(tag, str) and tag for tag in tags)
+    ):
+        raise PluginContractError(
+            f"{where} must give tags as a list of texts that are not empty, gave "
+            f"{shorten(tags)} for {what}"
         )
     return value
+
+
+def _check_scored(where: str, key: str, returned: Mapping[str, Any], what: str) -> None:
+    try:
+        scored_value(returned[key])
+    except UnscorableError as error:
+        raise PluginContractError(
+            f"{where} returned as {key!r} for {what} {error}"
+        ) from error
 
 
 def convert_labels_by_columns(
@@ -168,9 +263,10 @@ def convert_labels_by_columns(
         Columns `answer` and `tags` (list of texts; null for none).
 
     Raises:
-        DataError: A column that it names is not in the data, or what it declares as
-            `id` is not the id.
-        PluginContractError: It declares something else than columns or expressions.
+        DataError: A column that it names is not in the data.
+        PluginContractError: It declares something else than columns or expressions, or
+            what it declares as `id` is not the id.
+        PluginError: One of its expressions failed.
     """
     names = columns or frame.columns
     tags = declared.get("tags")
@@ -185,15 +281,26 @@ def convert_labels_by_columns(
         ).select("uid", id="__id", answer="__answer", tags="__tags")
     except pl.exceptions.ColumnNotFoundError as error:
         raise DataError(_missing_column(bound, declared, names, error)) from error
-    except (pl.exceptions.PolarsError, KeyError) as error:
-        raise DataError(
+    except PluginContractError:
+        raise
+    except HOOK_FAILURES as error:
+        kind = PluginError if _has_expressions(declared) else DataError
+        raise kind(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
-            f"has the columns {', '.join(names)}: {error}"
+            f"has the columns {', '.join(names)}: {described(error)}"
         ) from error
     different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
     for uid, found, *_ in different.iter_rows():
         raise _foreign_id(bound, uid, found)
     return converted.select("answer", "tags")
+
+
+def _has_expressions(declared: Declaration) -> bool:
+    """Tell whether more than names of columns is declared."""
+    found = [*declared.values()]
+    for value in declared.values():
+        found += value.values() if isinstance(value, Mapping) else []
+    return any(isinstance(value, pl.Expr) for value in found)
 
 
 def _missing_column(
@@ -211,8 +318,8 @@ def _missing_column(
     return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
 
 
-def _foreign_id(bound: Bound, uid: str, found: Any) -> DataError:
-    return DataError(
+def _foreign_id(bound: Bound, uid: str, found: Any) -> PluginContractError:
+    return PluginContractError(
         f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
         f"{found!r}"
     )
@@ -266,19 +373,16 @@ def convert_labels_by_rows(
         What it returned for each.
 
     Raises:
-        DataError: It failed for an example, which is named, or gave it another id.
+        PluginContractError: It returned something else, or gave an example another id.
+        PluginError: It failed for an example, which is named.
     """
     convert = bound.row_function(LABEL_CONVERTER)
     results = []
     for row in rows:
+        what = f"the example {row['uid']!r}"
         try:
             result = convert(example=row)
-        except (Exception, SystemExit) as error:
-            raise DataError(
-                f"{bound.component.origin}: {LABEL_CONVERTER} failed for the example "
-                f"{row['uid']!r} with {type(error).__name__}: {error}"
-            ) from error
-        results.append(converted(bound, LABEL_CONVERTER, result))
-        if read_id(result, ("id",)) != row["uid"]:
-            raise _foreign_id(bound, row["uid"], result["id"])
+        except HOOK_FAILURES as error:
+            raise _failure(bound, LABEL_CONVERTER, what, error) from error
+        results.append(converted(bound, LABEL_CONVERTER, result, what, row["uid"]))
     return results

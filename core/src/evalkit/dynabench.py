@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from evalkit.responses import failed_statement
+from evalkit.hook_calls import failed_statement
 from evalkit.tasks import TaskIO
 from evalkit.violations import Violation, from_assertion
 

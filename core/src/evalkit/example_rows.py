@@ -12,12 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from evalkit.calls import HOOK_FAILURES
 from evalkit.column_plans import ColumnPlan, plan_of, with_planned
 from evalkit.columns import is_storable, is_text_only, to_series
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
+from evalkit.file_datasets import AS_FILE
 from evalkit.file_formats import Format, detect_format
+from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.json_lines import read_json_rows
 from evalkit.json_tables import Wanted, read_json_table
@@ -125,11 +126,19 @@ def load_rows(
     except HOOK_FAILURES as error:
         raise DataError(
             f"{dataset.component.origin}: load({split!r}) failed with "
-            f"{type(error).__name__}: {error}"
+            f"{described(error)}"
         ) from error
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
     return _with_ids(dataset, loaded)
+
+
+def _named(dataset: Bound, error: DataError) -> DataError:
+    """Name the plugin whose data cannot be read, where an error does not."""
+    component = dataset.component
+    if component.distribution == AS_FILE or component.id in str(error):
+        return error
+    return type(error)(f"{component.origin}: {error}")
 
 
 def _materialise(
@@ -142,7 +151,10 @@ def _materialise(
     if hasattr(loaded, "__arrow_c_stream__"):
         return ExampleRows(pl.DataFrame(loaded))
     if isinstance(loaded, str | Path):
-        return _read_file(dataset, task, Path(loaded), kept)
+        try:
+            return _read_file(dataset, task, Path(loaded), kept)
+        except DataError as error:
+            raise _named(dataset, error) from error.__cause__
     if not isinstance(loaded, Iterable):
         raise DataError(
             f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
@@ -245,7 +257,8 @@ def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
             position = [is_storable(value) for value in values].index(False)
             raise SchemaError(
                 f"{loaded.source(dataset)}: {loaded.where(position)}: {name}: must be "
-                f"a value that can be stored, found {shorten(values[position])}"
+                f"a value that can be stored ({error}), found "
+                f"{shorten(values[position])}"
             ) from error
         columns.append(column)
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):
@@ -331,10 +344,10 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
                 f"{loaded.where(position)} (uid {row['uid']!r}): "
                 f"{describe(from_pydantic(error))}"
             )
-        except Exception as error:
+        except HOOK_FAILURES as error:
             raise PluginError(
                 f"{task.component.origin}: Input failed for the example "
-                f"{row['uid']!r} with {type(error).__name__}: {error}"
+                f"{row['uid']!r} with {described(error)}"
             ) from error
     if problems:
         raise SchemaError(

@@ -23,6 +23,7 @@ from evalkit.example_rows import ExampleRows, check_inputs, load_rows
 from evalkit.fingerprints import fingerprint
 from evalkit.hookspecs import AnswerKind
 from evalkit.registry import Bound
+from evalkit.scored_values import UnscorableError, scored_value, value_column
 from evalkit.violations import few, shorten
 
 
@@ -276,11 +277,16 @@ def _map_answers(
     problems: list[str] = []
     results = []
     for position, stored in enumerate(answers):
-        answer = list(stored) if isinstance(stored, tuple) else stored
+        try:
+            answer = scored_value(stored)
+        except UnscorableError as error:
+            rule = f"is {error}; a method {LABEL_CONVERTER} can make one of it"
+            problems.append(reporter.problem(position, reporter.field, rule))
+            continue
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
-        if not items or None in items:
+        if not items or any(map(_is_lacking, items)):
             problems.append(reporter.problem(position, reporter.field, "is required"))
         elif labels is not None:
             problems.extend(
@@ -297,6 +303,11 @@ def _map_answers(
     if problems:
         raise reporter.error(problems)
     return results
+
+
+def _is_lacking(item: Any) -> bool:
+    """Tell whether there is no answer; tables of pandas have NaN for that."""
+    return item is None or item != item
 
 
 def _mapped_column(
@@ -365,7 +376,7 @@ def _answer_column(
                 ]
             )
         return "any-of", column
-    column = to_series("answer", answers)
+    column = value_column("answer", answers)
     if kind == "any-of":
         return "one", column
     if kind == "number" and not column.dtype.is_numeric():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -56,3 +58,13 @@ def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
         raise
     except HOOK_FAILURES as error:
         raise failure(metric, step, error) from error
+
+
+def failed_statement(error: BaseException) -> str | None:
+    """Give the source line that raised an exception, where it is known."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    for frame in last:
+        lines = linecache.getlines(frame.filename)
+        part = lines[(frame.lineno or 1) - 1 : frame.end_lineno]
+        return " ".join(line.strip() for line in part) or None
+    return None

@@ -16,6 +16,13 @@ example (`verify_response`, the converters, `adapt_response`, `score_example`, a
 of perturbations and recognisers) are called directly, with those of the spec's
 arguments that the implementation names, as pluggy would, because a call through pluggy
 costs more than most of them.
+
+Whatever a hook raises or returns that is not as it is said here is a failure of its
+plugin, which is named with its distribution and version. It is never a reason to call a
+response invalid, and never a 0. Two hooks may say on purpose that a response is bad:
+`verify_response`, by violations or a bare assertion, and `adapt_response`, which sees
+what nobody has checked, by a `ValueError`, a `TypeError` or a `LookupError`. Converters
+see only what has passed all checks, so that what they raise ends the evaluation.
 """
 
 from __future__ import annotations
@@ -121,7 +128,8 @@ class TaskIOSpec:
 
         Returns:
             All violations; None or an empty list for a valid response. An
-            `AssertionError` counts as one violation, which quotes the assertion.
+            `AssertionError` counts as one violation, which quotes the assertion;
+            anything else that is raised ends the evaluation.
         """
 
     @hookspec(firstresult=True)
@@ -242,8 +250,10 @@ class DatasetSpec:
             example: One row of `load`.
 
         Returns:
-            A dict with `id`, `answer` (an element of a metric's `targets`) and
-            `tags` (a list of texts).
+            A dict with `id`, `answer` (an element of a metric's `targets`: a text,
+            number or boolean, or a list of them) and `tags` (a list of texts; may be
+            left out), and no other key: clusters are columns of the data, which the
+            attribute `cluster` names. What it raises ends the evaluation.
         """
 
     @hookspec(firstresult=True)
@@ -260,8 +270,10 @@ class DatasetSpec:
             example: The same response, under the name that Dynabench used.
 
         Returns:
-            A dict with `id` and `pred` (an element of a metric's `predictions`);
-            None as `pred` says that no answer could be extracted.
+            A dict with `id` and `pred` (an element of a metric's `predictions`: a text,
+            number or boolean, or a list of them), and no other key; None as `pred` says
+            that no answer could be extracted. What it raises ends the evaluation:
+            `verify_response` is the place to refuse a response.
         """
 
     @hookspec(firstresult=True)
@@ -274,7 +286,9 @@ class DatasetSpec:
             response: One response as it was read.
 
         Returns:
-            A new response; the given one must not be changed.
+            A new response; the given one must not be changed. A `ValueError`, a
+            `TypeError` or a `LookupError` says that this response is invalid; anything
+            else that is raised ends the evaluation.
         """
 
     @hookspec(firstresult=True)
@@ -288,7 +302,8 @@ class DatasetSpec:
                 and the task's scored fields.
 
         Returns:
-            Values by name of the score.
+            One or more values by name of the score; None where one is not defined.
+            Where it fails, the run is partial.
         """
 
 
@@ -359,7 +374,8 @@ class MetricSpec:
             fields: The metric's `columns` of this example.
 
         Returns:
-            Its score, or None to leave the example out of the mean and of n.
+            Its score, or None to leave the example out of the mean and of n, which a
+            notice counts.
         """
 
     @hookspec(firstresult=True)
@@ -374,7 +390,8 @@ class MetricSpec:
 
         Returns:
             `row` (position in the batch, an unsigned or signed integer; an example
-            may have no, one or several rows), the metric's `keys`, and one or more
+            may have no, one or several rows; a notice counts those without any), the
+            metric's `keys`, and one or more
             number columns without nulls or nan. No column is named `position`, `group`,
             `unit`, `cell`, `replicate`, `example` or `replication`.
         """

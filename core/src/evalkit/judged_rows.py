@@ -11,7 +11,8 @@ import polars as pl
 
 from evalkit.alternatives import RESPONSES_KEY, alternatives_column
 from evalkit.blocks import Block
-from evalkit.columns import join_parts
+from evalkit.columns import is_storable, join_parts
+from evalkit.errors import SchemaError
 from evalkit.ids import (
     REPLICATION_KEY,
     RESPONSE_ID_KEYS,
@@ -23,7 +24,8 @@ from evalkit.problems import Problem, Problems
 from evalkit.read_ahead import in_background
 from evalkit.responses import Outcome, ResponseReader
 from evalkit.rows import Row
-from evalkit.violations import Violation
+from evalkit.scored_values import value_column
+from evalkit.violations import Violation, shorten
 
 
 class JudgedRows:
@@ -206,7 +208,17 @@ class JudgedRows:
         return found
 
     def _gather(self, name: str, values: list[Any], sources: pl.Series) -> pl.Series:
-        joined = join_parts(name, [part[name] for part in self._columns], values)
+        parts = [part[name] for part in self._columns]
+        try:
+            joined = join_parts(name, parts, values, value_column)
+        except ValueError as error:
+            wrong = (place for place, one in enumerate(values) if not is_storable(one))
+            place = next(wrong, 0)
+            raise SchemaError(
+                f"{self._reader.origin}: line {self._lines[place]}, id "
+                f"{self._ids[place]!r}: {name} cannot be stored ({error}), found "
+                f"{shorten(values[place])}"
+            ) from error
         if not joined.count():
             return joined.clear().extend_constant(None, len(sources))
         # gathering from many chunks takes ten times as long

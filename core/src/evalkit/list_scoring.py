@@ -24,6 +24,7 @@ from evalkit.scores import (
 )
 from evalkit.statistics_rows import Codes
 from evalkit.units import Units
+from evalkit.unscored import NOTHING_SCORED
 
 LIST_REPLICATES = 200
 MOST_LIST_EXAMPLES = 10_000
@@ -112,7 +113,7 @@ class _Lists:
         """Score one group."""
         if not len(positions):
             nothing = without_interval("there is no value")
-            reason = "no example was scored"
+            reason = NOTHING_SCORED
             return GroupScore("", group, None, 0, None, nothing, reason)
         value, why, deviation = self.value(positions)
         interval = without_interval("there is no value")
@@ -140,7 +141,7 @@ class _Lists:
         for replication in range(repeats):
             part = positions[positions % repeats == replication]
             if not len(part):
-                return None, "no example was scored", None
+                return None, NOTHING_SCORED, None
             value, why = compute(self._metric, [self._pairs[at] for at in part])
             if value is None:
                 return None, why, None

@@ -39,8 +39,8 @@ from evalkit.run_record import (
 )
 from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, headline_name, to_scores
-from evalkit.scores import MetricScores
-from evalkit.scoring import NOTHING_SCORED, failed_scores
+from evalkit.scores import MetricScores, notices_of
+from evalkit.scoring import failed_scores
 from evalkit.selection import Selection
 from evalkit.stored_runs import (
     bound_metrics,
@@ -48,6 +48,7 @@ from evalkit.stored_runs import (
     scored_fields,
 )
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of
+from evalkit.unscored import NOTHING_SCORED, is_unscored_notice
 from evalkit.violations import few, shorten
 
 _ONLY = re.compile(r"only [\d ]+ examples? evaluated: ")
@@ -275,7 +276,7 @@ def _record(
         "counts": dict(counts),
         "errors": [],
         "notices": [
-            *(text for text in _union(records, "notices") if not _ONLY.match(text)),
+            *(text for text in _union(records, "notices") if not _is_of_a_part(text)),
             *_selections(records),
             *_left_out(parts),
             *_without_perturbations(records),
@@ -297,6 +298,11 @@ def _record(
         "environment": environment(),
         **NO_PERTURBATION,
     }
+
+
+def _is_of_a_part(notice: str) -> bool:
+    """Tell whether a notice counts examples of one part; the whole has its own."""
+    return bool(_ONLY.match(notice)) or is_unscored_notice(notice)
 
 
 def _without_perturbations(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -366,6 +372,7 @@ def _scored(joined: Result, metrics: Sequence[Bound], progress: Progress) -> Res
     if not joined.counts["scored"]:
         failed.append(NOTHING_SCORED)
     record["errors"] = failed
+    record["notices"] = [*record["notices"], *notices_of(scored)]
     is_partial = bool(failed) or record["status"] == "partial"
     record["status"] = "partial" if is_partial else "complete"
     record["headline"] = headline_name(scored)

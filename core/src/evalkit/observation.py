@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.registry import Bound, Registry
 
 
@@ -36,8 +37,8 @@ class Observers:
         for observer in self._observers:
             try:
                 getattr(observer.hooks, hook)(**copy.deepcopy(values))
-            except (Exception, SystemExit) as error:
+            except HOOK_FAILURES as error:
                 self.warnings.append(
                     f"{observer.component.origin}: {hook} failed with "
-                    f"{type(error).__name__}: {error}"
+                    f"{described(error)}"
                 )

@@ -18,6 +18,7 @@ from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit.results import Result
 from evalkit.score_records import headline_name, to_scores
+from evalkit.scored_values import UnscorableError, scored_value, value_column
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
 
@@ -50,8 +51,9 @@ def score(
         The scores, as `result["macro-f1"].value`.
 
     Raises:
-        DataError: The lists are not of the same length, or answers of which several
-            are acceptable are not texts.
+        DataError: The lists are not of the same length, hold a value that is no text,
+            number, boolean or list of them, or answers of which several are acceptable
+            are not texts.
         EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
@@ -66,17 +68,16 @@ def score(
             f"{len(predictions)}, {len(targets)} and "
             f"{len(targets) if tags is None else len(tags)}"
         )
+    predictions = _scored_values("predictions", predictions)
+    targets = _scored_values("targets", targets)
     bound = Resolver(registry or Registry()).bind("metrics", metric)
-    several = any(isinstance(target, list | tuple) for target in targets)
+    several = any(isinstance(target, list) for target in targets)
     kind: AnswerKind = "any-of" if several else "one"
-    answers = [
-        (list(t) if isinstance(t, list | tuple) else [t]) if several else t
-        for t in targets
-    ]
+    answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]
     target = to_series("target", answers)
     if several and target.dtype != pl.List(pl.String):
         raise DataError("targets: acceptable answers must be lists of texts")
-    prediction = to_series("prediction", predictions)
+    prediction = value_column("prediction", predictions)
     if prediction.null_count() == len(prediction) and not several:
         # without values it has no type of its own to compare with the targets'
         prediction = prediction.cast(target.dtype)
@@ -96,8 +97,19 @@ def score(
         "status": "complete",
         "headline": headline_name([scored]),
         "counts": {"examples": len(targets), "scored": len(targets)},
+        "notices": list(scored.notices),
     }
     return Result(record, to_scores([scored], groups, "given"), (), None)
+
+
+def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
+    found = []
+    for place, value in enumerate(values):
+        try:
+            found.append(scored_value(value))
+        except UnscorableError as error:
+            raise DataError(f"{name}[{place}] is {error}") from error
+    return found
 
 
 def _names_by_content(rows: Iterable[tuple[Any, Any, list[str]]]) -> list[str]:

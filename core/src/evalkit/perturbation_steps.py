@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from evalkit.edits import Edit, checked_edits, compose, find_difference, make_edits
 from evalkit.errors import PluginError
 from evalkit.example_texts import Place, find_texts, text_at, with_text
-from evalkit.hook_calls import HOOK_FAILURES
+from evalkit.hook_calls import HOOK_FAILURES, described
 from evalkit.protected_spans import (
     PROTECTED_KINDS,
     ProtectedKind,
@@ -149,10 +149,27 @@ class Step:
         return self._own_rng is not None
 
     def make_rng(self, uid: str, variant: int) -> Random:
-        """Let the perturbation seed its own generator."""
+        """Let the perturbation seed its own generator.
+
+        Args:
+            uid: The example's id.
+            variant: Which copy of it is made.
+
+        Returns:
+            The generator.
+
+        Raises:
+            PluginError: The perturbation failed, or returned something else.
+        """
         assert self._own_rng is not None
         seed = self._scope.settings.seed
-        return self._own_rng(seed=seed, uid=uid, variant=variant)
+        try:
+            rng = self._own_rng(seed=seed, uid=uid, variant=variant)
+        except HOOK_FAILURES as error:
+            raise hook_failure(self._bound, "make_rng", uid, error) from error
+        if not isinstance(rng, Random):
+            raise _wrong(self._bound, "make_rng", "a random.Random", rng, uid)
+        return rng
 
     def apply(self, state: State, rng: Random, uid: str) -> list[State]:
         """Give what becomes of an example; the same state where nothing is changed.
@@ -175,7 +192,7 @@ class Step:
         except PluginError:
             raise
         except HOOK_FAILURES as error:
-            raise self._failed(error, uid) from error
+            raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
         found = self._call(
@@ -230,7 +247,7 @@ class Step:
         except PluginError:
             raise
         except HOOK_FAILURES as error:
-            raise self._failed(error, uid) from error
+            raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
         changed = self.changed_texts(state.row, rng, uid)
@@ -267,17 +284,61 @@ class Step:
             edits = outside(checked_edits(text, edits), spans)
         return make_edits(text, edits)
 
-    def _failed(self, error: BaseException, uid: str) -> PluginError:
-        return PluginError(
-            f"{self._bound.component.origin}: {self._hook} failed for the example "
-            f"{uid!r} with {type(error).__name__}: {error}"
-        )
-
     def _wrong(self, wanted: str, found: Any, uid: str) -> PluginError:
-        return PluginError(
-            f"{self._bound.component.origin}: {self._hook} must return {wanted}, "
-            f"returned {shorten(found)} for the example {uid!r}"
-        )
+        return _wrong(self._bound, self._hook, wanted, found, uid)
+
+
+def changed_tags(
+    bound: Bound, uid: str, change: Callable[..., Any], **offered: Any
+) -> list[str]:
+    """Ask a perturbation for the tags of a changed example.
+
+    Args:
+        bound: The perturbation.
+        uid: The example's id.
+        change: Its `change_tags`.
+        **offered: What that is called with.
+
+    Returns:
+        The changed example's tags.
+
+    Raises:
+        PluginError: The perturbation failed, or returned something else.
+    """
+    try:
+        found = change(**offered)
+    except HOOK_FAILURES as error:
+        raise hook_failure(bound, "change_tags", uid, error) from error
+    if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
+        raise _wrong(bound, "change_tags", "a list of texts", found, uid)
+    return list(found)
+
+
+def hook_failure(
+    bound: Bound, hook: str, uid: str, error: BaseException
+) -> PluginError:
+    """Say that a hook of a perturbation failed for an example.
+
+    Args:
+        bound: The perturbation.
+        hook: Name of the hook.
+        uid: The example's id.
+        error: What was raised.
+
+    Returns:
+        An error that names them; chain it with `from`.
+    """
+    return PluginError(
+        f"{bound.component.origin}: {hook} failed for the example {uid!r} with "
+        f"{described(error)}"
+    )
+
+
+def _wrong(bound: Bound, hook: str, wanted: str, found: Any, uid: str) -> PluginError:
+    return PluginError(
+        f"{bound.component.origin}: {hook} must return {wanted}, returned "
+        f"{shorten(found)} for the example {uid!r}"
+    )
 
 
 def _text_function(bound: Bound, hook: str, task: str) -> Callable[..., Any]:

@@ -55,6 +55,7 @@ from evalkit.perturbed_sets import SetScorer
 from evalkit.perturbed_values import values_of
 from evalkit.results import Score
 from evalkit.scores import GroupScore, MetricScores
+from evalkit.unscored import NOTHING_SCORED
 from evalkit.workers import Workers
 
 UNCERTAIN = "the answers may not hold after this perturbation"
@@ -201,7 +202,7 @@ class _Scorer:
                 return str(error)
             statistics = (found.statistics, copies)
         elif not found.metric.has("compute"):
-            return "no example was scored"
+            return found.error or found.scores[0].reason or NOTHING_SCORED
         settings = self._effects.settings
         return SetScorer(found.metric, self._tables, settings, statistics)
 

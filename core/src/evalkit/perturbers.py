@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from evalkit.perturbation_steps import (
     Settings,
     State,
     Step,
+    changed_tags,
     effect_of,
     joint_effect,
     read_effect,
@@ -107,8 +108,8 @@ class Perturber:
         self._drawing = [step.draws for step in self._steps]
         self._edits_answers = any(step.edits_answers for step in self._steps)
         self._is_plain = self._is_one_copy and len(self._steps) == 1
-        self._retag: list[Callable[..., Any]] = [
-            step.row_function("change_tags")
+        self._retagging = [
+            (step, step.row_function("change_tags"))
             for step in steps
             if step.has("change_tags")
         ]
@@ -233,15 +234,18 @@ class Perturber:
         """Give a changed row its own id and tags, and its original's id."""
         if tags is not None:
             row["tags"] = list(tags)
-        for change_tags in self._retag:
-            now = change_tags(
+        for step, call in self._retagging:
+            now = changed_tags(
+                step,
+                uid,
+                call,
                 tags=_tags_of(row, uid),
                 original=example,
                 perturbed=row,
                 task=self._task,
             )
             if now or "tags" in row:
-                row["tags"] = list(now)
+                row["tags"] = now
         earlier = example.get("input_id")
         if earlier is None and not _COLUMNS.isdisjoint(example):
             _refuse_own_columns(example, uid)

@@ -29,7 +29,7 @@ from evalkit.run_record import (
 )
 from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, to_scores
-from evalkit.scores import MetricScores
+from evalkit.scores import MetricScores, notices_of
 from evalkit.scoring import failed_scores
 from evalkit.storage import PERTURBED_FILE
 from evalkit.stored_runs import examples_of, metric_names, read_run
@@ -165,13 +165,14 @@ def _extended(
         "bounds": record.get("bounds", {}) | bounds_of(bound),
         "components": [*record["components"], *components],
         "errors": [*record.get("errors", []), *failed],
+        "notices": [*record.get("notices", []), *notices_of(scored)],
         "core": describe_core(),
         "environment": environment(),
     }
     if record.get("perturbed") and perturbed is None:
         names = ", ".join(metric.name for metric in bound)
         record["notices"] = [
-            *record.get("notices", []),
+            *record["notices"],
             f"{names}: not computed under perturbation, as the run does not hold its "
             f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files",
         ]

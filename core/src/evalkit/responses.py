@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,10 +18,14 @@ from evalkit.column_plans import ColumnPlan, plan_of, text_fields
 from evalkit.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
+from evalkit.hook_calls import HOOK_FAILURES, described, failed_statement
 from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.registry import Bound
 from evalkit.rows import unwritable
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
+
+_REFUSALS = (ValueError, TypeError, LookupError)
+"""By what an adapter, which sees responses that nobody has checked, may refuse one."""
 
 Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
 """Prediction, scored fields, and violations."""
@@ -92,6 +94,8 @@ class ResponseReader:
         plan = plan_of(self._output, self._labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
+        if isinstance(plan.columns[column].dtype, pl.Struct):
+            return None, None  # dicts are refused one by one
         return column, plan
 
     def _verifies_columns(self) -> bool:
@@ -127,10 +131,10 @@ class ResponseReader:
         )
         try:
             verified = hook(responses=offered, labels=self._labels)
-        except (Exception, SystemExit) as error:
+        except HOOK_FAILURES as error:
             raise PluginError(
                 f"{self._task.component.origin}: verify_columns failed with "
-                f"{type(error).__name__}: {error}"
+                f"{described(error)}"
             ) from error
         if (
             not isinstance(verified, pl.Series)
@@ -191,17 +195,27 @@ class ResponseReader:
         Returns:
             The adapted response; where the adapter refuses it, the response as it was
             and the reason.
+
+        Raises:
+            PluginContractError: The adapter returned something else than a dict.
+            PluginError: The adapter failed otherwise than by refusing the response.
         """
         if self._adapt is None or not response:
             return response, None
+        origin = self._dataset.component.origin
         try:
             adapted = self._adapt(response=dict(response))
-        except (Exception, SystemExit) as error:
-            rule = (
-                f"adapt_response of {self._dataset.component.origin} must accept it "
-                f"({type(error).__name__}: {error})"
-            )
+        except _REFUSALS as error:
+            rule = f"adapt_response of {origin} must accept it ({described(error)})"
             return response, Violation("(response)", rule)
+        except HOOK_FAILURES as error:
+            given = {key: response.get(key) for key in RESPONSE_ID_KEYS}
+            raise PluginError(
+                f"{origin}: adapt_response failed for the response "
+                f"{shorten(next(filter(None, given.values()), None))} with "
+                f"{described(error)}; it refuses a response by a ValueError, a "
+                "TypeError or a LookupError"
+            ) from error
         if not isinstance(adapted, Mapping):
             raise PluginContractError(
                 f"{self._dataset.component.origin}: adapt_response must return a dict, "
@@ -284,15 +298,9 @@ class ResponseReader:
             violations += self._verify_violations(response, uid, position, violations)
         if violations:
             return None, {}, tuple(violations)
-        try:
-            prediction = self._to_prediction(shaped)
-        except PluginError:
-            raise
-        except (Exception, SystemExit) as error:
-            rule = f"the converter must accept it ({type(error).__name__}: {error})"
-            return None, {}, (Violation("(response)", rule),)
+        # before the converter is called, which might change the response
         fields = {name: shaped.get(name) for name in self.scored_fields}
-        return prediction, fields, ()
+        return self._to_prediction(shaped), fields, ()
 
     def _shape(
         self, response: Mapping[str, Any]
@@ -302,10 +310,10 @@ class ResponseReader:
             validated = self._output.model_validate(response)
         except ValidationError as error:
             return response, from_pydantic(error)
-        except Exception as error:
+        except HOOK_FAILURES as error:
             raise PluginError(
                 f"{self._task.component.origin}: Output failed for the response "
-                f"{response['id']!r} with {type(error).__name__}: {error}"
+                f"{response['id']!r} with {described(error)}"
             ) from error
         return {**response, **validated.model_dump()}, []
 
@@ -329,12 +337,12 @@ class ResponseReader:
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error, failed_statement(error))]
-        except (Exception, SystemExit) as error:
+        except HOOK_FAILURES as error:
             if found:
                 return []
             raise PluginError(
                 f"{self._task.component.origin}: verify_response failed for the "
-                f"response {uid!r} with {type(error).__name__}: {error}"
+                f"response {uid!r} with {described(error)}"
             ) from error
         named = {violation.field.partition(".")[0] for violation in found}
         return [
@@ -347,7 +355,10 @@ class ResponseReader:
         if result is None:
             return ()
         if not isinstance(result, list | tuple) or not all(
-            isinstance(violation, Violation) for violation in result
+            isinstance(violation, Violation)
+            and isinstance(violation.field, str)
+            and isinstance(violation.rule, str)
+            for violation in result
         ):
             raise PluginContractError(
                 f"{self._task.component.origin}: verify_response must return a list of "
@@ -379,13 +390,3 @@ def _place_of(name: str, plugin: object) -> int:
         return -1
     bases = type(plugin).__mro__
     return next(place for place, base in enumerate(bases) if name in vars(base))
-
-
-def failed_statement(error: BaseException) -> str | None:
-    """Give the source line that raised an exception, where it is known."""
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    for frame in last:
-        lines = linecache.getlines(frame.filename)
-        part = lines[(frame.lineno or 1) - 1 : frame.end_lineno]
-        return " ".join(line.strip() for line in part) or None
-    return None

@@ -171,6 +171,6 @@ def _checked_one_by_one(
         step = f"score_example for the example {batch.id_of(row)!r}"
         number, reason = checked_value(metric, value, step)
         if number is None:
-            raise MetricError(f"{metric.component.origin}: {step}: {reason}")
+            raise MetricError(str(reason))
         scores.append(number)
     return scores

@@ -36,9 +36,10 @@ from evalkit.saved_tables import (
     with_example_scores,
 )
 from evalkit.score_records import bounds_of, headline_name, to_scores
-from evalkit.scores import MetricScores, ScoringSettings
+from evalkit.scores import MetricScores, ScoringSettings, notices_of
 from evalkit.selection import Selection
 from evalkit.sources import sha256_of
+from evalkit.unscored import NOTHING_SCORED
 from evalkit.violations import shorten
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
@@ -150,7 +151,7 @@ def make_result(
         scores += perturbed.scores
         failed += perturbed.errors
     if not refused and not parts.alignment.counts["scored"]:
-        failed.append("no example was scored")
+        failed.append(NOTHING_SCORED)
     if not options.include_examples:
         failed = [str(withhold_text(text)) for text in failed]
     is_partial = bool(failed) or not options.selection.is_whole
@@ -177,7 +178,11 @@ def make_result(
         "baselines": parts.baselines and parts.baselines._asdict(),
         "counts": parts.alignment.counts,
         "errors": failed,
-        "notices": [*parts.examples.notices, *_notices(parts, options)],
+        "notices": [
+            *parts.examples.notices,
+            *_notices(parts, options),
+            *notices_of(parts.scored),
+        ],
         "warnings": watchers.warnings,
         "answer_kind": parts.examples.answer_kind,
         "replications": list(parts.alignment.replications),

@@ -14,6 +14,7 @@ from evalkit.intervals import without_interval
 from evalkit.registry import Bound
 from evalkit.results import Score
 from evalkit.scores import AggregateScore, GroupScore, MetricScores
+from evalkit.violations import shorten
 
 
 def headline_name(scored: Sequence[MetricScores]) -> str | None:
@@ -149,9 +150,14 @@ def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
         if not isinstance(values, Mapping):
             raise MetricError(
                 f"{dataset.component.origin}: evaluate must return a dict of values, "
-                f"returned {values!r}"
+                f"returned {shorten(values)}"
             )
-        checked = {key: checked_value(dataset, value) for key, value in values.items()}
+        if not values:
+            raise MetricError(f"{dataset.component.origin}: evaluate returned no score")
+        checked = {
+            key: checked_value(dataset, value, f"evaluate: {shorten(key)}")
+            for key, value in values.items()
+        }
     except MetricError as error:
         return [MetricScores(name, dataset, [], None, str(error))]
     scores = [

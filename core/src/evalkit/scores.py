@@ -83,12 +83,19 @@ class MetricScores(NamedTuple):
     aggregates: Sequence[AggregateScore] = ()
     statistics: pl.DataFrame | None = None
     """`position`, the keys and the number columns; None for a function of lists."""
+    notices: Sequence[str] = ()
+    """What a reader of the scores should know."""
 
     def full_name(self, part: str) -> str:
         """Give the full name of one of its scores."""
         return score_name(
             self.metric.component.name, self.metric.changed_parameters, part
         )
+
+
+def notices_of(scored: Sequence[MetricScores]) -> list[str]:
+    """Give the notices of several metrics."""
+    return [notice for found in scored for notice in found.notices]
 
 
 _LEAST_IN_TAIL = 5

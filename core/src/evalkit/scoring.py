@@ -31,10 +31,9 @@ from evalkit.replications import (
 )
 from evalkit.row_scores import score_examples
 from evalkit.scores import Advance, GroupScore, MetricScores, ScoringSettings
+from evalkit.unscored import NOTHING_SCORED, unscored_notices, why_no_value
 from evalkit.wording import count_of
 from evalkit.workers import Workers
-
-NOTHING_SCORED = "no example was scored"
 
 
 def score_metric(
@@ -261,6 +260,7 @@ def score_statistics(
         per_example,
         aggregates=aggregates,
         statistics=statistics,
+        notices=unscored_notices(metric, statistics, table),
     )
 
 
@@ -291,10 +291,8 @@ def _values(evidence: Evidence) -> list[dict[str, Any]]:
     for group in range(len(evidence.groups.tags)):
         if group in given:
             continue
-        scored = bool(evidence.n[group])
-        reason = "the metric gave no value" if scored else NOTHING_SCORED
         rows.append(dict.fromkeys(values.columns))
-        rows[-1].update(group=group, score="", reason=reason)
+        rows[-1].update(group=group, score="", reason=why_no_value(evidence, group))
     return sorted(rows, key=lambda row: (row["score"], row["group"]))
 
 

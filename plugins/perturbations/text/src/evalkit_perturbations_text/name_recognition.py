@@ -13,6 +13,8 @@ from evalkit_perturbations_text.person_tokens import Tokens
 
 FindEntities = Callable[..., Any]
 
+_LISTS = (list, tuple)
+
 _TITLES = (name_words.SURNAME_TITLES | name_words.FIRST_NAME_TITLES) - {"young", "old"}
 
 
@@ -24,14 +26,57 @@ def load_recogniser(name: str) -> FindEntities:
         name: As a user names it, with parameters.
 
     Returns:
-        Its `find_entities`.
+        Its `find_entities`, which raises a `PluginError` that names the recogniser
+        where it fails or returns something else.
 
     Raises:
         PluginError: There is none, or it cannot be loaded.
     """
     from evalkit import Registry
+    from evalkit.errors import PluginError
 
-    return Registry().load("recognisers", name).row_function("find_entities")
+    bound = Registry().load("recognisers", name)
+    find_entities = bound.row_function("find_entities")
+    where = f"{bound.component.origin}: find_entities"
+
+    def checked(texts: Sequence[str]) -> Any:
+        try:
+            found = find_entities(texts=texts)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # what a library in Rust raises is no Exception
+            raise PluginError(
+                f"{where} failed with {type(error).__name__}: {error}"
+            ) from error
+        if not _are_entities(found, texts):
+            raise PluginError(
+                f"{where} must return for each of {len(texts)} texts a list of start, "
+                f"end and kind, returned {str(found)[:80]}"
+            )
+        return found
+
+    return checked
+
+
+def _are_entities(found: Any, texts: Sequence[str]) -> bool:
+    return (
+        isinstance(found, _LISTS)
+        and len(found) == len(texts)
+        and all(
+            isinstance(entities, _LISTS)
+            and all(_is_entity(entity, text) for entity in entities)
+            for entities, text in zip(found, texts, strict=True)
+        )
+    )
+
+
+def _is_entity(found: Any, text: str) -> bool:
+    if not isinstance(found, _LISTS) or len(found) != 3:
+        return False
+    start, end, kind = found
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(kind, str)):
+        return False
+    return 0 <= start <= end <= len(text)
 
 
 def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]:

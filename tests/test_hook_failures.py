@@ -1,0 +1,440 @@
+"""Whatever a hook does wrong, its plugin is named and nothing becomes a score.
+
+One table of every hook of every kind, which raises or returns what it must not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import Result, Score, Violation
+from evalkit.contract import CONTRACTS, hook_names
+from evalkit.errors import EvalkitError
+from evalkit_perturbations_text.name_recognition import load_recogniser
+
+CODE = """
+import random
+
+import evalkit
+import polars as pl
+from pydantic import BaseModel
+
+ACT = {}
+
+
+def act(kind, hook, usual):
+    return ACT.get((kind, hook), lambda: usual)()
+
+
+class Asked(BaseModel):
+    uid: str
+    text: str
+
+
+class Said(BaseModel):
+    id: str
+    label: str
+
+
+class Plain(evalkit.TaskIO):
+    Input = Asked
+    Output = Said
+    example = {"uid": "1", "text": "x"}
+    answer_field = "label"
+    perf_metric = "right"
+    perturb_fields = ("text",)
+
+    def verify_response(self, response, example):
+        return act("tasks", "verify_response", None)
+
+
+class ByColumns(Plain):
+    def verify_columns(self, responses):
+        return act("tasks", "verify_columns", pl.Series([True] * responses.height))
+
+
+class Converting(Plain):
+    def label_field_converter(self, example):
+        usual = {"id": example["uid"], "answer": example["label"], "tags": ["t"]}
+        return act("tasks", "label_field_converter", usual)
+
+    def pred_field_converter(self, response):
+        usual = {"id": response["id"], "pred": response["label"]}
+        return act("tasks", "pred_field_converter", usual)
+
+
+ROWS = [{"uid": str(i), "text": f"text {i}", "label": "ab"[i % 2]} for i in range(6)]
+
+
+class Rows(evalkit.Dataset):
+    task = "plain"
+
+    def load(self, split):
+        return act("datasets", "load", ROWS)
+
+
+class RowsByColumns(Rows):
+    task = "by-columns"
+
+
+class RowsConverted(Rows):
+    task = "converting"
+
+
+class Hooks(Rows):
+    def label_field_converter(self, example):
+        usual = {"id": example["uid"], "answer": example["label"], "tags": ["t"]}
+        return act("datasets", "label_field_converter", usual)
+
+    def pred_field_converter(self, response):
+        usual = {"id": response["id"], "pred": response["label"]}
+        return act("datasets", "pred_field_converter", usual)
+
+    def adapt_response(self, response):
+        return act("datasets", "adapt_response", response)
+
+    def evaluate(self, frame):
+        return act("datasets", "evaluate", {"rows": frame.height})
+
+
+def get_lists(predictions, targets):
+    return act("metrics", "compute", 0.5)
+
+
+class Right(evalkit.Metric):
+    def score_example(self, prediction, target):
+        return act("metrics", "score_example", float(prediction == target))
+
+
+class Sums(evalkit.Metric):
+    def statistics(self, batch):
+        usual = pl.DataFrame({"row": range(batch.height), "x": [1.0] * batch.height})
+        return act("metrics", "statistics", usual)
+
+    def finalize(self, sums):
+        return act("metrics", "finalize", sums.select("group", value="x"))
+
+
+class Loud:
+    families = {"robustness"}
+    version = "1"
+    label_effect = {"*": "invariant"}
+
+    def perturb(self, text):
+        return act("perturbations", "perturb", text.upper())
+
+
+class Hooked(Loud):
+    def make_rng(self, seed, uid, variant):
+        return act("perturbations", "make_rng", random.Random(0))
+
+    def find_edits(self, texts, rng):
+        usual = [[(0, 1, "S")] for text in texts]
+        return act("perturbations", "find_edits", usual)
+
+    def change_tags(self, tags):
+        return act("perturbations", "change_tags", list(tags))
+
+    def expect(self, original_pred, perturbed_pred):
+        return act("perturbations", "expect", "pass")
+
+
+class Whole(Loud):
+    def perturb_example(self, example):
+        usual = {"text": example["text"].upper()}
+        return act("perturbations", "perturb_example", usual)
+
+
+class Names:
+    version = "1"
+    languages = ("en",)
+
+    def find_entities(self, texts):
+        return act("recognisers", "find_entities", [[] for text in texts])
+
+
+class Watcher:
+    def before_load(self):
+        act("observers", "before_load", None)
+
+    def after_load(self):
+        act("observers", "after_load", None)
+
+    def before_scoring(self):
+        act("observers", "before_scoring", None)
+
+    def after_scoring(self):
+        act("observers", "after_scoring", None)
+
+    def before_writing(self):
+        act("observers", "before_writing", None)
+
+    def after_writing(self):
+        act("observers", "after_writing", None)
+"""
+
+ENTRY_POINTS = {
+    "evalkit.tasks": {
+        "plain": "Plain",
+        "by-columns": "ByColumns",
+        "converting": "Converting",
+    },
+    "evalkit.datasets": {
+        "rows": "Rows",
+        "rows-by-columns": "RowsByColumns",
+        "rows-converted": "RowsConverted",
+        "hooks": "Hooks",
+    },
+    "evalkit.metrics": {"lists": "get_lists", "right": "Right", "sums": "Sums"},
+    "evalkit.perturbations": {"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
+    "evalkit.recognisers": {"names": "Names"},
+    "evalkit.observers": {"watcher": "Watcher"},
+}
+
+PREDICTIONS = [{"id": str(i), "label": "a"} for i in range(6)]
+
+RAISED = [
+    ValueError("a bug"),
+    AssertionError(),
+    SystemExit(3),
+    RecursionError("too deep"),
+    pl.exceptions.PanicException("a panic"),
+]
+
+LONG = pl.DataFrame({"row": [99], "x": [1.0]})
+NAN_SUMS = pl.DataFrame({"row": [0, 1], "x": [1.0, float("nan")]})
+NO_ROWS = pl.DataFrame({"row": [], "x": []}, schema={"row": pl.Int64, "x": pl.Float64})
+WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
+    ("tasks", "verify_response"): [
+        True,
+        "text",
+        ["text"],
+        [Violation(None, "rule")],  # type: ignore[arg-type]
+    ],
+    ("tasks", "verify_columns"): [None, True, pl.Series([1.0] * 6), pl.Series([True])],
+    ("tasks", "label_field_converter"): [
+        None,
+        "text",
+        {"id": "0"},
+        {"id": "x", "answer": "a"},
+        {"id": "0", "answer": "a", "tags": "t"},
+        {"id": "0", "answer": "a", "cluster": "c"},
+        {"id": "0", "answer": None},
+        {"id": "0", "answer": {"a": 1}},
+    ],
+    ("tasks", "pred_field_converter"): [
+        None,
+        ["a"],
+        {"id": "0"},
+        {"id": "x", "pred": "a"},
+        {"id": "0", "pred": "a", "conf": 1},
+        {"id": "0", "pred": {"a": 1}},
+        {"id": "0", "pred": object()},
+    ],
+    ("datasets", "load"): [None, 3, [None], [{"text": "x"}], [], "no-such.jsonl"],
+    ("datasets", "adapt_response"): [None, "text", []],
+    ("datasets", "evaluate"): [
+        None,
+        3.0,
+        {},
+        {"x": "text"},
+        {"x": None},
+        {"x": float("nan")},
+    ],
+    ("metrics", "compute"): [None, float("nan"), "text", [1.0], 10**400],
+    ("metrics", "score_example"): [None, float("nan"), "text", [1.0], {}],
+    ("metrics", "statistics"): [None, [1.0], LONG, NAN_SUMS, NO_ROWS, pl.DataFrame()],
+    ("metrics", "finalize"): [
+        None,
+        {"value": 1.0},
+        pl.DataFrame({"group": [0]}),
+        pl.DataFrame({"group": [77], "value": [1.0]}),
+        pl.DataFrame({"group": [0, 0], "value": [1.0, 2.0]}),
+        pl.DataFrame({"group": [0], "value": [float("nan")]}),
+        pl.DataFrame({"group": [], "value": []}, schema={"group": int, "value": float}),
+    ],
+    ("perturbations", "make_rng"): [None, 7],
+    ("perturbations", "perturb"): [None, 1, b"x"],
+    ("perturbations", "find_edits"): [None, [], "text", [[(0, 99, "x")]], [["x"]]],
+    ("perturbations", "perturb_example"): ["text", [1], 3],
+    ("perturbations", "change_tags"): [None, "text", [1]],
+    ("perturbations", "expect"): [None, True, "maybe"],
+    ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
+}
+"""What a hook must not return. For observers there is nothing: it is ignored."""
+WRONG_VALUES |= {
+    ("datasets", hook): WRONG_VALUES["tasks", hook]
+    for hook in ("label_field_converter", "pred_field_converter")
+}
+
+HOOKS = [(kind, hook) for kind in CONTRACTS for hook in hook_names(kind)]
+
+PLACES = {
+    ("tasks", "verify_response"): "tasks/plain",
+    ("tasks", "verify_columns"): "tasks/by-columns",
+    ("tasks", "label_field_converter"): "tasks/converting",
+    ("tasks", "pred_field_converter"): "tasks/converting",
+    ("datasets", "load"): "datasets/rows",
+    ("metrics", "compute"): "metrics/lists",
+    ("metrics", "score_example"): "metrics/right",
+    ("perturbations", "perturb"): "perturbations/loud",
+    ("perturbations", "perturb_example"): "perturbations/whole",
+}
+DEFAULT_PLACES = {
+    "datasets": "datasets/hooks",
+    "metrics": "metrics/sums",
+    "perturbations": "perturbations/hooked",
+    "recognisers": "recognisers/names",
+    "observers": "observers/watcher",
+}
+
+
+def place_of(kind: str, hook: str) -> str:
+    return PLACES.get((kind, hook)) or DEFAULT_PLACES[kind]
+
+
+@pytest.fixture
+def plugins(fake_distribution: Any) -> Any:
+    made = fake_distribution(CODE, ENTRY_POINTS, name="acting", version="3.1")
+    load_recogniser.cache_clear()
+    return importlib.import_module(made.module)
+
+
+def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
+    """Do what calls a hook."""
+    name = place_of(kind, hook).partition("/")[2]
+    if kind == "recognisers":
+        row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
+        [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
+        return None
+    metric = name if kind == "metrics" else "right"
+    dataset = {"tasks/by-columns": "rows-by-columns"}.get(place_of(kind, hook), "rows")
+    if place_of(kind, hook) == "tasks/converting":
+        dataset = "rows-converted"
+    if kind == "datasets":
+        dataset = name
+    options: dict[str, Any] = {"metrics": [metric], "out": out, "on_invalid": policy}
+    if kind == "observers":
+        options["observers"] = ["watcher"]
+    if kind == "perturbations":
+        copies = [*evalkit.perturb(ROWS, name, task="plain")]
+        if hook != "expect":
+            return None
+        said = [{"id": copy["uid"], "label": "a"} for copy in copies]
+        options |= {"perturbed": [copies], "perturbed_predictions": [said]}
+    # as a table, whose columns are judged where that can be
+    return evalkit.evaluate(dataset, pl.DataFrame(PREDICTIONS), **options)
+
+
+ROWS = [
+    {"uid": str(i), "text": f"some text {i}", "label": "ab"[i % 2], "tags": ["t"]}
+    for i in range(6)
+]
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def act() -> Any:
+        raise error
+
+    return act
+
+
+def said(result: Result) -> str:
+    """Give all that a result says of failures."""
+    reasons = [score.reason or "" for score in result.scores if score.value is None]
+    return "\n".join([*result.errors, *result.warnings, *reasons])
+
+
+def is_made_by(kind: str, score: Score) -> bool:
+    """Tell whether a score is made of what a kind of plugin returned."""
+    if kind == "datasets":
+        return score.metric.startswith("hooks#")
+    return kind == "metrics" or score.computed_on == "expected"
+
+
+def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
+    """Give what is said of a failure; no score may come of it."""
+    try:
+        result = run(kind, hook, out, policy)
+    except EvalkitError as error:
+        return str(error)
+    assert result is not None, "a failure was a success"
+    if kind != "observers":
+        made_of_it = [score for score in result.scores if is_made_by(kind, score)]
+        assert all(score.value is None for score in made_of_it)
+    return said(result)
+
+
+@pytest.mark.parametrize(("kind", "hook"), HOOKS)
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+def test_a_hook_that_raises_is_named(
+    kind: str, hook: str, error: BaseException, plugins: Any, tmp_path: Any
+) -> None:
+    plugins.ACT[kind, hook] = raising(error)
+    text = blamed(kind, hook, tmp_path, "error")
+    if hook == "verify_response" and isinstance(error, AssertionError):
+        assert "invalid predictions" in text  # which says so by an assertion
+        return
+    assert f"{place_of(kind, hook)} (acting 3.1)" in text
+    assert {"compute": "computing it"}.get(hook, hook) in text
+    assert type(error).__name__ in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "hook", "number"),
+    [
+        (kind, hook, number)
+        for (kind, hook), values in WRONG_VALUES.items()
+        for number in range(len(values))
+    ],
+)
+def test_a_hook_that_returns_what_it_must_not_is_named(
+    kind: str, hook: str, number: int, plugins: Any
+) -> None:
+    value = WRONG_VALUES[kind, hook][number]
+    plugins.ACT[kind, hook] = lambda: value
+    text = blamed(kind, hook, None, "error")
+    assert f"{place_of(kind, hook)} (acting 3.1)" in text
+
+
+@pytest.mark.parametrize(("kind", "hook"), HOOKS)
+def test_without_a_fault_all_hooks_work(
+    kind: str, hook: str, plugins: Any, tmp_path: Any
+) -> None:
+    calls = []
+    usual = plugins.act
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments[:2])
+        return usual(*arguments)
+
+    plugins.act = counted
+    run(kind, hook, tmp_path, "error")
+    assert (kind, hook) in calls
+
+
+@pytest.mark.parametrize("kind", ["tasks", "datasets"])
+def test_a_converter_that_fails_scores_nothing_whatever_the_policy(
+    kind: str, plugins: Any
+) -> None:
+    plugins.ACT[kind, "pred_field_converter"] = raising(ValueError("a bug"))
+    for policy in ("error", "wrong", "skip"):
+        with pytest.raises(evalkit.PluginError) as caught:
+            run(kind, "pred_field_converter", None, policy)
+        assert str(caught.value) == (
+            f"{place_of(kind, 'pred_field_converter')} (acting 3.1): "
+            "pred_field_converter failed for the response '0' with ValueError: a bug"
+        )
+        assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_only_a_random_of_pythons_is_a_generator(plugins: Any) -> None:
+    plugins.ACT["perturbations", "make_rng"] = lambda: Random(5)
+    assert run("perturbations", "make_rng", None, "error") is None

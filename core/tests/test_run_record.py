@@ -40,7 +40,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
         *("counts", "errors", "notices", "warnings", "answer_kind", "replications"),
         *("labels", "confidence", "seed", "min_n", "resample_lists", "by", "parent"),
-        *("merged", "policies", "selection"),
+        *("merged", "repeat_of", "policies", "selection"),
         *("includes_examples", "data", "predictions", "components", "core"),
         *("environment", "weight", "perturbed", "perturbations"),
         *("timings", "scores"),

@@ -271,6 +271,7 @@ def _record(
         "selection": Selection().to_dict(),
         "parent": None,
         "merged": ids,
+        "repeat_of": None,
         "answer_kind": "any-of" if kinds == {"one", "any-of"} else first["answer_kind"],
         "counts": dict(counts),
         "errors": [],

@@ -189,6 +189,7 @@ def make_result(
         "by": list(options.crossings),
         "parent": None,
         "merged": [],
+        "repeat_of": None,
         "policies": options.policies._asdict(),
         "selection": options.selection.to_dict(),
         "includes_examples": options.include_examples,

@@ -21,6 +21,11 @@ Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 
 usage; 3 a score that `--fail-under` does not let pass; 130 interrupted. A progress bar
 is shown on a terminal, and no colour when `NO_COLOR` is set.
 
+An option that is not called repeatable is given once: a second value is refused, and
+does not replace the first. A switch that can only be turned on, such as `--json`, may
+be repeated. The command line has precedence over the environment variable of an option;
+that is no repetition.
+
 Environment variables beside those of the options:
 
 | variable | meaning |

@@ -57,7 +57,7 @@ def test_runs_are_listed_newest_first(
     assert done.exit_code == 0
     assert done.stderr == ""
     assert done.stdout == (
-        "run               started (UTC)     dataset  model    metric       score"
+        "run               evaluated (UTC)   dataset  model    metric       score"
         "               CI  n  status\n"
         f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100.00 %  "
         "[34.24, 100.00]  2  partial\n"
@@ -82,6 +82,8 @@ def test_json_holds_the_main_score_in_full(
         "model": "three",
         "status": "complete",
         "parent": None,
+        "evaluated": "2025-03-01T09:10:30+00:00",
+        "repeat_of": None,
     }
     assert tuple(headline) == Score._fields
     assert (headline["value"], headline["n"]) == (0.75, 4)
@@ -112,7 +114,7 @@ def test_csv_holds_values_as_stored(
 @pytest.mark.parametrize(
     ("table_format", "start"),
     [
-        ("md", "| run | started (UTC) | dataset | model | metric | score | CI | n |"),
+        ("md", "| run | evaluated (UTC) | dataset | model | metric | score | CI | n |"),
         ("latex", r"\begin{tabular}{lllllrrrl}"),
     ],
 )
@@ -204,3 +206,51 @@ def test_names_cannot_speak_to_the_terminal(
     record["model"] = "a\x1b[31m\nb"
     (path / "run.json").write_text(json.dumps(record), "utf-8")
     assert "a\\x1b[31m\\nb" in invoke("runs").stdout
+
+
+def test_a_run_that_is_evaluated_again_is_the_latest_and_says_so(
+    invoke: Invoke, evaluate: Callable[..., Path]
+) -> None:
+    first, second = evaluate("three", THREE), evaluate("perfect", RIGHT)
+    assert invoke("show", "latest", "--json").stdout.count(second.name)
+    again = ("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
+    done = invoke(*again)
+    assert done.exit_code == 0
+    line = f"run folder: runs/tiny/{first.name} (an identical run was there already)"
+    assert line in done.stdout.splitlines()
+    assert json.loads(invoke("show", "latest", "--json").stdout)["run_id"] == first.name
+    newest, older = json.loads(invoke("runs", "--json").stdout)
+    assert (newest["run_id"], older["run_id"]) == (first.name, second.name)
+    assert newest["started"] == "2025-03-01T09:10:30+00:00"
+    assert newest["evaluated"] > older["evaluated"]
+    shown = invoke("runs").stdout.splitlines()[1:]
+    assert shown[0].split()[:2] == [first.name, newest["evaluated"][:10]]
+
+
+def test_what_was_made_of_runs_again_is_not_called_new(
+    invoke: Invoke, evaluate: Callable[..., Path]
+) -> None:
+    path = evaluate("three", THREE)
+    assert "\nnew run " in invoke("rescore", path.name, "-m", "macro-f1").stdout
+    again = invoke("rescore", path.name, "-m", "macro-f1").stdout
+    assert "\nthe run was there already: " in again
+    assert "new run" not in again
+
+
+def test_a_repeat_with_other_numbers_is_listed_as_one(
+    invoke: Invoke, evaluate: Callable[..., Path]
+) -> None:
+    path = evaluate("three", THREE)
+    record = json.loads((path / "run.json").read_text("utf-8"))
+    for score in record["scores"]:
+        score["value"] = 0.5
+    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    done = invoke("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
+    assert done.exit_code == 0
+    assert "75.00 %" in done.stdout
+    assert f"notice: accuracy: not as in the run {path.name}, although" in done.stdout
+    newest, older = invoke("runs").stdout.splitlines()[1:]
+    assert newest.endswith("  complete, other repeat")
+    assert older.startswith(path.name)
+    [row, _] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
+    assert row["repeat_of"] == path.name

@@ -40,7 +40,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
         *("counts", "errors", "notices", "warnings", "answer_kind", "replications"),
         *("labels", "confidence", "seed", "min_n", "resample_lists", "by", "parent"),
-        *("merged", "policies", "selection"),
+        *("merged", "repeat_of", "policies", "selection"),
         *("includes_examples", "data", "predictions", "components", "core"),
         *("environment", "weight", "perturbed", "perturbations"),
         *("timings", "scores"),
@@ -222,8 +222,8 @@ def notices_of(labels: str, data: Any = Unlabelled) -> Sequence[str]:
 
 def test_a_predicted_label_that_no_example_has_is_told() -> None:
     assert notices_of("ab" * 6) == ()
-    assert notices_of("Ab" * 5 + "Bb") == (
-        "6 predictions of a label that no example has, such as 'A'",
+    assert notices_of("cb" * 5 + "db") == (
+        "6 predictions of a label that no example has, such as 'c'",
     )
 
 

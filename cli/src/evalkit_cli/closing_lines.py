@@ -93,5 +93,6 @@ def account(result: Result) -> list[str]:
             f"{name}: {of_copies['scored']} of {of_copies['examples']} copies scored"
         )
     if result.path is not None:
-        lines.append(f"run folder: {result.path}")
+        kept = " (an identical run was there already)" if result.was_there else ""
+        lines.append(f"run folder: {result.path}{kept}")
     return lines

@@ -56,7 +56,7 @@ def complete_runs(
     runs = [path.parent for path in sorted(folder.glob("*/*/run.json"))]
     named = [(run.name, run.parent.name) for run in runs]
     if named:
-        named.append(("latest", "the newest run"))
+        named.append(("latest", "the last evaluated run"))
     return [
         CompletionItem(name, help=text)
         for name, text in named

@@ -20,6 +20,7 @@ from evalkit_cli.eval_command import eval_command
 from evalkit_cli.list_command import list_command
 from evalkit_cli.merge_command import merge_command
 from evalkit_cli.perturb_command import perturb_command
+from evalkit_cli.repeated_options import refuse_repeated_options
 from evalkit_cli.rescore_command import rescore_command
 from evalkit_cli.runs_command import runs_command
 from evalkit_cli.show_command import show_command
@@ -30,7 +31,12 @@ INTERRUPTED = 130
 
 
 class _Group(click.Group):
-    """A group that prints evalkit's errors without a traceback."""
+    """A group that prints evalkit's errors without a traceback.
+
+    It also refuses repeated options, so that no command can forget to.
+    """
+
+    group_class = type
 
     def invoke(self, ctx: click.Context) -> Any:
         from evalkit.errors import EvalkitError
@@ -46,6 +52,16 @@ class _Group(click.Group):
             message = "interrupted; what was not finished was not written"
             click.echo(f"{start}evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            settings = command.context_settings
+            inner = click.Context(command, parent=ctx, info_name=name, **settings)
+            refuse_repeated_options(inner, rest)
+        return name, command, rest
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)

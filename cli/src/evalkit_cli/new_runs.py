@@ -36,6 +36,7 @@ def print_new_run(
 
 def _origin(result: Result) -> str:
     record = result.to_dict()
+    what = "the run was there already:" if result.was_there else "new run"
     if record["parent"] is not None:
-        return f"new run {result.run_id}, parent {record['parent']}"
-    return f"new run {result.run_id}, merged from {', '.join(record['merged'])}"
+        return f"{what} {result.run_id}, parent {record['parent']}"
+    return f"{what} {result.run_id}, merged from {', '.join(record['merged'])}"

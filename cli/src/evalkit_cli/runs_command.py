@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _MOST_PROBLEMS = 5
 
-_HEADER = ("run", "started (UTC)", "dataset", "model", "metric", "score", "CI", "n")
+_HEADER = ("run", "evaluated (UTC)", "dataset", "model", "metric", "score", "CI", "n")
 _TEXT_COLUMNS = (0, 1, 2, 3, 4, 8)
 
 _CSV_HEADER = (
     *("run_id", "started", "dataset", "task", "split", "model", "status", "metric"),
-    *("value", "ci_low", "ci_high", "n", "path", "parent"),
+    *("value", "ci_low", "ci_high", "n", "path", "parent", "evaluated", "repeat_of"),
 )
 
 
@@ -40,7 +40,7 @@ def runs_command(
     as_json: bool,
     table_format: str,
 ) -> None:
-    """List the runs of a folder with their main score, the newest first.
+    """List the runs of a folder with their main score, the last evaluated first.
 
     \b
     Examples:
@@ -48,6 +48,8 @@ def runs_command(
       evalkit runs --dataset hatecheck --format md
       evalkit runs -o old-runs --model my-model --json
 
+    A run that was evaluated again is not written again; its time is that of the last
+    evaluation. A repeat that gave other numbers is a run of its own, an "other repeat".
     A folder that is no whole run is named on the standard error.
     """  # noqa: D301 - click reads the backspace
     from evalkit.run_listing import list_runs
@@ -86,7 +88,7 @@ def _csv_row(run: RunSummary) -> Sequence[object]:
         numbers = [label, score.value, score.ci_low, score.ci_high, score.n]
     return [
         *(run.run_id, run.started, run.dataset, run.task, run.split, run.model),
-        *(run.status, *numbers, run.path, run.parent),
+        *(run.status, *numbers, run.path, run.parent, run.evaluated, run.repeat_of),
     ]
 
 
@@ -101,17 +103,18 @@ def _table_row(run: RunSummary) -> list[str]:
         interval = show_interval(score, run.bounds)
         shown = [score_label(score), show_value(score), interval, str(score.n)]
     names = [printable(str(name)) for name in (run.dataset, run.model)]
-    status = f"{run.status}, rescored" if run.parent else str(run.status)
-    return [run.run_id, _when(run.started), *names, *shown, status]
+    marks = [str(run.status)]
+    marks += ["rescored"] * bool(run.parent) + ["other repeat"] * bool(run.repeat_of)
+    return [run.run_id, _when(run.evaluated), *names, *shown, ", ".join(marks)]
 
 
-def _when(started: str | None) -> str:
+def _when(evaluated: str | None) -> str:
     """Give a recorded time to the minute, in UTC."""
     from datetime import UTC, datetime
 
-    if started is None:
+    if evaluated is None:
         return NO_VALUE
-    moment = datetime.fromisoformat(started).astimezone(UTC)
+    moment = datetime.fromisoformat(evaluated).astimezone(UTC)
     return f"{moment:%Y-%m-%d %H:%M}"
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from evalkit.alignment import Alignment, Policies
+from evalkit.label_forms import is_about_forms
 from evalkit.problems import STATUSES
 from evalkit.results import Result
 from evalkit.violations import describe
@@ -108,6 +109,7 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
+    lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
     lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")

@@ -20,6 +20,8 @@ import polars as pl
 from evalkit.baselines import compute_baselines
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.file_datasets import local_path
+from evalkit.hookspecs import AnswerKind
+from evalkit.label_forms import is_about_gold_forms, merged_form_notices
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import is_component_name, metric_of
 from evalkit.objects import Resolver
@@ -34,19 +36,13 @@ from evalkit.provenance import (
 from evalkit.registry import Bound, Registry
 from evalkit.rescoring import as_result
 from evalkit.results import FORMAT_VERSION, Result
-from evalkit.run_record import (
-    NO_PERTURBATION,
-)
+from evalkit.run_record import NO_PERTURBATION
 from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, notices_of
 from evalkit.scoring import failed_scores
 from evalkit.selection import Selection
-from evalkit.stored_runs import (
-    bound_metrics,
-    metric_names,
-    scored_fields,
-)
+from evalkit.stored_runs import bound_metrics, metric_names, scored_fields
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of
 from evalkit.unscored import NOTHING_SCORED, is_unscored_notice
 from evalkit.violations import few, shorten
@@ -263,6 +259,8 @@ def _record(
     inputs = {"format": FORMAT_VERSION, "merged": ids, **names, "core": describe_core()}
     hashes = sorted({record["data"]["sha256"] for record in records})
     kinds = {record.get("answer_kind", "one") for record in records}
+    kind: AnswerKind = "any-of" if kinds == {"one", "any-of"} else first["answer_kind"]
+    notices = _union(records, "notices")
     record = {key: value for key, value in first.items() if key != "scores"}
     return record | {
         "format": FORMAT_VERSION,
@@ -272,11 +270,13 @@ def _record(
         "selection": Selection().to_dict(),
         "parent": None,
         "merged": ids,
-        "answer_kind": "any-of" if kinds == {"one", "any-of"} else first["answer_kind"],
+        "repeat_of": None,
+        "answer_kind": kind,
         "counts": dict(counts),
         "errors": [],
         "notices": [
-            *(text for text in _union(records, "notices") if not _is_of_a_part(text)),
+            *(text for text in notices if not _is_of_a_part(text)),
+            *merged_form_notices(examples, first.get("labels"), kind, notices),
             *_selections(records),
             *_left_out(parts),
             *_without_perturbations(records),
@@ -302,7 +302,8 @@ def _record(
 
 def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
-    return bool(_ONLY.match(notice)) or is_unscored_notice(notice)
+    is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
+    return is_own or bool(_ONLY.match(notice))
 
 
 def _without_perturbations(records: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -161,6 +161,7 @@ def _extended(
         "run_id": run_id_of(inputs),
         "parent": parent.run_id,
         "merged": record.get("merged", []),
+        "repeat_of": None,
         **{name: record.get(name, empty) for name, empty in NO_PERTURBATION.items()},
         "bounds": record.get("bounds", {}) | bounds_of(bound),
         "components": [*record["components"], *components],

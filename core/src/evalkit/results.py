@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 """Version of the run folder's format."""
 
+_MOST_NAMES = 5
+
 
 class ConfidenceInterval(NamedTuple):
     """A confidence interval of a score, as stored."""
@@ -130,6 +132,8 @@ class Result:
         self.perturbed_examples = perturbed_examples
         self.path: Path | None = None
         """The run folder, once it has been saved."""
+        self.was_there = False
+        """Whether the run folder was there when it was saved, and was kept."""
 
     def __repr__(self) -> str:
         return (
@@ -277,6 +281,33 @@ class Result:
             "seconds": round(seconds, 3),
         }
 
+    def record_repeat(self, run_id: str, differs: Sequence[str]) -> None:
+        """Make a run of its own of a repeat that gave other numbers.
+
+        Args:
+            run_id: Its id.
+            differs: What is not as in the run whose id it had.
+        """
+        first = self.run_id
+        shown = ", ".join(differs[:_MOST_NAMES])
+        more = len(differs) - _MOST_NAMES
+        shown += f" and {more} more" if more > 0 else ""
+        self._record |= {
+            "run_id": run_id,
+            "repeat_of": first,
+            "notices": [
+                *self.notices,
+                f"{shown}: not as in the run {first}, although all that its id is made "
+                "of is the same; so this is a run of its own. A plugin depends on "
+                "something else: a random number, a file, or the state of an object "
+                "that is no parameter",
+            ],
+        }
+
+    def record_warning(self, text: str) -> None:
+        """Add to what went wrong without changing any score."""
+        self._record["warnings"] = [*self.warnings, text]
+
     def to_dict(self) -> dict[str, Any]:
         """Give what `run.json` holds."""
         return {
@@ -287,7 +318,9 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<run id>`.
 
-        A run is immutable: where it is already there, that one is kept.
+        A run is immutable: where it is already there, that one is kept, and is the
+        `latest` from then on. Where it is there with other numbers, this one becomes a
+        run of its own, whose record says of which it is a repeat.
 
         Args:
             folder: The folder that holds runs.

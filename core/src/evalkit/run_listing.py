@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalkit.errors import StorageError
 from evalkit.file_datasets import local_path
+from evalkit.last_evaluations import last_evaluation, read_start
 from evalkit.results import Score
 from evalkit.run_files import read_record, scores_of
 from evalkit.run_folders import explain_no_run, is_run, name_runs, run_folders
@@ -17,7 +17,7 @@ from evalkit.storage import RUN_FILE
 from evalkit.stored_runs import StoredResult
 
 LATEST = "latest"
-"""Stands for the newest run where a run is asked for."""
+"""Stands for the run that was evaluated last where a run is asked for."""
 
 _NEAR = 5
 
@@ -46,6 +46,11 @@ class RunSummary(NamedTuple):
     """The least and the greatest value of each metric that has bounds."""
     parent: str | None = None
     """The run that this one was rescored from; None where it was evaluated."""
+    evaluated: str | None = None
+    """When the last evaluation of just this run began, in ISO 8601: later than
+    `started` where it was repeated; None where neither was recorded."""
+    repeat_of: str | None = None
+    """The run of the same inputs that has other numbers; None where there is none."""
 
 
 def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
@@ -55,7 +60,7 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
         reference: The path of a run folder; the id of a run or as much of its start as
             tells it from the others; the name of its model, alone or after that of
             the data set (`hatecheck/my-model`), where a run that was rescored stands
-            behind the new one; or `latest` for the one that began last.
+            behind the new one; or `latest` for the one that was evaluated last.
         folder: Where ids and `latest` are looked for.
 
     Returns:
@@ -103,22 +108,18 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
         folder: The folder that runs were written to; `<folder>/<data set>/<run id>`.
 
     Returns:
-        One summary for each run folder, the newest first. A folder that is no run or
-        whose record is broken comes last, with its `problem`.
+        One summary for each run folder, the last evaluated first. A folder that is no
+        run or whose record is broken comes last, with its `problem`.
     """
     summaries = [_summarise(run) for run in run_folders(local_path(folder))]
-    return sorted(summaries, key=_age, reverse=True)
+    return sorted(summaries, key=_order, reverse=True)
 
 
-def _age(summary: RunSummary) -> tuple[bool, float, int, str]:
-    started = 0.0
-    if summary.started is not None:
-        started = datetime.fromisoformat(summary.started).timestamp()
-    # the record counts seconds; of several runs of one second the last written is newer
-    written = 0
+def _order(summary: RunSummary) -> tuple[bool, tuple[float, int], str]:
+    order = (0.0, 0)
     if summary.problem is None:
-        written = (summary.path / RUN_FILE).stat().st_mtime_ns
-    return summary.problem is None, started, written, str(summary.path)
+        order = last_evaluation(summary.path, RUN_FILE, summary.started).order
+    return summary.problem is None, order, str(summary.path)
 
 
 def _summarise(folder: Path) -> RunSummary:
@@ -131,10 +132,11 @@ def _summarise(folder: Path) -> RunSummary:
     except StorageError as error:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
+    started = read_start(record)
     return RunSummary(
         folder,
         result.run_id,
-        _started(record),
+        started,
         result.dataset,
         result.task,
         record.get("split"),
@@ -143,17 +145,9 @@ def _summarise(folder: Path) -> RunSummary:
         result.headline,
         bounds=record.get("bounds", {}),
         parent=record.get("parent"),
+        evaluated=last_evaluation(folder, RUN_FILE, started).started,
+        repeat_of=record.get("repeat_of"),
     )
-
-
-def _started(record: dict[str, Any]) -> str | None:
-    timings = record.get("timings")
-    started = str(timings.get("started")) if isinstance(timings, dict) else ""
-    try:
-        datetime.fromisoformat(started)
-    except ValueError:
-        return None
-    return started
 
 
 def _newest(root: Path) -> Path:

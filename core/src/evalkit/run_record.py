@@ -18,6 +18,7 @@ from evalkit.errors import DataError
 from evalkit.example_clusters import cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
+from evalkit.label_forms import label_notices
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -40,15 +41,10 @@ from evalkit.scores import MetricScores, ScoringSettings, notices_of
 from evalkit.selection import Selection
 from evalkit.sources import sha256_of
 from evalkit.unscored import NOTHING_SCORED
-from evalkit.violations import shorten
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
 
 Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
-
-_REPEATED = 5
-"""Answers that are given so many times on average are labels."""
-
 
 NO_PERTURBATION: Mapping[str, Any] = {
     "weight": None,
@@ -194,6 +190,7 @@ def make_result(
         "by": list(options.crossings),
         "parent": None,
         "merged": [],
+        "repeat_of": None,
         "policies": options.policies._asdict(),
         "selection": options.selection.to_dict(),
         "includes_examples": options.include_examples,
@@ -288,31 +285,11 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
+    notices += label_notices(parts.examples, alignment, show=options.include_examples)
     if not options.include_examples:
         alignment = alignment._replace(undeclared=Counter())
-    else:
-        notices += _strange_answers(parts)
     task = parts.task.component.name
     return notices + alignment_notices(alignment, options.policies, task)
-
-
-def _strange_answers(parts: Parts) -> list[str]:
-    """Say which labels were predicted that no example has, if none are declared."""
-    answers = parts.examples.frame["answer"]
-    predictions = parts.alignment.predictions
-    if parts.examples.labels is not None or not (
-        answers.dtype == predictions.dtype == pl.String
-    ):
-        return []
-    known = answers.unique()
-    if len(known) > len(answers) / _REPEATED:
-        return []  # free text, not labels
-    strange = predictions.filter(~predictions.is_in(known.implode())).drop_nulls()
-    if strange.is_empty():
-        return []
-    most = strange.value_counts(sort=True)["prediction"][0]
-    count = count_of(len(strange), "prediction")
-    return [f"{count} of a label that no example has, such as {shorten(most)}"]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import shutil
 import uuid
@@ -19,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from evalkit.errors import StorageError
+from evalkit.last_evaluations import note_evaluation, read_start
 from evalkit.parquet_files import write_parquet
+from evalkit.repeated_runs import own_run_id, what_differs
 from evalkit.run_statistics import STATISTICS_FOLDER, write_statistics
 from evalkit.violations import json_value
 
@@ -41,10 +42,12 @@ class Storage(Protocol):
         """Write a run if it is not there yet.
 
         Args:
-            result: The result to write.
+            result: The result to write. Where the run of its id is there already with
+                other numbers, it becomes a run of its own, with another id.
 
         Returns:
-            Where the run is; an earlier one of the same id is kept.
+            Where the run is; an earlier one with the same numbers is kept, and becomes
+            the last evaluated one.
 
         Raises:
             StorageError: It cannot be written; nothing that passes for a run is left.
@@ -63,15 +66,46 @@ class LocalStorage:
 
     def publish(self, result: Result) -> Path:
         """Write a run if it is not there yet (see `Storage.publish`)."""
-        final = self._root / str(result.dataset) / result.run_id
+        final = self._place(result)
+        if _write_new(final, result):
+            return final
         with _storage_errors(final):
-            if _is_run(final):
-                _check_same(final, result)
+            differs = what_differs(final / RUN_FILE, result)
+        if differs:
+            result.record_repeat(own_run_id(result), differs)
+            final = self._place(result)
+            if _write_new(final, result):
                 return final
-            with _staging(final) as staging:
-                write_run(result, staging)
-                _move(staging, final)
+        result.was_there = True
+        _note(final, result)
         return final
+
+    def _place(self, result: Result) -> Path:
+        return self._root / str(result.dataset) / result.run_id
+
+
+def _write_new(final: Path, result: Result) -> bool:
+    """Write a run, unless it is there or another process is faster."""
+    with _storage_errors(final):
+        if _is_run(final):
+            return False
+        with _staging(final) as staging:
+            write_run(result, staging)
+            return _move(staging, final)
+
+
+def _note(final: Path, result: Result) -> None:
+    """Note that a run was evaluated again, which a read-only folder does not let."""
+    started = read_start(result.to_dict())
+    if started is None:
+        return
+    try:
+        note_evaluation(final, started)
+    except OSError as error:
+        result.record_warning(
+            "the run was there already, and it cannot be noted that it was evaluated "
+            f"again ({error.strerror or error}): `latest` may be another one"
+        )
 
 
 @contextmanager
@@ -140,50 +174,6 @@ def problem_line(problem: Problem) -> str:
     return _to_json(row) + "\n"
 
 
-def _check_same(final: Path, result: Result) -> None:
-    """Refuse to pass off a run with other scores as this one."""
-    stored = _stored_values(final / RUN_FILE)
-    for score in result.scores:
-        before = stored.get(
-            (
-                score.metric,
-                score.tag,
-                score.aggregate,
-                score.perturbation,
-                score.computed_on,
-            )
-        )
-        if (before is None) != (score.value is None) or not math.isclose(
-            before or 0.0, score.value or 0.0, rel_tol=1e-9, abs_tol=1e-12
-        ):
-            raise StorageError(
-                f"{final} holds another value of {score.metric} ({before}, now "
-                f"{score.value}), although all that its id is made of is the same. A "
-                "metric depends on something else: a random number, a file, or the "
-                "state of an object that is no parameter"
-            )
-
-
-def _stored_values(path: Path) -> dict[tuple[Any, ...], Any]:
-    """Read the value of each score of a run; a broken run is not passed off either."""
-    try:
-        return {
-            (
-                row["metric"],
-                row["tag"],
-                row.get("aggregate"),
-                row["perturbation"],
-                row["computed_on"],
-            ): row["value"]
-            for row in json.loads(path.read_text(encoding="utf-8"))["scores"]
-        }
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StorageError(
-            f"{path}: is no record of a run ({error!r}), so that this run cannot be "
-            "kept in its place; move the folder away"
-        ) from error
-
-
 def _open_text(path: Path) -> TextIO:
     # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
     return path.open("w", encoding="utf-8", errors="backslashreplace")
@@ -195,10 +185,11 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     )
 
 
-def _move(staging: Path, final: Path) -> None:
+def _move(staging: Path, final: Path) -> bool:
+    """Move a run to its place; say whether it was not there yet."""
     while not _renamed(staging, final):
         if _is_run(final):
-            return
+            return False
         # a folder without run.json is no run: make room for the whole one
         leftover = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.leftover")
         try:
@@ -206,8 +197,9 @@ def _move(staging: Path, final: Path) -> None:
         except FileNotFoundError:  # another process was faster
             continue
         if _is_run(leftover) and _renamed(leftover, final):  # it became one just now
-            return
+            return False
         shutil.rmtree(leftover, ignore_errors=True)
+    return True
 
 
 def _renamed(folder: Path, final: Path) -> bool:

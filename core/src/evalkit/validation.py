@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from evalkit.accounts import alignment_notices
 from evalkit.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.examples import load_examples
+from evalkit.label_forms import label_notices
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.preparation import (
@@ -99,7 +100,10 @@ def validate(
         chosen = selection.mask(examples)
         height = examples.frame.height if chosen is None else int(chosen.sum())
         counts = {"examples": height}
-        return Validation(*names, None, counts, Problems(), (), examples.notices)
+        if chosen is not None:
+            examples = examples.where(chosen)
+        notices = [*examples.notices, *label_notices(examples)]
+        return Validation(*names, None, counts, Problems(), (), notices)
     rows = rows_of(predictions)
     model = model or default_model(rows)
     prepared = prepare(
@@ -113,7 +117,7 @@ def validate(
         Observers(resolver.registry, ()),
         progress,
     )
-    alignment = prepared.alignment
+    examples, alignment = prepared.examples, prepared.alignment
     return Validation(
         *names,
         model,
@@ -121,7 +125,8 @@ def validate(
         alignment.problems,
         alignment.refusal(policies),
         [
-            *prepared.examples.notices,
+            *examples.notices,
+            *label_notices(examples, alignment),
             *alignment_notices(alignment, policies, names[1]),
         ],
     )

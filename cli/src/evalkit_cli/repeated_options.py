@@ -1,0 +1,47 @@
+"""Refuses an option that is given again although only its last value would count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+
+def refuse_repeated_options(context: click.Context, arguments: Sequence[str]) -> None:
+    """Refuse options that are given several times and take one value.
+
+    click keeps the last value in silence. An option that collects its values or counts
+    its uses may be repeated, and so may a switch that can only be turned on: it says
+    the same twice. A value of an environment variable is no repetition.
+
+    Args:
+        context: The context of the command that the arguments are for.
+        arguments: What follows the name of the command.
+
+    Raises:
+        UsageError: An option was given more than once, or the arguments cannot be read.
+    """
+    command = context.command
+    _, _, given = command.make_parser(context).parse_args(args=list(arguments))
+    by_target: dict[str | None, list[click.Option]] = {}
+    for parameter in given:
+        if isinstance(parameter, click.Option) and not _may_be_repeated(parameter):
+            by_target.setdefault(parameter.name, []).append(parameter)
+    for options in by_target.values():
+        if len(options) > 1:
+            raise click.UsageError(_message(options), context)
+
+
+def _may_be_repeated(option: click.Option) -> bool:
+    only_turns_on = option.is_bool_flag and not option.secondary_opts
+    return option.multiple or option.count or only_turns_on
+
+
+def _message(options: Sequence[click.Option]) -> str:
+    names = [
+        name
+        for option in dict.fromkeys(options)
+        for name in (*option.opts, *option.secondary_opts)
+    ]
+    spelled = " / ".join(dict.fromkeys(names))
+    return f"{spelled} was given {len(options)} times; give it once."

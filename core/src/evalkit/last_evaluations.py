@@ -1,0 +1,112 @@
+"""Remembers when a run was evaluated again, beside the run, which is immutable.
+
+A repeat is noted in `.evaluated/<run id>` beside the run folder: a file of its own for
+each run, replaced in one step, so that writers do not wait for each other. Runs that
+were evaluated once have none; what they record themselves is the time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_FOLDER = ".evaluated"
+
+
+class LastTime(NamedTuple):
+    """When a run was evaluated last."""
+
+    started: str | None
+    """When that began, in ISO 8601; None where nobody recorded it."""
+    order: tuple[float, int]
+    """Greater for a later evaluation."""
+
+
+def note_evaluation(run: Path, started: str) -> None:
+    """Note that a run was evaluated again; an earlier time does not replace a later.
+
+    Args:
+        run: The run folder.
+        started: When the evaluation began, in ISO 8601.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    place = _place(run)
+    before = _read(place)
+    if before is not None and _moment(before) > _moment(started):
+        return
+    place.parent.mkdir(exist_ok=True)
+    staging = place.with_name(f"{place.name}-{uuid.uuid4().hex[:8]}.partial")
+    try:
+        staging.write_text(started + "\n", encoding="utf-8")
+        staging.replace(place)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTime:
+    """Tell when a run was evaluated last.
+
+    Args:
+        run: The run folder.
+        record_file: Name of the file of its record.
+        recorded: When its record says that the evaluation began; None if it does not.
+
+    Returns:
+        The later one of what is recorded and what was noted since.
+    """
+    times = [(recorded, run / record_file)]
+    noted = _read(_place(run))
+    if noted is not None:
+        times.append((noted, _place(run)))
+    return max((_last_time(*each) for each in times), key=lambda time: time.order)
+
+
+def read_start(record: dict[str, Any]) -> str | None:
+    """Give when the evaluation of a run began.
+
+    Args:
+        record: What its `run.json` holds.
+
+    Returns:
+        The time in ISO 8601; None where there is no such time.
+    """
+    timings = record.get("timings")
+    started = str(timings.get("started")) if isinstance(timings, dict) else ""
+    return started if _is_time(started) else None
+
+
+def _last_time(started: str | None, file: Path) -> LastTime:
+    try:
+        written = file.stat().st_mtime_ns
+    except OSError:  # it was removed just now
+        written = 0
+    # the record counts seconds; of several runs of one second the last written is later
+    return LastTime(started, (0.0 if started is None else _moment(started), written))
+
+
+def _place(run: Path) -> Path:
+    return run.parent / _FOLDER / run.name
+
+
+def _read(place: Path) -> str | None:
+    try:
+        text = place.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):  # most runs have none
+        return None
+    return text if _is_time(text) else None
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

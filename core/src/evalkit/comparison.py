@@ -26,7 +26,7 @@ from evalkit.preparation import Progress
 from evalkit.registry import Bound, Registry
 from evalkit.results import Result
 from evalkit.run_listing import find_run
-from evalkit.stored_runs import bound_component, read_run
+from evalkit.stored_runs import bound_component, mixed_clusters, read_run
 from evalkit.wording import count_of
 
 _POWER = 0.8
@@ -167,6 +167,8 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
     for result in (first, second):
         if result.status == "partial":
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
+    if mixed := mixed_clusters(first, second):
+        yield f"{mixed}; the first's are used"
     if first.under_perturbation or second.under_perturbation:
         yield "scores under perturbation are not compared; `evalkit show` has them"
     mine, others = (_metric_components(result) for result in (first, second))

@@ -45,6 +45,7 @@ from evalkit.selection import Selection
 from evalkit.stored_runs import (
     bound_metrics,
     metric_names,
+    mixed_clusters,
     scored_fields,
 )
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of
@@ -141,6 +142,8 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                     f"the runs {parts[0].run_id} and {part.run_id} differ in the "
                     f"metric {mine['id']}: {shorten(mine)} and {shorten(theirs)}"
                 )
+        if mixed := mixed_clusters(parts[0], part):
+            raise EvalkitError(mixed)
         if len(_metrics(first)) != len(_metrics(record)):
             raise EvalkitError(
                 f"the runs {parts[0].run_id} and {part.run_id} do not have the same "

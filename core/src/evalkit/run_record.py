@@ -15,7 +15,7 @@ from evalkit.baselines import Baselines
 from evalkit.byte_streams import refuse_other_than_file
 from evalkit.columns import encode
 from evalkit.errors import DataError
-from evalkit.example_clusters import cluster_names
+from evalkit.example_clusters import chosen_clusters, cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.observation import Observers
@@ -252,6 +252,7 @@ def _inputs(
     parts: Parts, options: Options, given: Mapping[str, str | None], model: str
 ) -> dict[str, Any]:
     perturbed = parts.perturbed
+    chosen = chosen_clusters(parts.dataset)
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.fingerprint,
@@ -265,6 +266,7 @@ def _inputs(
         "resample_lists": options.settings.resample_lists,
         "by": list(options.crossings),
         "include_examples": options.include_examples,
+        **({"cluster": chosen} if chosen else {}),
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": describe_core(),

@@ -20,6 +20,7 @@ import polars as pl
 from evalkit.baselines import compute_baselines
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.file_datasets import local_path
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import is_component_name, metric_of
 from evalkit.objects import Resolver
@@ -268,6 +269,7 @@ def _record(
     record = {key: value for key, value in first.items() if key != "scores"}
     return record | {
         "format": FORMAT_VERSION,
+        "interval_rules": INTERVAL_RULES,
         "run_id": run_id_of(inputs),
         **names,
         "status": "partial" if _are_selected(records) else "complete",

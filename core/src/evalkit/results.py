@@ -192,6 +192,11 @@ class Result:
         return tuple(self._record.get("warnings", ()))
 
     @property
+    def interval_rules(self) -> int:
+        """Edition of the rules that its intervals follow; 1 where none is recorded."""
+        return int(self._record.get("interval_rules", 1))
+
+    @property
     def headline(self) -> Score | None:
         """The main score: of the whole set, or the mean over a facet's tags.
 

@@ -18,6 +18,7 @@ from evalkit.errors import DataError
 from evalkit.example_clusters import chosen_clusters, cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -183,6 +184,7 @@ def make_result(
         "replications": list(parts.alignment.replications),
         "labels": parts.examples.labels and list(parts.examples.labels),
         "confidence": options.settings.confidence,
+        "interval_rules": INTERVAL_RULES,
         "seed": options.settings.seed,
         "min_n": options.settings.fewest,
         "resample_lists": options.settings.resample_lists,

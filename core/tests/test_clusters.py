@@ -303,3 +303,39 @@ def test_runs_with_other_clusters_are_not_mixed_in_silence(
     assert comparison.rows[0].n_clusters == 5
     with pytest.raises(EvalkitError, match=said):
         merge([mine, theirs])
+
+
+@pytest.mark.parametrize("cluster", [(), "person"])
+def test_numbers_of_scores_are_those_of_python(
+    run: Callable[..., Result], cluster: Any
+) -> None:
+    rows = [{**row, "tags": [f"t:{n % 2}"]} for n, row in enumerate(PEOPLE * 4)]
+    copies = [
+        {**row, "uid": f"{n}_X", "label": "a", "input_id": str(n), "perturbation": "x"}
+        for n, row in enumerate(rows)
+    ]
+    answers = [
+        {"id": copy["uid"], "label": "ab"[n % 3 == 1]} for n, copy in enumerate(copies)
+    ]
+    metrics = {
+        "dataset": "plain",
+        "cluster": cluster,
+        "perturbed": [copies],
+        "perturbed_predictions": [answers],
+    }
+    results = [
+        run(metric, rows, RIGHT * 4, **metrics)
+        for metric in (Hit, Mean, get_share, "accuracy", "macro-f1")
+    ]
+    found = [score for result in results for score in result.scores]
+    assert {score.ci_method.endswith("-clustered") for score in found} == {
+        bool(cluster),
+        False,
+    }
+    compared = compare(results[3], run("accuracy", rows, RIGHT[::-1] * 4, **metrics))
+    for record in [*found, *compared.rows]:
+        for name, value in record._asdict().items():
+            # numpy's float64 is a float too, but prints and writes in its own way
+            assert type(value) in (bool, float, int, str, type(None)), (name, value)
+            assert value is None or value == value, f"{name} is NaN"
+        assert (record.ci_low is None) == (record.ci_high is None)

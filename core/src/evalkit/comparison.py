@@ -24,7 +24,7 @@ from evalkit.paired_tables import PairedTables
 from evalkit.pairing import PairedRuns, name_run, pair_runs, score_column
 from evalkit.preparation import Progress
 from evalkit.registry import Bound, Registry
-from evalkit.results import Result
+from evalkit.results import Result, plain_number
 from evalkit.run_listing import find_run
 from evalkit.stored_runs import bound_component, mixed_clusters, read_run
 from evalkit.wording import count_of
@@ -365,8 +365,8 @@ class _Compared:
             value_b=found.value_b,
             difference=found.value,
             se=error,
-            ci_low=interval.low,
-            ci_high=interval.high,
+            ci_low=plain_number(interval.low),
+            ci_high=plain_number(interval.high),
             ci_method=interval.method,
             n=found.n,
             n_clusters=found.n_clusters,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 """Version of the run folder's format."""
+
+
+def plain_number(value: float | None) -> float | None:
+    """Give a number as Python's own float; None for none, and for NaN.
+
+    numpy's floats are written and printed in other ways, and NaN is no JSON.
+    """
+    return None if value is None or math.isnan(value) else float(value)
 
 
 class ConfidenceInterval(NamedTuple):
@@ -45,6 +54,8 @@ class Score(NamedTuple):
     se: float | None
     """Standard error."""
     ci_low: float | None
+    """Bounds of the confidence interval: each a float of Python, never NaN; both None
+    where there is no interval (see `ci` and `reason`)."""
     ci_high: float | None
     ci_method: str
     n: int

@@ -206,3 +206,39 @@ def test_a_metric_that_fails_on_the_part_exits_1(invoke: Invoke, right: str) -> 
 def test_an_equals_sign_in_a_value_stays(invoke: Invoke, right: str) -> None:
     done = invoke("eval", "tiny", "-p", right, "--filter", "statement=a=b")
     assert "no example is left by the filter statement=a=b" in done.stderr
+
+
+def test_examples_of_a_file_are_clustered_by_columns_that_are_named(
+    invoke: Invoke, write_rows: Write, predict: Write
+) -> None:
+    rows = [
+        {
+            "uid": n,
+            "statement": f"text {n}",
+            "label": "positive",
+            "text_id": n // 4,
+            "writer": n % 2,
+        }
+        for n in range(1, 13)
+    ]
+    predictions = predict("said.jsonl", ["positive", "negative", "positive"] * 4)
+    file = write_rows("set.jsonl", rows)
+    arguments = ("--data", file, "--task", "sentiment", "-p", predictions)
+    evaluation = ("eval", *arguments, "-m", "accuracy", "--json")
+
+    def clusters(*options: str, **variables: str) -> tuple[list[str], int]:
+        record = record_of(invoke(*evaluation, *options, **variables))
+        return record["cluster"], record["scores"][0]["n_clusters"]
+
+    assert clusters() == ([], None)
+    assert clusters("--cluster", "text_id") == (["text_id"], 4)
+    both = (["text_id", "writer"], 7)
+    assert clusters("--cluster", "text_id, writer") == both
+    assert clusters(EVALKIT_CLUSTER="text_id,writer") == both
+    done = invoke(*evaluation, "--cluster", "nowhere")
+    assert done.exit_code == 1
+    assert "--cluster names the column 'nowhere', which the data does" in done.stderr
+    checked = invoke("validate", *arguments, "--cluster", "uid")
+    assert "notice: no two examples have the same value of uid" in checked.stdout
+    done = invoke("validate", *arguments, "--cluster", "text_id,")
+    assert done.exit_code == 2

@@ -250,6 +250,8 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "unverified": {},
         "changes": [],
         "data": "same",
+        "interval_rules": 2,
+        "compares_intervals": True,
         "agrees": True,
     }
 
@@ -259,6 +261,28 @@ def rewrite(run: Path, change: Callable[[Any], None]) -> None:
     record = json.loads(path.read_text("utf-8"))
     change(record)
     path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
+    invoke: Invoke, made: Path
+) -> None:
+    assert "edition" not in invoke("show", "latest").stdout
+
+    def change(record: Any) -> None:
+        del record["interval_rules"]
+        record["scores"][0]["ci_low"] /= 2
+
+    rewrite(made, change)
+    for options in ((), ("--quiet",)):
+        done = invoke("verify", "latest", *options)
+        assert done.exit_code == 0
+        assert done.stdout.splitlines()[:2] == [
+            f"{made.name}: 6 scores computed again, all values the same within 1e-9",
+            "intervals: not compared: those of the run follow edition 1 of the rules, "
+            "those of this evalkit edition 2",
+        ]
+    shown = invoke("show", "latest").stdout
+    assert "intervals follow edition 1 of the rules; this evalkit's are of " in shown
 
 
 def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:

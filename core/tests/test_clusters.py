@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit import DataError, Metric, Result, evaluate
+from evalkit import (
+    DataError,
+    EvalkitError,
+    Metric,
+    Result,
+    compare,
+    evaluate,
+    merge,
+    rescore,
+    validate,
+    verify,
+)
 
 CODE = """
 import evalkit
@@ -79,12 +90,13 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
         rows: list[dict[str, Any]],
         right: list[bool],
         dataset: str = "one",
+        **options: Any,
     ) -> Result:
         code = CODE.replace("ROWS = []", f"ROWS = {rows!r}")
         fake_distribution(code, ENTRY_POINTS, name="clustered-plugins")
         labels = ["a" if is_right else "b" for is_right in right]
         predictions = [{"id": str(i), "label": x} for i, x in enumerate(labels)]
-        return evaluate(dataset, predictions, metrics=[metric])
+        return evaluate(dataset, predictions, metrics=[metric], **options)
 
     return call
 
@@ -186,3 +198,144 @@ def test_the_bootstrap_says_that_clusters_were_drawn(
 ) -> None:
     found = run(get_share, templates(list("xxyyzzww")), RIGHT)["share"]
     assert (found.ci_method, found.n_clusters) == ("bootstrap-clustered", 4)
+
+
+PEOPLE = [
+    {"template": name, "person": person}
+    for name, person in zip("xxxyyyzz", [1, 1, 2, 2, 3, 3, None, None], strict=True)
+]
+
+
+def told(result: Result) -> list[str]:
+    """Give the notices but for that on labels which no example has."""
+    return [text for text in result.notices if "of a label that" not in text]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "declaring"),
+    [("template", "one"), (["template"], "one"), (("template", "person"), "two")],
+)
+@pytest.mark.parametrize("metric", [Hit, Mean, get_share])
+def test_clusters_that_are_chosen_are_as_those_that_are_declared(
+    run: Callable[..., Result], metric: Any, cluster: Any, declaring: str
+) -> None:
+    chosen = run(metric, PEOPLE, RIGHT, dataset="plain", cluster=cluster)
+    declared = run(metric, PEOPLE, RIGHT, dataset=declaring)
+    plain = run(metric, PEOPLE, RIGHT, dataset="plain")
+    assert chosen.scores == declared.scores != plain.scores
+    assert chosen.to_dict()["cluster"] == declared.to_dict()["cluster"]
+    assert chosen.run_id not in (declared.run_id, plain.run_id)
+    assert not told(chosen)
+
+
+def test_chosen_clusters_take_the_place_of_the_declared(
+    run: Callable[..., Result],
+) -> None:
+    rows = [{"template": "x", "person": n % 3} for n in range(8)]
+    result = run(Hit, rows, RIGHT, cluster="person")
+    assert result["hit"].n_clusters == 3
+    assert told(result) == ["clusters are by person, not by template as the data set's"]
+    assert not told(run(Hit, PEOPLE, RIGHT, cluster="template"))
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "notices"),
+    [
+        (list("abcdefgh"), 8, ["no two examples have the same value of person"]),
+        (["a"] * 8, 1, ["all examples have the same value of person"]),
+        (["a", "a", *[None] * 6], 7, ["6 examples without a value of person: each"]),
+        ([None] * 8, 8, ["8 examples without a value of person: each"]),
+        (["a", "b", *"cdefg", None], 8, ["1 example without", "no two examples"]),
+        (list("aabbccdd"), 4, []),
+    ],
+)
+def test_clusters_that_tell_little_are_noticed(
+    run: Callable[..., Result], values: list[Any], clusters: int, notices: list[str]
+) -> None:
+    rows = [{"person": value} for value in values]
+    result = run(Hit, rows, RIGHT, dataset="plain", cluster="person")
+    assert result["hit"].n_clusters == clusters
+    starts = [
+        text[: len(start)] for text, start in zip(told(result), notices, strict=True)
+    ]
+    assert starts == notices
+    checked = validate("plain", cluster="person")
+    assert list(checked.notices) == told(result)
+
+
+def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(
+    run: Callable[..., Result],
+) -> None:
+    message = (
+        r"--cluster names the column 'nowhere', which the data does not have \(uid, "
+        r"label, tags, template, person\)"
+    )
+    with pytest.raises(DataError, match=message):
+        run(Hit, PEOPLE, RIGHT, cluster=["template", "nowhere"])
+
+
+@pytest.mark.parametrize("cluster", [3, [""], [None], {"template"}, ["person"] * 2])
+def test_what_names_no_column_is_refused(
+    run: Callable[..., Result], cluster: Any
+) -> None:
+    with pytest.raises(EvalkitError, match=r"^cluster (must name|names) a column"):
+        run(Hit, PEOPLE, RIGHT, cluster=cluster)
+
+
+def test_chosen_clusters_stay_with_the_run(run: Callable[..., Result]) -> None:
+    by_person = run(Hit, PEOPLE, RIGHT, cluster="person")
+    rescored = rescore(by_person, [Mean])
+    assert rescored["mean"].n_clusters == 5
+    assert rescored.to_dict()["cluster"] == ["person"]
+    assert verify(run("accuracy", PEOPLE, RIGHT, cluster="person")).agrees
+    others = run(Hit, PEOPLE, RIGHT[::-1], cluster="person")
+    assert compare(by_person, others).rows[0].n_clusters == 5
+
+
+def test_runs_with_other_clusters_are_not_mixed_in_silence(
+    run: Callable[..., Result],
+) -> None:
+    mine = run(Hit, PEOPLE, RIGHT, cluster="person")
+    theirs = run(Hit, PEOPLE, RIGHT[::-1], cluster="template")
+    comparison = compare(mine, theirs)
+    said = f"run {mine.run_id} are by person, those of {theirs.run_id} by template"
+    assert [text for text in comparison.notices if said in text]
+    assert comparison.rows[0].n_clusters == 5
+    with pytest.raises(EvalkitError, match=said):
+        merge([mine, theirs])
+
+
+@pytest.mark.parametrize("cluster", [(), "person"])
+def test_numbers_of_scores_are_those_of_python(
+    run: Callable[..., Result], cluster: Any
+) -> None:
+    rows = [{**row, "tags": [f"t:{n % 2}"]} for n, row in enumerate(PEOPLE * 4)]
+    copies = [
+        {**row, "uid": f"{n}_X", "label": "a", "input_id": str(n), "perturbation": "x"}
+        for n, row in enumerate(rows)
+    ]
+    answers = [
+        {"id": copy["uid"], "label": "ab"[n % 3 == 1]} for n, copy in enumerate(copies)
+    ]
+    metrics = {
+        "dataset": "plain",
+        "cluster": cluster,
+        "perturbed": [copies],
+        "perturbed_predictions": [answers],
+    }
+    results = [
+        run(metric, rows, RIGHT * 4, **metrics)
+        for metric in (Hit, Mean, get_share, "accuracy", "macro-f1")
+    ]
+    found = [score for result in results for score in result.scores]
+    assert {score.ci_method.endswith("-clustered") for score in found} == {
+        bool(cluster),
+        False,
+    }
+    compared = compare(results[3], run("accuracy", rows, RIGHT[::-1] * 4, **metrics))
+    for record in [*found, *compared.rows]:
+        for name, value in record._asdict().items():
+            # numpy's float64 is a float too, but prints and writes in its own way
+            assert type(value) in (bool, float, int, str, type(None)), (name, value)
+            assert value is None or value == value, f"{name} is NaN"
+        assert (record.ci_low is None) == (record.ci_high is None)

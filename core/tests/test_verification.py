@@ -9,6 +9,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification, verification
+from evalkit.intervals import INTERVAL_RULES
 
 from .engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
 
@@ -102,6 +103,62 @@ def test_a_number_that_was_tampered_with_is_named(
     )
     assert difference.stored == pytest.approx(score[field], abs=1.1)
     assert difference.stored != difference.computed
+
+
+OLDER = [{"interval_rules": 1}, {}]
+"""What a run of the first edition records of its rules: older ones nothing."""
+
+
+def of_older_rules(record: dict[str, Any], kept: dict[str, int]) -> None:
+    """Make of a record what the rules of an older edition gave."""
+    assert record.pop("interval_rules") == INTERVAL_RULES > 1
+    record.update(kept)
+    for score in record["scores"]:
+        for field in verification.OF_INTERVALS:
+            if score[field] is not None:
+                score[field] /= 2
+
+
+@pytest.mark.parametrize("kept", OLDER)
+def test_intervals_of_an_older_edition_are_not_compared(
+    run: Callable[..., Path], kept: dict[str, int]
+) -> None:
+    path = run("accuracy", "macro-f1")
+    assert evalkit.verify(path).interval_rules == INTERVAL_RULES
+    change(path, lambda record: of_older_rules(record, kept))
+    found = evalkit.verify(path)
+    assert found.agrees
+    assert (found.interval_rules, found.compares_intervals) == (1, False)
+    assert found.to_dict()["compares_intervals"] is False
+
+    def tamper(record: dict[str, Any]) -> None:
+        record["scores"][0]["value"] += 1e-6
+
+    change(path, tamper)
+    [difference] = evalkit.verify(path).differences
+    assert difference.field == "value"
+
+
+@pytest.mark.parametrize("kept", OLDER)
+def test_what_is_made_of_an_older_run_names_its_edition(
+    run: Callable[..., Path], kept: dict[str, int]
+) -> None:
+    path = run("accuracy", filters={"part": "0"})
+    fresh = evalkit.rescore(path, ["macro-f1"])
+    assert fresh.interval_rules == INTERVAL_RULES
+    assert not [text for text in fresh.notices if "edition" in text]
+    change(path, lambda record: of_older_rules(record, kept))
+    rescored = evalkit.rescore(path, ["macro-f1"])
+    assert rescored.to_dict()["interval_rules"] == 1
+    [notice] = [text for text in rescored.notices if "edition" in text]
+    assert notice.startswith("macro-f1: the intervals follow edition 2 of the rules")
+    assert evalkit.verify(rescored).agrees
+    # merging computes all intervals again
+    other = run("accuracy", filters={"part": "1"})
+    merged = evalkit.merge([path, other])
+    assert merged.to_dict()["interval_rules"] == INTERVAL_RULES
+    assert evalkit.verify(merged).compares_intervals
+    assert evalkit.verify(merged).agrees
 
 
 def test_a_number_that_was_taken_away_or_added_is_named(

@@ -11,6 +11,7 @@ from evalkit_cli.completion import complete_names
 from evalkit_cli.metric_options import chosen_metrics, metric_options
 from evalkit_cli.options import (
     chosen_dataset,
+    cluster_option,
     data_options,
     policy_options,
     read_filters,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
 @metric_options
+@cluster_option
 @policy_options
 @scoring_options
 @perturbed_options
@@ -150,6 +152,7 @@ def eval_command(
       evalkit eval hatecheck --predictions my-model.jsonl
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
+      evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
       evalkit eval --task nli --predictions-dir my-model/
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20

@@ -31,7 +31,7 @@ def interval_lines(results: Sequence[PrintedResult]) -> list[str]:
     for place, result in enumerate(results):
         label = labelled(results, place)
         own = [] if alike else [_methods(result)]
-        own += [_design_effect(result), _replications(result)]
+        own += [_design_effect(result), _replications(result), _other_rules(result)]
         lines += [f"{label}{line}" for line in own if line]
     return lines
 
@@ -102,3 +102,16 @@ def _replications(result: PrintedResult) -> str:
     ]
     of_score = f"; {score.metric}: SD {', '.join(shown)}" if shown else ""
     return f"each example was answered {score.replications} times{of_score}"
+
+
+def _other_rules(result: PrintedResult) -> str:
+    """Say of an older run that its intervals are not what they would be now."""
+    from evalkit.intervals import INTERVAL_RULES
+
+    edition = result.result.interval_rules
+    if edition == INTERVAL_RULES or not any(score.ci for score in result.whole):
+        return ""
+    return (
+        f"intervals follow edition {edition} of the rules; this evalkit's are of "
+        f"edition {INTERVAL_RULES}: evaluate again to compare them with others"
+    )

@@ -65,6 +65,28 @@ data_options = apply(
 )
 """What is evaluated: a data set or a file, and which of its examples."""
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="COLUMN[,…]",
+    envvar="EVALKIT_CLUSTER",
+    callback=lambda _context, _option, given: _columns(given),
+    help="Column of the data whose values say which examples are not independent, such "
+    "as questions about one text: intervals are clustered by it. Several columns, "
+    "joined by commas, stand for the combination of their values.",
+)
+"""The parameter `cluster` of `evalkit.evaluate`."""
+
+
+def _columns(given: str | None) -> list[str]:
+    """Read columns that are joined by commas."""
+    if given is None:
+        return []
+    names = [name.strip() for name in given.split(",")]
+    if not all(names):
+        raise click.UsageError(f"--cluster {given!r} is not of the form COLUMN[,…].")
+    return names
+
+
 policy_options = apply(
     click.option(
         "--on-missing",

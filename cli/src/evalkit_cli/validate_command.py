@@ -10,6 +10,7 @@ import click
 
 from evalkit_cli.options import (
     chosen_dataset,
+    cluster_option,
     data_options,
     policy_options,
     read_filters,
@@ -40,6 +41,7 @@ _SHOWN = 5
     help="Predictions to check, in any format; - for the standard input; repeatable. "
     "Without it, only the examples are checked.",
 )
+@cluster_option
 @policy_options
 @click.option(
     "--problems",

@@ -24,6 +24,8 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         found: What came of computing it again.
         quiet: Say only whether they are the same, and which are not.
     """
+    from evalkit.intervals import INTERVAL_RULES
+
     click.echo(_in_a_sentence(found))
     if found.differences:
         click.echo()
@@ -32,6 +34,12 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         if more > 0:
             click.echo(f"{more} more; --json gives all")
         click.echo()
+    if not found.compares_intervals:
+        click.echo(
+            "intervals: not compared: those of the run follow edition "
+            f"{found.interval_rules} of the rules, those of this evalkit edition "
+            f"{INTERVAL_RULES}"
+        )
     for metric, reason in found.unverified.items():
         click.echo(f"{metric}: not computed again: {printable(reason)}")
     if quiet:
@@ -50,7 +58,8 @@ def _in_a_sentence(found: Verification) -> str:
     scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
     start = f"{found.run_id}: {scores} computed again"
     if not found.differences:
-        return f"{start}, all the same within 1e-9"
+        what = "all" if found.compares_intervals else "all values"
+        return f"{start}, {what} the same within 1e-9"
     other = {(each.metric, _whose(each)) for each in found.differences}
     return f"{start}, {len(other)} of them with other numbers"
 

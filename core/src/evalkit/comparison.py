@@ -24,9 +24,9 @@ from evalkit.paired_tables import PairedTables
 from evalkit.pairing import PairedRuns, name_run, pair_runs, score_column
 from evalkit.preparation import Progress
 from evalkit.registry import Bound, Registry
-from evalkit.results import Result
+from evalkit.results import Result, plain_number
 from evalkit.run_listing import find_run
-from evalkit.stored_runs import bound_component, read_run
+from evalkit.stored_runs import bound_component, mixed_clusters, read_run
 from evalkit.wording import count_of
 
 _POWER = 0.8
@@ -167,6 +167,8 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
     for result in (first, second):
         if result.status == "partial":
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
+    if mixed := mixed_clusters(first, second):
+        yield f"{mixed}; the first's are used"
     if first.under_perturbation or second.under_perturbation:
         yield "scores under perturbation are not compared; `evalkit show` has them"
     mine, others = (_metric_components(result) for result in (first, second))
@@ -363,8 +365,8 @@ class _Compared:
             value_b=found.value_b,
             difference=found.value,
             se=error,
-            ci_low=interval.low,
-            ci_high=interval.high,
+            ci_low=plain_number(interval.low),
+            ci_high=plain_number(interval.high),
             ci_method=interval.method,
             n=found.n,
             n_clusters=found.n_clusters,

@@ -20,6 +20,7 @@ from evalkit.baselines import Baselines, compute_baselines
 from evalkit.calls import ScoringTable
 from evalkit.crossings import cross, read_crossings
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.example_clusters import clustered_by
 from evalkit.examples import Examples
 from evalkit.file_datasets import local_path
 from evalkit.grouping import group_by_tag
@@ -73,6 +74,7 @@ def evaluate(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
+    cluster: str | Sequence[str] = (),
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
@@ -108,6 +110,11 @@ def evaluate(
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
             facet, `tag` or `answer`.
+        cluster: Column of the data, or several, whose values say which examples are
+            not independent of each other, such as questions about one text; several
+            columns stand for the combination of their values. Takes the place of the
+            clusters that the data set declares. An example without a value is a
+            cluster of its own.
         on_missing: What happens when examples have no prediction: `error` refuses,
             `wrong` counts them as wrong, `skip` leaves them out and lowers coverage.
         on_invalid: The same for invalid predictions.
@@ -164,7 +171,7 @@ def evaluate(
         metrics = [metrics]
     started = time.time()
     resolver = Resolver(registry or Registry())
-    bound = bind_dataset(resolver, dataset, task)
+    bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
     bound_task = resolver.task(bound)
     options = Options(
         split or bound.attributes["default_split"],

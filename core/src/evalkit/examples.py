@@ -18,7 +18,7 @@ from evalkit.conversion import (
     predictions_are_texts,
 )
 from evalkit.errors import SchemaError
-from evalkit.example_clusters import cluster_column, cluster_names
+from evalkit.example_clusters import cluster_column, cluster_names, cluster_notices
 from evalkit.example_rows import ExampleRows, check_inputs, load_rows
 from evalkit.fingerprints import fingerprint
 from evalkit.hookspecs import AnswerKind
@@ -32,7 +32,7 @@ class Examples(NamedTuple):
 
     frame: pl.DataFrame
     """Columns `id`, `answer`, `tags` (list of texts, each once) and `cluster`
-    (integers; null where the data set names none)."""
+    (integers; null where nobody names any)."""
     inputs: pl.DataFrame
     """The rows as loaded, with `uid` as text; only the columns that were asked for."""
     nested: Mapping[str, Sequence[Any]]
@@ -155,15 +155,17 @@ def convert_examples(
         answers = _as_texts(answers)
     kind, answer_column = _answer_column(reporter, task, answers)
     frame = loaded.frame
+    clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [
             frame["uid"].alias("id"),
             answer_column,
             _tag_column(reporter, converted.tags),
-            cluster_column(dataset, loaded),
+            clusters,
         ]
     )
-    identity = fingerprint(dataset, loaded)
+    sha256, files, notices = fingerprint(dataset, loaded)
+    notices += tuple(cluster_notices(dataset, frame, clusters))
     if columns is not None:
         frame = frame.select(
             "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})
@@ -178,7 +180,9 @@ def convert_examples(
         },
         labels,
         kind,
-        *identity,
+        sha256,
+        files,
+        notices,
         data_columns=tuple(loaded.columns),
     )
 

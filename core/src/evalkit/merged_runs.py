@@ -21,6 +21,7 @@ from evalkit.baselines import compute_baselines
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.file_datasets import local_path
 from evalkit.hookspecs import AnswerKind
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import is_about_gold_forms, merged_form_notices
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import is_component_name, metric_of
@@ -42,7 +43,12 @@ from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, notices_of
 from evalkit.scoring import failed_scores
 from evalkit.selection import Selection
-from evalkit.stored_runs import bound_metrics, metric_names, scored_fields
+from evalkit.stored_runs import (
+    bound_metrics,
+    metric_names,
+    mixed_clusters,
+    scored_fields,
+)
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of
 from evalkit.unscored import NOTHING_SCORED, is_unscored_notice
 from evalkit.violations import few, shorten
@@ -138,6 +144,8 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                     f"the runs {parts[0].run_id} and {part.run_id} differ in the "
                     f"metric {mine['id']}: {shorten(mine)} and {shorten(theirs)}"
                 )
+        if mixed := mixed_clusters(parts[0], part):
+            raise EvalkitError(mixed)
         if len(_metrics(first)) != len(_metrics(record)):
             raise EvalkitError(
                 f"the runs {parts[0].run_id} and {part.run_id} do not have the same "
@@ -264,6 +272,7 @@ def _record(
     record = {key: value for key, value in first.items() if key != "scores"}
     return record | {
         "format": FORMAT_VERSION,
+        "interval_rules": INTERVAL_RULES,
         "run_id": run_id_of(inputs),
         **names,
         "status": "partial" if _are_selected(records) else "complete",

@@ -13,6 +13,7 @@ from evalkit.columns import list_column, to_series
 from evalkit.errors import DataError, EvalkitError
 from evalkit.grouping import group_by_tag
 from evalkit.hookspecs import AnswerKind
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
@@ -96,6 +97,7 @@ def score(
     record = {
         "status": "complete",
         "headline": headline_name([scored]),
+        "interval_rules": INTERVAL_RULES,
         "counts": {"examples": len(targets), "scored": len(targets)},
         "notices": list(scored.notices),
     }

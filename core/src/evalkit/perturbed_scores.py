@@ -53,7 +53,7 @@ from evalkit.perturbed_quantities import (
 )
 from evalkit.perturbed_sets import SetScorer
 from evalkit.perturbed_values import values_of
-from evalkit.results import Score
+from evalkit.results import Score, plain_number
 from evalkit.scores import GroupScore, MetricScores
 from evalkit.unscored import NOTHING_SCORED
 from evalkit.workers import Workers
@@ -265,9 +265,9 @@ def _record(
         perturbation=perturbation,
         computed_on=quantity.computed_on,
         value=found.value,
-        se=found.interval.standard_error,
-        ci_low=found.interval.low,
-        ci_high=found.interval.high,
+        se=plain_number(found.interval.standard_error),
+        ci_low=plain_number(found.interval.low),
+        ci_high=plain_number(found.interval.high),
         ci_method=found.interval.method,
         n=found.n,
         n_clusters=found.n_clusters,

@@ -10,6 +10,7 @@ from typing import Any
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.file_datasets import local_path
 from evalkit.grouping import Groups
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.measurement import Progress, measure
 from evalkit.objects import Resolver
 from evalkit.perturbed_records import with_copy_scores
@@ -136,6 +137,17 @@ def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bo
     return bound
 
 
+def _mixed_rules(parent: Result, bound: Sequence[Bound]) -> list[str]:
+    """Say which intervals follow other rules than those that the run names."""
+    if parent.interval_rules == INTERVAL_RULES:
+        return []
+    names = ", ".join(metric.name for metric in bound)
+    return [
+        f"{names}: the intervals follow edition {INTERVAL_RULES} of the rules, the "
+        f"parent's edition {parent.interval_rules}; `evalkit eval` computes all by one"
+    ]
+
+
 def _extended(
     parent: Result,
     bound: Sequence[Bound],
@@ -164,12 +176,14 @@ def _extended(
         "repeat_of": None,
         **{name: record.get(name, empty) for name, empty in NO_PERTURBATION.items()},
         "bounds": record.get("bounds", {}) | bounds_of(bound),
+        "interval_rules": parent.interval_rules,
         "components": [*record["components"], *components],
         "errors": [*record.get("errors", []), *failed],
         "notices": [*record.get("notices", []), *notices_of(scored)],
         "core": describe_core(),
         "environment": environment(),
     }
+    record["notices"] = [*record.get("notices", []), *_mixed_rules(parent, bound)]
     if record.get("perturbed") and perturbed is None:
         names = ", ".join(metric.name for metric in bound)
         record["notices"] = [

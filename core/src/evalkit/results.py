@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,14 @@ FORMAT_VERSION = 1
 """Version of the run folder's format."""
 
 _MOST_NAMES = 5
+
+
+def plain_number(value: float | None) -> float | None:
+    """Give a number as Python's own float; None for none, and for NaN.
+
+    numpy's floats are written and printed in other ways, and NaN is no JSON.
+    """
+    return None if value is None or math.isnan(value) else float(value)
 
 
 class ConfidenceInterval(NamedTuple):
@@ -47,6 +56,8 @@ class Score(NamedTuple):
     se: float | None
     """Standard error."""
     ci_low: float | None
+    """Bounds of the confidence interval: each a float of Python, never NaN; both None
+    where there is no interval (see `ci` and `reason`)."""
     ci_high: float | None
     ci_method: str
     n: int
@@ -194,6 +205,11 @@ class Result:
     def warnings(self) -> Sequence[str]:
         """What went wrong without changing any score."""
         return tuple(self._record.get("warnings", ()))
+
+    @property
+    def interval_rules(self) -> int:
+        """Edition of the rules that its intervals follow; 1 where none is recorded."""
+        return int(self._record.get("interval_rules", 1))
 
     @property
     def headline(self) -> Score | None:

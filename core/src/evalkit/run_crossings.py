@@ -10,6 +10,7 @@ import polars as pl
 from evalkit.crossings import cross, read_crossings
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.grouping import Groups, group_by_tag
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
@@ -128,6 +129,12 @@ def _grouped(
     del record["scores"]
     record["by"] = list(crossings)
     record["warnings"] = [*record["warnings"], *lost]
+    if parent.interval_rules != INTERVAL_RULES:
+        record["notices"] = [
+            *record.get("notices", ()),
+            f"intervals of groups follow edition {INTERVAL_RULES} of the rules, those "
+            f"of the whole set edition {parent.interval_rules}",
+        ]
     computed = to_scores(scored, groups, str(record["split"]))
     wanted = _tags_of(crossings, groups)
     kinds = {f"{kind}:{name}" for kind in _AGGREGATES for name in crossings}

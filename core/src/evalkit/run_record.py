@@ -15,9 +15,10 @@ from evalkit.baselines import Baselines
 from evalkit.byte_streams import refuse_other_than_file
 from evalkit.columns import encode
 from evalkit.errors import DataError
-from evalkit.example_clusters import cluster_names
+from evalkit.example_clusters import chosen_clusters, cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import label_notices
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
@@ -184,6 +185,7 @@ def make_result(
         "replications": list(parts.alignment.replications),
         "labels": parts.examples.labels and list(parts.examples.labels),
         "confidence": options.settings.confidence,
+        "interval_rules": INTERVAL_RULES,
         "seed": options.settings.seed,
         "min_n": options.settings.fewest,
         "resample_lists": options.settings.resample_lists,
@@ -254,6 +256,7 @@ def _inputs(
     parts: Parts, options: Options, given: Mapping[str, str | None], model: str
 ) -> dict[str, Any]:
     perturbed = parts.perturbed
+    chosen = chosen_clusters(parts.dataset)
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.fingerprint,
@@ -267,6 +270,7 @@ def _inputs(
         "resample_lists": options.settings.resample_lists,
         "by": list(options.crossings),
         "include_examples": options.include_examples,
+        **({"cluster": chosen} if chosen else {}),
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": describe_core(),

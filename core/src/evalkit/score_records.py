@@ -12,7 +12,7 @@ from evalkit.errors import MetricError
 from evalkit.grouping import WHOLE, Groups
 from evalkit.intervals import without_interval
 from evalkit.registry import Bound
-from evalkit.results import Score
+from evalkit.results import Score, plain_number
 from evalkit.scores import AggregateScore, GroupScore, MetricScores
 from evalkit.violations import shorten
 
@@ -112,9 +112,9 @@ def _record(
         perturbation=None,
         computed_on="all",
         value=found.value,
-        se=found.interval.standard_error,
-        ci_low=found.interval.low,
-        ci_high=found.interval.high,
+        se=plain_number(found.interval.standard_error),
+        ci_low=plain_number(found.interval.low),
+        ci_high=plain_number(found.interval.high),
         ci_method=found.interval.method,
         n=found.n,
         n_clusters=found.n_clusters,

@@ -228,3 +228,24 @@ def bound_component(component: Mapping[str, Any], resolver: Resolver) -> Bound:
             "installed plugins can be loaded again"
         )
     return resolver.bind(kind, f"{name}@{distribution}", component["parameters"])
+
+
+def mixed_clusters(first: Result, second: Result) -> str | None:
+    """Say by what the examples of two runs are clustered where that is not the same.
+
+    Args:
+        first: A run.
+        second: Another run.
+
+    Returns:
+        A sentence; None where both are clustered by the same columns, or one has no
+        clusters.
+    """
+    columns = [run.to_dict().get("cluster", ()) for run in (first, second)]
+    if not all(columns) or list(columns[0]) == list(columns[1]):
+        return None
+    one, other = (", ".join(names) for names in columns)
+    return (
+        f"the clusters of the run {first.run_id} are by {one}, those of "
+        f"{second.run_id} by {other}"
+    )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from evalkit.accounts import alignment_notices
 from evalkit.alignment import OnDuplicate, OnProblem, Policies
+from evalkit.example_clusters import clustered_by
 from evalkit.examples import load_examples
 from evalkit.label_forms import label_notices
 from evalkit.objects import Resolver
@@ -55,6 +56,7 @@ def validate(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
+    cluster: str | Sequence[str] = (),
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
@@ -72,6 +74,7 @@ def validate(
         limit: Check at most so many examples.
         filters: Check only examples with these values, by column, facet, `tag` or
             `answer`.
+        cluster: Columns of the data that an evaluation would take clusters from.
         on_missing: What an evaluation would do about examples without a prediction.
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
@@ -90,7 +93,7 @@ def validate(
     policies.check()
     selection = Selection.of(limit, filters)
     resolver = Resolver(registry or Registry())
-    bound = bind_dataset(resolver, dataset, task)
+    bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
     bound_task = resolver.task(bound)
     split = split or bound.attributes["default_split"]
     names = (bound.component.name, bound_task.component.name, split)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import EvalkitError, PluginError, StorageError
+from evalkit.intervals import INTERVAL_RULES
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import metric_of
 from evalkit.objects import Resolver
@@ -51,6 +52,9 @@ COMPARED = (
 )
 """Fields of a score that are compared: all that are computed."""
 
+OF_INTERVALS = ("se", "ci_low", "ci_high", "p_value")
+"""Those of them that follow the rules of intervals, and not a metric alone."""
+
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
 
@@ -92,6 +96,13 @@ class Verification(NamedTuple):
     """Versions and sources that differ."""
     data: str
     """`same`, `changed`, or why it could not be read."""
+    interval_rules: int = INTERVAL_RULES
+    """Edition of the rules that the run's intervals follow."""
+
+    @property
+    def compares_intervals(self) -> bool:
+        """Whether intervals were compared: those that follow the rules of today."""
+        return self.interval_rules == INTERVAL_RULES
 
     @property
     def agrees(self) -> bool:
@@ -103,6 +114,7 @@ class Verification(NamedTuple):
         return {
             **self._asdict(),
             "agrees": self.agrees,
+            "compares_intervals": self.compares_intervals,
             "differences": [found._asdict() for found in self.differences],
             "unverified": dict(self.unverified),
             "changes": [found._asdict() for found in self.changes],
@@ -120,6 +132,8 @@ def verify(
     """Compute all metrics of a run again, from what its folder holds.
 
     Numbers agree where they are within 1e-9 of each other, relative to their size.
+    Where the run was made by another edition of the rules of intervals, its values are
+    compared, and its intervals, standard errors and tests are not.
 
     Args:
         run: A result, the path of a run folder, the start of its id, its model, or
@@ -156,11 +170,19 @@ def verify(
     return Verification(
         result.run_id,
         len(stored),
-        tuple(_differences(stored, computed)),
+        tuple(_differences(stored, computed, _compared(result))),
         unverified,
         tuple(changes),
         _check_data(result, resolver),
+        result.interval_rules,
     )
+
+
+def _compared(result: Result) -> list[str]:
+    """Name the fields that must be what they were."""
+    if result.interval_rules == INTERVAL_RULES:
+        return list(COMPARED)
+    return [field for field in COMPARED if field not in OF_INTERVALS]
 
 
 def under_perturbation(metric: str) -> str:
@@ -273,12 +295,12 @@ def _check_data(result: Result, resolver: Resolver) -> str:
 
 
 def _differences(
-    stored: Sequence[Score], computed: Sequence[Score]
+    stored: Sequence[Score], computed: Sequence[Score], fields: Sequence[str]
 ) -> Iterator[Difference]:
     now = {_key(score): score for score in computed}
     for score in stored:
         found = now.pop(_key(score), None)
-        for field in COMPARED:
+        for field in fields:
             before = getattr(score, field)
             after = None if found is None else getattr(found, field)
             if not _equal(before, after):

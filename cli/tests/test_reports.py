@@ -172,7 +172,7 @@ def test_csv_holds_every_score_as_stored(
         "model,metric,split,tag,perturbation,computed_on,value,se,ci_low,ci_high,"
         "ci_method,n,n_clusters,coverage,unit,scale,higher_is_better,reason,flag,"
         "bound_low,bound_high,mean,stddev,min,max,aggregate,p_value,replications,"
-        "stddev_within,stddev_replications"
+        "stddev_within,stddev_replications,largest_cluster,effective_clusters"
     )
     groups = [row["tag"] for row in rows if not row["aggregate"]]
     assert groups == ["", "topic:film", "topic:food"]

@@ -19,6 +19,7 @@ from evalkit import (
     validate,
     verify,
 )
+from evalkit.cluster_sizes import degrees_of_freedom
 
 CODE = """
 import evalkit
@@ -129,10 +130,11 @@ def test_a_row_without_a_cluster_is_one_of_its_own(
         sum(s - scores.mean() for s, u in zip(scores, units, strict=True) if u == unit)
         for unit in set(units)
     ]
-    squares = sum(total**2 for total in totals)
-    error = (clusters / (clusters - 1) * squares) ** 0.5 / 8
+    sizes = [units.count(unit) for unit in set(units)]
+    squares = sum(t**2 / (1 - n / 8) for t, n in zip(totals, sizes, strict=True))
+    error = squares**0.5 / 8
     assert found.se == pytest.approx(error)
-    half = stats.t.isf(0.025, clusters - 1) * error
+    half = stats.t.isf(0.025, degrees_of_freedom(np.array(sizes, float))) * error
     assert found.ci == pytest.approx((scores.mean() - half, scores.mean() + half))
 
 

@@ -31,6 +31,9 @@ NO_SUM = "the metric's statistics do not merge by sum"
 RANDOM = np.random.default_rng(0)
 VALUES = RANDOM.exponential(size=60).round(2).tolist()
 CLUSTERS = RANDOM.integers(0, 25, 60).tolist()
+NORMAL = np.random.default_rng(5).normal(3, 1, 60).round(2).tolist()
+LONG_TAIL = [*[0.1 * (i % 5) for i in range(58)], 9.0, 40.0]
+HALVES = [(0.0, 0.5, 1.0, 1.0)[i % 4] for i in range(60)]
 ONES = [float(i % 4 > 0) for i in range(60)]
 LABELS = ["a", "b", "c"]
 GOLD = RANDOM.choice(LABELS, 60).tolist()
@@ -81,9 +84,14 @@ def first(metric: Any, values: Any, targets: Any = None, **options: Any) -> Grou
     [
         (Share, ONES, None, "wilson"),
         (Share, ONES, CLUSTERS, "wilson-clustered"),
-        (Share, VALUES, None, "t"),
-        (Mean, ONES, None, "t"),
-        (Mean, VALUES, CLUSTERS, "t-clustered"),
+        (Share, HALVES, None, "wilson-bounded"),
+        (Share, HALVES, CLUSTERS, "wilson-bounded-clustered"),
+        (Share, NORMAL, None, "t"),
+        (Mean, ONES, None, "t-skewed"),
+        (Mean, NORMAL, None, "t"),
+        (Mean, VALUES, None, "t-skewed"),
+        (Mean, NORMAL, CLUSTERS, "t-clustered"),
+        (Mean, LONG_TAIL, CLUSTERS, "t-skewed-clustered"),
         (BootstrapMean, VALUES, None, "bootstrap"),
         (BootstrapMean, VALUES, CLUSTERS, "bootstrap-clustered"),
         (DeltaMean, VALUES, None, "delta"),

@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from evalkit.cluster_sizes import (
+    cautious_degrees,
+    degrees_of_freedom,
+    intraclass_correlation,
+)
 from evalkit.intervals import (
     corrected_bounds,
     mean_interval,
@@ -37,15 +42,18 @@ def clustered(
 
 
 def clustered_error(scores: Floats, clusters: Integers) -> float:
-    """Derive the cluster-robust standard error by plain loops."""
-    mean = sum(scores) / len(scores)
-    names = set(clusters.tolist())
+    """Derive the cluster-robust standard error (CR2) by plain loops."""
+    n, mean = len(scores), sum(scores) / len(scores)
     squares = [
         sum(s - mean for s, c in zip(scores, clusters, strict=True) if c == name) ** 2
-        for name in names
+        / (1 - clusters.tolist().count(name) / n)
+        for name in set(clusters.tolist())
     ]
-    count = len(names)
-    return float(math.sqrt(count / (count - 1) * sum(squares)) / len(scores))
+    return float(math.sqrt(sum(squares)) / n)
+
+
+def sizes_of(clusters: Integers) -> Floats:
+    return np.unique(clusters, return_counts=True)[1].astype(float)
 
 
 @given(st.integers(2, 500), st.data(), CONFIDENCES)
@@ -93,7 +101,10 @@ def test_clustered_wilson_equals_its_formula(
     alike = [len(set(scores[clusters == one])) == 1 for one in set(clusters.tolist())]
     weight = sum(alike) / count / (rarer + 1)
     effective = n / ((1 - weight) * max(1, effect) + weight * max(size, effect))
-    z = stats.t.isf((1 - confidence) / 2, count - 1)
+    sums = np.array([scores[clusters == one].sum() for one in np.unique(clusters)])
+    sizes = sizes_of(clusters)
+    correlation = intraclass_correlation(sums, sums, sizes)
+    z = stats.t.isf((1 - confidence) / 2, cautious_degrees(sizes, correlation))
     # Wilson's bounds are where (share - p)^2 = z^2 p (1 - p) / n
     a, b, c = 1 + z**2 / effective, -(2 * share + z**2 / effective), share**2
     low, high = sorted(np.roots([a, b, c]).real)
@@ -150,7 +161,8 @@ def test_clustered_t_interval_equals_a_plain_derivation(
         assert found.reason == "all values are equal"
         assert error <= 1e-9 * scale
         return
-    half = stats.t.isf((1 - confidence) / 2, count - 1) * error
+    degrees = degrees_of_freedom(sizes_of(clusters))
+    half = stats.t.isf((1 - confidence) / 2, degrees) * error
     assert found.standard_error == pytest.approx(error, abs=1e-12 * scale)
     assert found.low == pytest.approx(mean - half, abs=1e-9 * scale)
     assert found.high == pytest.approx(mean + half, abs=1e-9 * scale)

@@ -218,7 +218,8 @@ def test_replications_that_agree_make_a_proportion() -> None:
     assert (found.interval.low, found.interval.high) == pytest.approx(tuple(expected))
     assert (found.stddev_within, found.stddev_replications) == (0.0, 0.0)
     right[0, 0] = 0.0
-    assert main_score(scored(Share, table_of(right))).interval.method == "t"
+    found = main_score(scored(Share, table_of(right)))
+    assert found.interval.method == "wilson-bounded"
 
 
 def test_aggregates_are_about_examples() -> None:

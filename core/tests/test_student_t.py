@@ -30,6 +30,14 @@ def test_t_quantile_equals_scipy_anywhere(confidence: float, degrees: int) -> No
     assert found == pytest.approx(reference(confidence, degrees), rel=1e-9)
 
 
+@given(st.floats(0.01, 0.99999), st.floats(1, 2_000))
+def test_t_quantile_equals_scipy_for_degrees_that_are_not_whole(
+    confidence: float, degrees: float
+) -> None:
+    expected = float(stats.t.isf((1 - confidence) / 2, degrees))
+    assert t_quantile(confidence, degrees) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 def test_normal_quantile_equals_scipy(confidence: float) -> None:
     expected = float(stats.norm.isf((1 - confidence) / 2))

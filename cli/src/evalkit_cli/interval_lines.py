@@ -12,7 +12,12 @@ from evalkit_cli.score_cells import score_label, show_number
 if TYPE_CHECKING:
     from evalkit.results import Score
 
-_CLUSTERED_MEANS = ("wilson-clustered", "t-clustered")
+_CLUSTERED_MEANS = (
+    "wilson-clustered",
+    "wilson-bounded-clustered",
+    "t-clustered",
+    "t-skewed-clustered",
+)
 """Methods of scores that are the mean of the per-example scores."""
 
 
@@ -58,7 +63,19 @@ def _clusters(result: PrintedResult, scores: Sequence[Score]) -> str:
     columns = ", ".join(result.record.get("cluster", ()))
     by = f" by {columns}" if columns else ""
     shown = " or ".join(map(str, sorted(filter(None, counts))))
-    return f"; {shown} clusters{by}"
+    return f"; {shown} clusters{by}{_sizes(scores)}"
+
+
+def _sizes(scores: Sequence[Score]) -> str:
+    """Say how unequal the clusters of the first score that has any are."""
+    known = [score for score in scores if score.effective_clusters is not None]
+    if not known or known[0].largest_cluster is None:
+        return ""
+    largest = f"{100 * known[0].largest_cluster:.2g} %"
+    return (
+        f", the largest with {largest} of the examples (as unequal as "
+        f"{known[0].effective_clusters:.3g} of one size)"
+    )
 
 
 def _design_effect(result: PrintedResult) -> str:
@@ -81,7 +98,7 @@ def _plain_error(score: Score) -> float | None:
     """Give the standard error of a mean of independent examples."""
     if score.stddev is None or score.n < 2 or score.replications is not None:
         return None
-    n = score.n if score.ci_method.startswith("wilson") else score.n - 1
+    n = score.n if score.ci_method == "wilson-clustered" else score.n - 1
     return score.stddev / math.sqrt(n)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable
+from evalkit.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
 from evalkit.hookspecs import IntervalKind, MergeKind
@@ -138,6 +139,14 @@ class Evidence:
         positions = self.groups.positions_of(group)
         present = positions[self.rows.has_rows[positions]]
         return self.units.count_of(present)
+
+    def cluster_sizes(self, group: int) -> ClusterSizes | None:
+        """Say how unequal the clusters of a group are; None where there are none."""
+        if not self.clustered or not self.n[group]:
+            return None
+        positions = self.groups.positions_of(group)
+        present = positions[self.rows.has_rows[positions]]
+        return describe_sizes(self.units.sizes_of(present))
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Give the values of a number column in a group, and how often each occurs."""

@@ -63,7 +63,7 @@ def exact_clustered_share_interval(
     if len(sizes) < 2:
         return without_interval(ONE_CLUSTER)
     found = clustered_share(totals, sizes)
-    ratio = normal_quantile(confidence) / t_quantile(confidence, len(sizes) - 1)
+    ratio = normal_quantile(confidence) / t_quantile(confidence, found.degrees)
     low, high = clopper_pearson(found.share, found.effective * ratio**2, confidence)
     return Interval(low, high, found.error, "exact-clustered")
 

@@ -1,10 +1,11 @@
 """Confidence intervals of means and proportions, plain and clustered.
 
 The standard error of a mean over clusters c of rows i is
-`sqrt(G/(G-1) * sum_c (sum_{i in c} (s_i - mean))^2) / n`, the cluster-robust one of
-Liang and Zeger (1986), with t(G-1). A proportion uses Wilson's interval (1927); with
-clusters its sample size is n divided by the design effect, (clustered SE / plain SE)^2,
-and its quantile t(G-1), after Korn and Graubard (1998).
+`sqrt(sum_c (sum_{i in c} (s_i - mean))^2 / (1 - n_c/n)) / n`, the cluster-robust one of
+Liang and Zeger (1986) as Bell and McCaffrey (2002) adjust it, with their degrees of
+freedom. A proportion uses Wilson's interval (1927); with clusters its sample size is n
+divided by the design effect, (clustered SE / plain SE)^2, and its quantile Student's,
+after Korn and Graubard (1998).
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evalkit.cluster_sizes import (
+    adjusted_root,
+    cautious_degrees,
+    cluster_sums,
+    clustered_error,
+    degrees_of_freedom,
+    intraclass_correlation,
+)
 from evalkit.student_t import normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
@@ -100,7 +109,7 @@ def clustered_share_interval(
     if count < 2:
         return without_interval(ONE_CLUSTER)
     found = clustered_share(totals, sizes)
-    quantile = t_quantile(confidence, count - 1)
+    quantile = t_quantile(confidence, found.degrees)
     low, high = wilson(found.share, found.effective, quantile)
     return Interval(low, high, found.error, "wilson-clustered")
 
@@ -113,6 +122,8 @@ class ClusteredShare(NamedTuple):
     """Its standard error, at least that without clusters."""
     effective: float
     """How many independent rows would tell as much."""
+    degrees: float
+    """Degrees of freedom of its standard error."""
 
 
 def clustered_share(totals: Floats, sizes: Floats) -> ClusteredShare:
@@ -123,17 +134,33 @@ def clustered_share(totals: Floats, sizes: Floats) -> ClusteredShare:
         sizes: How many rows each cluster has, of shape (clusters,).
 
     Returns:
-        The share, its standard error and the effective number of rows.
+        The share, its standard error, the effective number of rows, and the degrees of
+        freedom.
     """
     n = float(sizes.sum())
     share = math.fsum(totals) / n
     plain = math.sqrt(share * (1 - share) / n)
-    error = _clustered_error(totals - share * sizes, n)
+    error = clustered_error(totals - share * sizes, sizes)
     effective = n / _design_effect(totals, sizes, share, error)
-    return ClusteredShare(share, max(error, plain), effective)
+    # zeros and ones are their own squares
+    correlation = intraclass_correlation(totals, totals, sizes)
+    degrees = cautious_degrees(sizes, correlation)
+    return ClusteredShare(share, max(error, plain), effective, degrees)
 
 
 def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) -> float:
+    """Give the factor by which clusters shrink a sample of zeros and ones."""
+    rarer = sizes - totals if share > 0.5 else totals
+    seen = int(np.count_nonzero(rarer > 0.5))
+    alike = np.count_nonzero((rarer < 0.5) | (rarer > sizes - 0.5)) / len(sizes)
+    n = float(sizes.sum())
+    estimate = n * error**2 / (share * (1 - share)) if seen else 0.0
+    return drawn_design_effect(estimate, n / len(sizes), seen, alike)
+
+
+def drawn_design_effect(
+    estimate: float, extreme: float, seen: int, alike: float
+) -> float:
     """Give the factor by which clusters shrink the sample, at least 1.
 
     The estimate says little where few clusters hold the rarer outcome: with none there
@@ -142,14 +169,19 @@ def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) ->
     all alike, with the weight of one cluster, and the less the more clusters hold both
     outcomes, because their rows are not all alike. (Chosen by simulation: without it
     the interval of a share of .98 in 30 clusters of 10 covers .89, with it .98.)
+
+    Args:
+        estimate: The variance in clusters by that of independent rows.
+        extreme: The mean size of a cluster.
+        seen: How many clusters hold the rarer outcome.
+        alike: Share of the clusters whose rows are all alike.
+
+    Returns:
+        The design effect; that of clusters whose rows are all alike where none was
+        seen.
     """
-    rarer = sizes - totals if share > 0.5 else totals
-    seen = int(np.count_nonzero(rarer > 0.5))
-    n = float(sizes.sum())
-    extreme = n / len(sizes)
-    spread = share * (1 - share)
-    estimate = n * error**2 / spread if seen else extreme
-    alike = np.count_nonzero((rarer < 0.5) | (rarer > sizes - 0.5)) / len(sizes)
+    if not seen:
+        return max(1.0, extreme)
     weight = alike / (seen + 1)
     return (1 - weight) * max(1.0, estimate) + weight * max(extreme, estimate)
 
@@ -215,7 +247,7 @@ def weighted_mean_interval(
     with np.errstate(over="ignore", invalid="ignore"):
         mean = math.fsum(counts * values) / n
         squares = counts * (values - mean) ** 2
-    return _student(mean, _root(squares, n, n), n, confidence, "t")
+    return _student(mean, _root(squares, n, n), n - 1, confidence, "t")
 
 
 def clustered_mean_interval(
@@ -239,12 +271,17 @@ def clustered_mean_interval(
     mean = math.fsum(totals) / n
     with np.errstate(over="ignore", invalid="ignore"):
         residuals = totals - mean * sizes
-    error = _clustered_error(residuals, n)
-    return _student(mean, error, count, confidence, "t-clustered")
+    error = clustered_error(residuals, sizes)
+    degrees = degrees_of_freedom(sizes)
+    return _student(mean, error, degrees, confidence, "t-clustered")
 
 
 def influence_interval(
-    value: float, influences: Floats, confidence: float, clustered: bool
+    value: float,
+    influences: Floats,
+    confidence: float,
+    clustered: bool,
+    sizes: Floats | None = None,
 ) -> Interval:
     """Compute the interval of a smooth function of sums by the delta method.
 
@@ -254,6 +291,7 @@ def influence_interval(
             add up to zero.
         confidence: Probability of the interval, such as 0.95.
         clustered: Whether the units are clusters.
+        sizes: How many rows each unit has, of shape (units,); None for equally many.
 
     Returns:
         The interval, not clipped to any bounds; none for fewer than two units or
@@ -262,9 +300,11 @@ def influence_interval(
     count = len(influences)
     if count < 2:
         return without_interval(ONE_CLUSTER if clustered else N_IS_1)
-    error = _clustered_error(influences, 1)
+    sizes = np.ones(count) if sizes is None else sizes
+    error = adjusted_root(influences, sizes)
     method = "delta-clustered" if clustered else "delta"
-    return _student(value, error, count, confidence, method)
+    degrees = degrees_of_freedom(sizes) if clustered else count - 1
+    return _student(value, error, degrees, confidence, method)
 
 
 def delta_interval(
@@ -283,38 +323,18 @@ def delta_interval(
     """
     if units < 2:
         return without_interval(N_IS_1)
-    return _student(value, error, units, confidence, "delta")
-
-
-def cluster_sums(scores: Floats, clusters: Integers) -> tuple[Floats, Floats]:
-    """Sum scores by cluster, and count them.
-
-    Args:
-        scores: The values, of shape (n,).
-        clusters: The cluster of each, of shape (n,).
-
-    Returns:
-        Sums and sizes, of shape (clusters,), in the order of the clusters' numbers.
-    """
-    _, membership, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
-    totals = np.bincount(membership, weights=scores, minlength=len(sizes))
-    return totals.astype(np.float64), sizes.astype(np.float64)
+    return _student(value, error, units - 1, confidence, "delta")
 
 
 def _student(
-    value: float, error: float, count: float, confidence: float, method: str
+    value: float, error: float, degrees: float, confidence: float, method: str
 ) -> Interval:
     if not math.isfinite(error):
         return without_interval("the values are too large for an interval")
     if error <= 1e-15 * max(1.0, abs(value)):
         return without_interval("all values are equal")
-    half = t_quantile(confidence, int(count) - 1) * error
+    half = t_quantile(confidence, degrees) * error
     return Interval(value - half, value + half, error, method)
-
-
-def _clustered_error(residuals: Floats, n: float) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _root(residuals**2, len(residuals), n)
 
 
 def _root(squares: Floats, count: float, n: float) -> float:

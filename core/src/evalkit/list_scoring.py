@@ -10,6 +10,7 @@ import numpy as np
 
 from evalkit.bootstrap import unit_weights
 from evalkit.calls import ScoringTable, call, checked_value
+from evalkit.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups, Positions
 from evalkit.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
@@ -121,17 +122,20 @@ class _Lists:
             interval = self._interval(positions)
         repeats = self._table.repeats
         is_repeated = repeats > 1
+        sizes = self._cluster_sizes(positions)
         return GroupScore(
             "",
             group,
             value,
             len(np.unique(positions // repeats)),
-            self._n_clusters(positions),
+            sizes and sizes.clusters,
             interval,
             why,
+            sizes.warning if sizes and interval.low is not None else None,
             coverage=len(positions) / size if is_repeated else None,
             replications=repeats if is_repeated else None,
             stddev_replications=deviation,
+            cluster_sizes=sizes,
         )
 
     def value(self, positions: Codes) -> tuple[float | None, str | None, float | None]:
@@ -149,10 +153,10 @@ class _Lists:
         deviation = float(np.std(values, ddof=1)) if repeats > 1 else None
         return float(np.mean(values)), None, deviation
 
-    def _n_clusters(self, positions: Codes) -> int | None:
+    def _cluster_sizes(self, positions: Codes) -> ClusterSizes | None:
         if not self._units.clustered:
             return None
-        return len(np.unique(self._units.codes[positions]))
+        return describe_sizes(self._units.sizes_of(positions))
 
     @cached_property
     def _rank(self) -> Codes:

@@ -93,6 +93,10 @@ class Score(NamedTuple):
     """Standard deviation of an example's scores over its replications, pooled."""
     stddev_replications: float | None = None
     """Standard deviation of the value over the replications."""
+    largest_cluster: float | None = None
+    """Share of the examples that the largest cluster has; None without clusters."""
+    effective_clusters: float | None = None
+    """How many clusters of one size would be as unequal."""
 
     @property
     def is_whole(self) -> bool:
@@ -399,5 +403,7 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
         "replications": pl.Int64,
         "stddev_within": number,
         "stddev_replications": number,
+        "largest_cluster": number,
+        "effective_clusters": number,
     }
     return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -75,6 +75,7 @@ def _to_score(
     coverage = found.n / size if size else None
     mean, stddev, low, high = found.spread or (None,) * 4
     bound_low, bound_high = found.bounds or (None, None)
+    clusters = found.cluster_sizes
     return _record(
         scored, found, scored.full_name(found.score), groups.tags[found.group], split
     )._replace(
@@ -88,6 +89,8 @@ def _to_score(
         replications=found.replications,
         stddev_within=found.stddev_within,
         stddev_replications=found.stddev_replications,
+        largest_cluster=clusters and clusters.largest,
+        effective_clusters=clusters and clusters.effective,
     )
 
 

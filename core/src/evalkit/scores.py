@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.cluster_sizes import ClusterSizes
 from evalkit.errors import MetricError
 from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
 from evalkit.names import score_name
@@ -50,6 +51,7 @@ class GroupScore(NamedTuple):
     replications: int | None = None
     stddev_within: float | None = None
     stddev_replications: float | None = None
+    cluster_sizes: ClusterSizes | None = None
 
 
 class AggregateScore(NamedTuple):

@@ -15,12 +15,13 @@ import polars as pl
 
 from evalkit.aggregates import aggregate_scores
 from evalkit.calls import ScoringTable, checked_value, compute_statistics
+from evalkit.cluster_sizes import ClusterSizes
 from evalkit.errors import MetricError
 from evalkit.evidence import Evidence, example_column
 from evalkit.finalization import EXAMPLES
 from evalkit.group_intervals import GroupIntervals
 from evalkit.grouping import Groups
-from evalkit.intervals import Floats, without_interval
+from evalkit.intervals import Floats, Interval, without_interval
 from evalkit.list_scoring import score_lists
 from evalkit.registry import Bound
 from evalkit.replications import (
@@ -309,18 +310,28 @@ def _score(
         interval = intervals.of(group, score, value, confidence)
         if column and score == "":
             spread = _spread(*evidence.values_of(group, column))
+    sizes = evidence.cluster_sizes(group)
     return GroupScore(
         score,
         group,
         value,
         int(evidence.n[group]),
-        evidence.n_clusters(group),
+        sizes.clusters if sizes else evidence.n_clusters(group),
         interval,
         reason,
-        row["flag"],
+        _flag(row["flag"], sizes, interval),
         spread,
         stddev_replications=row["stddev_replications"],
+        cluster_sizes=sizes,
     )
+
+
+def _flag(
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval
+) -> str | None:
+    """Add to a metric's own flag what the reader of an interval should know."""
+    warning = sizes.warning if sizes and interval.low is not None else None
+    return "; ".join(filter(None, (flag, warning))) or None
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:

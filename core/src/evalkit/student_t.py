@@ -25,7 +25,7 @@ def normal_quantile(confidence: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(confidence: float, degrees: int) -> float:
+def t_quantile(confidence: float, degrees: float) -> float:
     """Give t such that Student's t lies within ±t with this probability.
 
     Found by bisection on the probability of lying outside, which is a regularised
@@ -34,7 +34,7 @@ def t_quantile(confidence: float, degrees: int) -> float:
 
     Args:
         confidence: Probability, between 0 and 1.
-        degrees: Degrees of freedom, at least 1.
+        degrees: Degrees of freedom, at least 1; they need not be whole.
 
     Returns:
         The two-sided quantile.
@@ -55,7 +55,7 @@ def t_quantile(confidence: float, degrees: int) -> float:
     return middle
 
 
-def _expanded(z: float, degrees: int) -> float:
+def _expanded(z: float, degrees: float) -> float:
     s, n = z * z, degrees
     first = (s + 1) / (4 * n)
     second = ((5 * s + 16) * s + 3) / (96 * n**2)
@@ -64,12 +64,12 @@ def _expanded(z: float, degrees: int) -> float:
     return z * (1 + first + second + third + fourth)
 
 
-def outside_probability(t: float, degrees: int) -> float:
+def outside_probability(t: float, degrees: float) -> float:
     """Give the probability that Student's t lies outside of ±t.
 
     Args:
         t: A finite number, 0 or more.
-        degrees: Degrees of freedom, at least 1.
+        degrees: Degrees of freedom, at least 1; they need not be whole.
 
     Returns:
         The probability of both tails together (26.7.1).

@@ -51,6 +51,11 @@ class Units:
         is_present[self.codes[positions]] = True
         return int(np.count_nonzero(is_present))
 
+    def sizes_of(self, positions: NDArray[Any]) -> NDArray[np.float64]:
+        """Count the positions of each unit that has any of them."""
+        sizes = np.bincount(self.codes[positions], minlength=self.count)
+        return sizes[sizes > 0].astype(np.float64)
+
     @cached_property
     def keys(self) -> Keys:
         """What decides how often each unit is drawn, by number of the unit."""

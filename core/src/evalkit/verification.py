@@ -49,6 +49,8 @@ COMPARED = (
     "max",
     "stddev_within",
     "stddev_replications",
+    "largest_cluster",
+    "effective_clusters",
 )
 """Fields of a score that are compared: all that are computed."""
 

@@ -1,0 +1,175 @@
+"""What clusters of unequal size are worth.
+
+The cluster-robust standard error is too small where one cluster holds much of the data,
+because the mean lies close to that cluster's own, and Student's t with G - 1 degrees of
+freedom promises more than the few large clusters can keep. So each cluster's residual
+is divided by sqrt(1 - its share of the rows), the bias-reduced linearisation "CR2" of
+Bell and McCaffrey (2002) for a mean, and the degrees of freedom are Satterthwaite's,
+which for a mean are a formula of the sizes (Pustejovsky and Tipton 2018). With equal
+clusters both are what they were: a factor G / (G - 1), and G - 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_OF_ONE = 0.2
+"""Share of the rows in one cluster from which a report warns, unless clusters are so
+few that it is less than twice their mean share."""
+
+
+def cluster_sums(scores: Floats, clusters: Integers) -> tuple[Floats, Floats]:
+    """Sum scores by cluster, and count them.
+
+    Args:
+        scores: The values, of shape (n,).
+        clusters: The cluster of each, of shape (n,).
+
+    Returns:
+        Sums and sizes, of shape (clusters,), in the order of the clusters' numbers.
+    """
+    _, membership, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    totals = np.bincount(membership, weights=scores, minlength=len(sizes))
+    return totals.astype(np.float64), sizes.astype(np.float64)
+
+
+def clustered_error(residuals: Floats, sizes: Floats) -> float:
+    """Compute the standard error of a mean of rows in clusters (CR2).
+
+    Args:
+        residuals: The sum of each cluster's rows less the mean, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,); two or more.
+
+    Returns:
+        The standard error; infinite where the squares are too large to add up.
+    """
+    n = float(sizes.sum())
+    return adjusted_root(residuals, sizes) / n
+
+
+def adjusted_root(residuals: Floats, sizes: Floats) -> float:
+    """Give the root of the sum of squared residuals, each by what is left of its size.
+
+    Args:
+        residuals: One of each cluster, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,); two or more.
+
+    Returns:
+        sqrt(sum of residual^2 / (1 - share of the rows)).
+    """
+    rest = 1 - sizes / sizes.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = residuals**2 / rest
+    if not np.isfinite(squares).all():
+        return math.inf
+    return math.sqrt(math.fsum(squares))
+
+
+def degrees_of_freedom(sizes: Floats, correlation: float = 0.0) -> float:
+    """Compute Satterthwaite's degrees of freedom of `clustered_error`.
+
+    Args:
+        sizes: How many rows each cluster has, of shape (clusters,); two or more.
+        correlation: What two rows of a cluster are taken to correlate by, 0 to 1.
+
+    Returns:
+        Between 1 and G - 1; the latter where all clusters are of one size.
+    """
+    n = float(sizes.sum())
+    share = sizes / n
+    own = (1 - correlation) * share / n + correlation * share**2
+    total = float(own.sum())
+    # residuals, divided by sqrt(1 - share), have the covariance
+    # a_c a_d (own_c [c = d] - share_d own_c - share_c own_d + share_c share_d total)
+    scale = 1 / np.sqrt(1 - share)
+    a, b = scale * share, scale * own
+    diagonal = scale**2 * (own - 2 * share * own + share**2 * total)
+    apart = total * a * a - 2 * a * b
+    aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
+    squares = 2 * aa * bb + 2 * ab**2 + (total * aa) ** 2 - 4 * total * aa * ab
+    squares += float((diagonal**2 - apart**2).sum())
+    found = float(diagonal.sum()) ** 2 / squares
+    return min(max(1.0, found), len(sizes) - 1.0)
+
+
+def cautious_degrees(sizes: Floats, correlation: float) -> float:
+    """Compute degrees of freedom for scores that lie close to a bound.
+
+    The harmonic mean of those of independent rows and of rows that correlate as they
+    were seen to. (Chosen by simulation: the former alone cover .90 for a share of .9
+    in 100 clusters of lognormal sizes, the latter 1.00 where one cluster is half.)
+
+    Args:
+        sizes: How many rows each cluster has, of shape (clusters,); two or more.
+        correlation: What two rows of a cluster correlate by, 0 to 1.
+
+    Returns:
+        Between 1 and G - 1.
+    """
+    plain, seen = degrees_of_freedom(sizes), degrees_of_freedom(sizes, correlation)
+    return 2 / (1 / plain + 1 / seen)
+
+
+def intraclass_correlation(totals: Floats, squares: Floats, sizes: Floats) -> float:
+    """Estimate what two rows of a cluster correlate by, from an analysis of variance.
+
+    Args:
+        totals: The sum of each cluster's values, of shape (clusters,).
+        squares: The sum of their squares, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,); two or more.
+
+    Returns:
+        Between 0 and 1; 1 where nothing differs within clusters, or where none has two
+        rows (Donner 1986).
+    """
+    n, count = float(sizes.sum()), len(sizes)
+    means = totals / sizes
+    within = float(np.maximum(squares - totals * means, 0.0).sum())
+    if n <= count or within <= 1e-12 * max(1.0, float(squares.sum())):
+        return 1.0
+    between = float((sizes * (means - totals.sum() / n) ** 2).sum()) / (count - 1)
+    within /= n - count
+    typical = (n - float((sizes**2).sum()) / n) / (count - 1)
+    variance = max(0.0, (between - within) / typical)
+    return variance / (variance + within)
+
+
+class ClusterSizes(NamedTuple):
+    """How unequal clusters are."""
+
+    clusters: int
+    largest: float
+    """Share of all rows that the largest has."""
+    effective: float
+    """How many clusters of one size would be as unequal: 1 / sum of share^2."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to say of one cluster that an interval depends on too much."""
+        if self.largest < MOST_OF_ONE or self.largest < 2 / self.clusters:
+            return None
+        return (
+            f"one cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
+            "interval depends much on it"
+        )
+
+
+def describe_sizes(sizes: Floats) -> ClusterSizes:
+    """Say how unequal clusters are.
+
+    Args:
+        sizes: How many rows each cluster has, of shape (clusters,); one or more.
+
+    Returns:
+        Their number, the largest share, and the effective number.
+    """
+    n = float(sizes.sum())
+    effective = n**2 / float((sizes**2).sum())
+    return ClusterSizes(len(sizes), float(sizes.max()) / n, effective)

@@ -20,6 +20,7 @@ from simulated_sets import (
     ScoreMean,
     Tags,
     choose,
+    drop_outcomes,
     facet_outcomes,
     paired_label_outcomes,
     paired_score_outcomes,
@@ -255,6 +256,38 @@ def _paired_macro_f1(random: Random, sets: int, n: int) -> Mapping[str, Outcomes
     return {"": paired_label_outcomes("macro-f1", *samples, 0.05)}
 
 
+def _drop(changed: float, copies: int, classes: int = 3) -> Simulate:
+    """Change some answers of a model with macro-F1 at .8 into any other one.
+
+    An answer that changes is right or wrong as any answer of the other classes: a right
+    one becomes wrong, a wrong one right in one of K - 1 cases.
+    """
+    truth = 0.8 * changed - 0.2 * changed / (classes - 1)
+
+    def simulate(random: Random, sets: int, n: int) -> Mapping[str, Outcomes]:
+        numbers, names = _numbers_of(sets, n), _labels(np.zeros((classes, classes)))
+        gold = random.integers(0, classes, sets * n)
+        wrong = (gold + random.integers(1, classes, sets * n)) % classes
+        before = np.where(random.random(sets * n) < 0.8, gold, wrong)
+        # copies of an original change together more often than copies of several do
+        rate = np.full(sets * n, changed)
+        if copies > 1:
+            rate = random.beta(2 * changed, 2 * (1 - changed), sets * n)
+        is_changed = random.random((sets * n, copies)) < rate[:, None]
+        other = before[:, None] + random.integers(1, classes, (sets * n, copies))
+        after = np.where(is_changed, other % classes, before[:, None])
+        originals, perturbed = (
+            Sample(choose(names, said), choose(names, of), of_sets, names)
+            for said, of, of_sets in (
+                (before, gold, numbers),
+                (after.ravel(), np.repeat(gold, copies), np.repeat(numbers, copies)),
+            )
+        )
+        return {"": drop_outcomes("macro-f1", originals, perturbed, truth)}
+
+    return simulate
+
+
 OVERLAPPING = 8
 TAG_EFFECTS = 0.1 * (np.arange(OVERLAPPING) - 3.5) / 3.5
 
@@ -341,6 +374,10 @@ def _of_n(simulate: Simulate, sets: int | None = None) -> Scenario:
     return Scenario(simulate, N, "n", 200, int, sets)
 
 
+def _of_drops(simulate: Simulate) -> Scenario:
+    return Scenario(simulate, (50, 200), "n", 200, int, FEWER)
+
+
 def _of_clusters(simulate: Simulate, sets: int | None = None) -> Scenario:
     mean = sum(CLUSTER_SIZES) // 2
     return Scenario(
@@ -386,6 +423,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     "paired difference of shares, .75 - .70": _of_n(_paired_shares),
     "paired difference of means, .45 - .375": _of_n(_paired_means),
     "paired difference of macro-F1, .75 - .70": _of_n(_paired_macro_f1, FEWER),
+    "drop of macro-F1 where 2 % of answers change": _of_drops(_drop(0.02, 1)),
+    "drop of macro-F1 where 10 % of answers change": _of_drops(_drop(0.1, 1)),
+    "drop of macro-F1 with 3 copies, 2 % of answers change": _of_drops(_drop(0.02, 3)),
     "8 overlapping tags, shares of .63 to .77": _of_n(_overlapping),
     "12 equal groups, shares of .8": _of_groups(
         _groups([0.8] * GROUPS), (40, 200), None
@@ -403,6 +443,9 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 UNPUBLISHED = frozenset(
     {
+        "drop of macro-F1 where 2 % of answers change",
+        "drop of macro-F1 where 10 % of answers change",
+        "drop of macro-F1 with 3 copies, 2 % of answers change",
         "macro-F1, 3 classes at .72 in clusters of lognormal sizes",
         "macro-F1, 3 classes at .97 in clusters, ICC .3",
         "macro-F1, 5 % positives at F1 = .9 in clusters, ICC .3",

@@ -20,6 +20,7 @@ from simulated_sets import (
     ScoreMean,
     Tags,
     choose,
+    drop_outcomes,
     facet_outcomes,
     paired_label_outcomes,
     paired_score_outcomes,
@@ -141,9 +142,25 @@ class _Clusters(NamedTuple):
     """Probability to be right of each example, the same in its cluster."""
 
 
-def _clusters(random: Random, sets: int, count: int, share: float) -> _Clusters:
+Sizes = Callable[[Random, int], Integers]
+"""Draws the sizes of that many clusters."""
+
+
+def _even_sizes(random: Random, count: int) -> Integers:
     low, high = CLUSTER_SIZES
-    sizes = random.integers(low, high + 1, sets * count)
+    return random.integers(low, high + 1, count)
+
+
+def _lognormal_sizes(random: Random, count: int) -> Integers:
+    """Draw sizes of 7.4 on average, of which one in twenty is above 23."""
+    sizes = np.exp(random.normal(1.5, 1.0, count))
+    return np.maximum(1, np.rint(sizes)).astype(np.int64)
+
+
+def _clusters(
+    random: Random, sets: int, count: int, share: float, draw: Sizes = _even_sizes
+) -> _Clusters:
+    sizes = draw(random, sets * count)
     spread = 1 / CORRELATION - 1
     rates = random.beta(share * spread, (1 - share) * spread, sets * count)
     clusters = np.repeat(np.arange(sets * count), sizes)
@@ -160,13 +177,42 @@ def _clustered_share(share: float) -> Simulate:
     return simulate
 
 
-def _clustered_macro_f1(
-    random: Random, sets: int, count: int
-) -> Mapping[str, Outcomes]:
-    drawn = _clusters(random, sets, count, 0.72)
-    right = random.random(len(drawn.rates)) < drawn.rates
-    sample = _labelled(random, right, drawn.sets)._replace(clusters=drawn.clusters)
-    return {"": set_outcomes("macro-f1", sample, 0.72)}
+def _clustered_right(share: float, draw: Sizes) -> Simulate:
+    """Make three equal classes whose F1 all are a share."""
+
+    def simulate(random: Random, sets: int, count: int) -> Mapping[str, Outcomes]:
+        drawn = _clusters(random, sets, count, share, draw)
+        right = random.random(len(drawn.rates)) < drawn.rates
+        sample = _labelled(random, right, drawn.sets)._replace(clusters=drawn.clusters)
+        return {"": set_outcomes("macro-f1", sample, share)}
+
+    return simulate
+
+
+def _clustered_rare_class(positive: float, f1: float, draw: Sizes) -> Simulate:
+    """Make positives anywhere, and clusters that differ in both kinds of errors."""
+    false_alarms = positive * (1 - f1) / (1 - positive)
+    truth = macro_f1_of(two_classes(positive, f1))
+
+    def simulate(random: Random, sets: int, count: int) -> Mapping[str, Outcomes]:
+        drawn = _clusters(random, sets, count, f1, draw)
+        spread = 1 / CORRELATION - 1
+        wrong = random.beta(
+            false_alarms * spread, (1 - false_alarms) * spread, sets * count
+        )[drawn.clusters]
+        gold = random.random(len(drawn.rates)) < positive
+        said = random.random(len(gold)) < np.where(gold, drawn.rates, wrong)
+        names = _labels(np.zeros((2, 2)))
+        sample = Sample(
+            choose(names, said.astype(np.int64)),
+            choose(names, gold.astype(np.int64)),
+            drawn.sets,
+            names,
+            drawn.clusters,
+        )
+        return {"": set_outcomes("macro-f1", sample, truth)}
+
+    return simulate
 
 
 def _labelled(
@@ -208,6 +254,38 @@ def _paired_macro_f1(random: Random, sets: int, n: int) -> Mapping[str, Outcomes
         _labelled(random, second < 0.70, numbers, gold),
     )
     return {"": paired_label_outcomes("macro-f1", *samples, 0.05)}
+
+
+def _drop(changed: float, copies: int, classes: int = 3) -> Simulate:
+    """Change some answers of a model with macro-F1 at .8 into any other one.
+
+    An answer that changes is right or wrong as any answer of the other classes: a right
+    one becomes wrong, a wrong one right in one of K - 1 cases.
+    """
+    truth = 0.8 * changed - 0.2 * changed / (classes - 1)
+
+    def simulate(random: Random, sets: int, n: int) -> Mapping[str, Outcomes]:
+        numbers, names = _numbers_of(sets, n), _labels(np.zeros((classes, classes)))
+        gold = random.integers(0, classes, sets * n)
+        wrong = (gold + random.integers(1, classes, sets * n)) % classes
+        before = np.where(random.random(sets * n) < 0.8, gold, wrong)
+        # copies of an original change together more often than copies of several do
+        rate = np.full(sets * n, changed)
+        if copies > 1:
+            rate = random.beta(2 * changed, 2 * (1 - changed), sets * n)
+        is_changed = random.random((sets * n, copies)) < rate[:, None]
+        other = before[:, None] + random.integers(1, classes, (sets * n, copies))
+        after = np.where(is_changed, other % classes, before[:, None])
+        originals, perturbed = (
+            Sample(choose(names, said), choose(names, of), of_sets, names)
+            for said, of, of_sets in (
+                (before, gold, numbers),
+                (after.ravel(), np.repeat(gold, copies), np.repeat(numbers, copies)),
+            )
+        )
+        return {"": drop_outcomes("macro-f1", originals, perturbed, truth)}
+
+    return simulate
 
 
 OVERLAPPING = 8
@@ -296,9 +374,15 @@ def _of_n(simulate: Simulate, sets: int | None = None) -> Scenario:
     return Scenario(simulate, N, "n", 200, int, sets)
 
 
-def _of_clusters(simulate: Simulate) -> Scenario:
+def _of_drops(simulate: Simulate) -> Scenario:
+    return Scenario(simulate, (50, 200), "n", 200, int, FEWER)
+
+
+def _of_clusters(simulate: Simulate, sets: int | None = None) -> Scenario:
     mean = sum(CLUSTER_SIZES) // 2
-    return Scenario(simulate, CLUSTERS, "clusters", 30, lambda count: mean * count)
+    return Scenario(
+        simulate, CLUSTERS, "clusters", 30, lambda count: mean * count, sets
+    )
 
 
 def _of_groups(
@@ -321,10 +405,27 @@ SCENARIOS: Mapping[str, Scenario] = {
     "ratio of two sums, as in large groups": _of_n(_ratio(DeltaRatio)),
     "share of .5 in clusters, ICC .3": _of_clusters(_clustered_share(0.5)),
     "share of .9 in clusters, ICC .3": _of_clusters(_clustered_share(0.9)),
-    "macro-F1, 3 classes at .72 in clusters, ICC .3": _of_clusters(_clustered_macro_f1),
+    "macro-F1, 3 classes at .72 in clusters, ICC .3": _of_clusters(
+        _clustered_right(0.72, _even_sizes)
+    ),
+    "macro-F1, 3 classes at .72 in clusters of lognormal sizes": _of_clusters(
+        _clustered_right(0.72, _lognormal_sizes), FEWER
+    ),
+    "macro-F1, 3 classes at .97 in clusters, ICC .3": _of_clusters(
+        _clustered_right(0.97, _even_sizes), FEWER
+    ),
+    "macro-F1, 5 % positives at F1 = .9 in clusters, ICC .3": _of_clusters(
+        _clustered_rare_class(0.05, 0.9, _even_sizes), FEWER
+    ),
+    "macro-F1, 5 % positives at F1 = .9 in clusters of lognormal sizes": _of_clusters(
+        _clustered_rare_class(0.05, 0.9, _lognormal_sizes), FEWER
+    ),
     "paired difference of shares, .75 - .70": _of_n(_paired_shares),
     "paired difference of means, .45 - .375": _of_n(_paired_means),
     "paired difference of macro-F1, .75 - .70": _of_n(_paired_macro_f1, FEWER),
+    "drop of macro-F1 where 2 % of answers change": _of_drops(_drop(0.02, 1)),
+    "drop of macro-F1 where 10 % of answers change": _of_drops(_drop(0.1, 1)),
+    "drop of macro-F1 with 3 copies, 2 % of answers change": _of_drops(_drop(0.02, 3)),
     "8 overlapping tags, shares of .63 to .77": _of_n(_overlapping),
     "12 equal groups, shares of .8": _of_groups(
         _groups([0.8] * GROUPS), (40, 200), None
@@ -339,3 +440,16 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "12 equal groups, macro-F1 at .72": _of_groups(_groups_of_macro_f1, (200,)),
 }
+
+UNPUBLISHED = frozenset(
+    {
+        "drop of macro-F1 where 2 % of answers change",
+        "drop of macro-F1 where 10 % of answers change",
+        "drop of macro-F1 with 3 copies, 2 % of answers change",
+        "macro-F1, 3 classes at .72 in clusters of lognormal sizes",
+        "macro-F1, 3 classes at .97 in clusters, ICC .3",
+        "macro-F1, 5 % positives at F1 = .9 in clusters, ICC .3",
+        "macro-F1, 5 % positives at F1 = .9 in clusters of lognormal sizes",
+    }
+)
+"""Worlds that the page does not have before it is made again."""

@@ -27,10 +27,12 @@ from evalkit.paired_scores import compare_scores
 from evalkit.paired_statistics import compare_statistics
 from evalkit.paired_tables import PairedTables, Side
 from evalkit.pairing import PairedRuns
+from evalkit.perturbed_drops import Drawn, DropIntervals
+from evalkit.perturbed_pairs import Sample as PerturbedSample
 from evalkit.registry import Registry
 from evalkit.results import Result
 from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring import score_metric
+from evalkit.scoring import metric_statistics, score_metric
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -270,6 +272,68 @@ def _pair(sets: Integers) -> PairedRuns:
     )
     no_run = cast(Result, None)
     return PairedRuns(no_run, no_run, shared, 0, 0)
+
+
+def drop_outcomes(
+    metric: str, originals: Sample, copies: Sample, truth: float
+) -> Outcomes:
+    """Give the drops from originals to copies in each set.
+
+    Args:
+        metric: A metric of label pairs.
+        originals: The originals.
+        copies: The copies, equally many of each original, in the originals' order.
+        truth: The true drop.
+
+    Returns:
+        The intervals of the drop of the main score.
+    """
+    bound = Registry().load("metrics", metric)
+    count = len(originals.sets)
+    context = MetricContext(originals.labels, "one")
+    number = np.repeat(np.arange(count), len(copies.sets) // count)
+    sides, values = [], []
+    for side, original in ((originals, np.arange(count)), (copies, number)):
+        table = ScoringTable(
+            pl.DataFrame(
+                {
+                    "position": pl.Series(np.arange(len(side.sets)), dtype=pl.UInt32),
+                    "prediction": side.predictions,
+                    "target": side.targets,
+                }
+            ),
+            [str(one) for one in range(len(side.sets))],
+            None,
+            context,
+        )
+        sides.append(Drawn(metric_statistics(bound, table), side.sets, original))
+        found = score_metric(
+            bound, table, group_by_tag(_set_tags(side.sets)), ScoringSettings()
+        )
+        values.append(_main_values(found))
+    clusters = originals.clusters
+    sample = PerturbedSample(
+        pl.Series([str(one) for one in range(count)]),
+        pl.Series([[]] * count, dtype=pl.List(pl.String)),
+        None if clusters is None else pl.Series(clusters),
+        np.ones(count, dtype=bool),
+    )
+    intervals = DropIntervals(
+        bound, (sides[0], sides[1]), sample, context, ScoringSettings()
+    )
+    found_intervals = [
+        intervals.of(group, "", before - after)
+        for group, (before, after) in enumerate(zip(*values, strict=True))
+    ]
+    return _outcomes(found_intervals, [truth] * len(found_intervals))
+
+
+def _main_values(found: MetricScores) -> list[float]:
+    return [
+        float(score.value)
+        for score in found.scores
+        if score.group and not score.score and score.value is not None
+    ]
 
 
 def _difference_outcomes(differences: Sequence[Difference], truth: float) -> Outcomes:

@@ -137,7 +137,10 @@ def test_the_published_page_has_every_world_and_explains_what_misses(
 ) -> None:
     text = PAGE.read_text(encoding="utf-8")
     explained = text.partition("## Exceptions")[2]
-    for name, scenario in sys.modules["coverage_scenarios"].SCENARIOS.items():
+    scenarios = sys.modules["coverage_scenarios"]
+    for name, scenario in scenarios.SCENARIOS.items():
+        if name in scenarios.UNPUBLISHED:
+            continue
         rows = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
         rows += [line for line in text.splitlines() if line.startswith(f"| {name}: ")]
         assert len(rows) % len(scenario.sizes) == 0

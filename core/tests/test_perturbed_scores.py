@@ -628,6 +628,7 @@ class TestEdges:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("evalkit.perturbed_drops.MOST_DRAWN", 1)
+        monkeypatch.setattr("evalkit.perturbed_drops.FEWEST_CHANGED", 0)
         monkeypatch.setattr("evalkit.influence.MOST_ENTRIES", 0)
         result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
         drop = found(result, "drop", metric="macro-recall")

@@ -1,9 +1,9 @@
 """Intervals of the drop of a set-level score, original minus perturbed.
 
 Originals are drawn together with all of their copies, or clusters of them, in 1 000
-replicates, of which the interval holds the percentiles. In large groups, where drawing
-takes long and adds nothing, it is the delta method's: what an original adds to the
-error of both values is summed.
+replicates, of which the interval holds the percentiles; label pairs are smoothed. In
+large groups, where drawing takes long and adds nothing, it is the delta method's: what
+an original adds to the error of both values is summed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable, finalize, value_columns
+from evalkit.cluster_smoothing import widened, widening
 from evalkit.errors import MetricError
-from evalkit.evidence import Evidence
-from evalkit.group_intervals import NO_GRADIENT
+from evalkit.evidence import Evidence, interval_kind
+from evalkit.group_intervals import MOST_RESAMPLED, NO_GRADIENT
 from evalkit.grouping import Groups
 from evalkit.intervals import (
     N_IS_1,
@@ -33,14 +34,26 @@ from evalkit.metrics import MetricContext
 from evalkit.paired_statistics import SUM_REPLICATES, replicate_interval
 from evalkit.paired_sums import UnitSums
 from evalkit.perturbed_pairs import Sample
+from evalkit.perturbed_smoothing import (
+    PairColumns,
+    PairSmoothing,
+    Sides,
+    are_label_pairs,
+    count_changed,
+)
 from evalkit.registry import Bound
 from evalkit.resampling import Keys, unit_keys
 from evalkit.scores import ScoringSettings
+from evalkit.seeds import generator
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of
 drawing. (By simulation of macro-F1 with 1 000 examples it covers .93 to .96, also where
 a class of five has 2 % of the examples.)"""
+
+FEWEST_CHANGED = 100
+"""Originals of such a group whose answer changes, below which it is drawn all the same:
+label pairs then need smoothing."""
 
 DropInterval = Callable[[int, str, float], Interval]
 """Gives the interval of a group's score whose value is given."""
@@ -89,6 +102,8 @@ class DropIntervals:
         self._context = context
         self._settings = settings
         self._drawn: dict[int, dict[str, Floats] | str] = {}
+        self._widening: dict[int, float] = {}
+        self._rare: dict[int, bool] = {}
 
     def of(self, group: int, score: str, value: float) -> Interval:
         """Compute an interval.
@@ -106,7 +121,8 @@ class DropIntervals:
         if len(units) < 2:
             clustered = self._sample.clusters is not None
             return without_interval(ONE_CLUSTER if clustered else N_IS_1)
-        if max(int(each.sum()) for each in members) > MOST_DRAWN:
+        rows = max(int(each.sum()) for each in members)
+        if rows > MOST_DRAWN and not (rows <= MOST_RESAMPLED and self._is_rare(group)):
             return self._by_influence(group, score, value)
         if group not in self._drawn:
             self._drawn[group] = self._draw(group)
@@ -114,7 +130,41 @@ class DropIntervals:
         draws = drawn if isinstance(drawn, str) else drawn.get(score, np.empty(0))
         clustered = self._sample.clusters is not None
         method = "paired-bootstrap" + ("-clustered" if clustered else "")
-        return replicate_interval(draws, self._settings.confidence, method)
+        interval = replicate_interval(draws, self._settings.confidence, method)
+        if interval.low is None or interval.high is None or isinstance(draws, str):
+            return interval
+        if group not in self._widening:
+            return interval
+        middle = float(np.nanmedian(draws))
+        low, high = widened(
+            (interval.low, interval.high), middle, self._widening[group]
+        )
+        # smoothing may draw the replicates away from the drop
+        return interval._replace(low=min(low, value), high=max(high, value))
+
+    def _is_rare(self, group: int) -> bool:
+        """Tell whether so few answers change that they have to be smoothed."""
+        if group not in self._rare:
+            parts = self._parts(group)
+            predicted = self._metric.attributes["keys"][-1:]
+            self._rare[group] = (
+                self._are_smoothed(parts)
+                and count_changed(parts, *predicted) < FEWEST_CHANGED
+            )
+        return self._rare[group]
+
+    def _are_smoothed(self, parts: Sides) -> bool:
+        keys = self._metric.attributes["keys"]
+        kind = interval_kind(self._metric)
+        return kind == "multinomial" and are_label_pairs(parts, keys)
+
+    def _parts(self, group: int) -> Sides:
+        """Give the numbered statistics of a group."""
+        before, after = (
+            part.filter(pl.col("__group") == group).drop("__group")
+            for part in self._numbered
+        )
+        return before, after
 
     @cached_property
     def _units(self) -> _Units:
@@ -144,20 +194,34 @@ class DropIntervals:
     def _draw(self, group: int) -> dict[str, Floats] | str:
         """Give the drop in each replicate by score, or why there is none."""
         keys = list(self._metric.attributes["keys"])
-        parts = [
-            part.filter(pl.col("__group") == group).drop("__group", "position")
-            for part in self._numbered
-        ]
+        parts = self._parts(group)
         columns = value_columns(self._metric, self._sides[0].statistics)
-        source = UnitSums((parts[0], parts[1]), keys, columns, self._units)
+        before, after = (part.drop("position") for part in parts)
+        source = UnitSums((before, after), keys, columns, self._units)
+        drawn = source.draw(SUM_REPLICATES)
+        if len(columns) == 1 and self._are_smoothed(parts):
+            drawn = self._smoothed(group, parts, PairColumns(*keys, *columns), drawn)
         try:
-            values = self._values(*source.draw(SUM_REPLICATES))
+            values = self._values(*drawn)
         except MetricError as error:
             return f"resampling failed: {error}"
         return {
             name: drawn[:SUM_REPLICATES] - drawn[SUM_REPLICATES:]
             for name, drawn in values.items()
         }
+
+    def _smoothed(
+        self, group: int, parts: Sides, columns: PairColumns, drawn: Sides
+    ) -> Sides:
+        declared = self._context.labels or ()
+        smoothing = PairSmoothing(parts, columns, self._units.units, declared)
+        confidence = self._settings.confidence
+        self._widening[group] = widening(smoothing.rows.units, confidence)
+        content = parts[0].group_by(*columns[:2]).len().sort(*columns[:2]).rows()
+        random = generator(
+            self._settings.seed, "drop", self._metric.name, repr(content)
+        )
+        return smoothing(drawn, SUM_REPLICATES, random)
 
     def _values(self, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Floats]:
         """Give the scores of all replicates, first of the originals, then of copies."""

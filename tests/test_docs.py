@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -36,20 +37,47 @@ def cases(language: str) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("code", cases("python"))
-def test_python_block_runs(code: str, tmp_path: Path) -> None:
-    expected = re.findall(r"^print\(.*\)  # (.+)$", code, re.MULTILINE)
+# each block is a module of its own, in a folder of its own; evalkit is imported once
+RUN_BLOCKS = """
+import contextlib, io, json, os, sys, traceback, types
+blocks, outcomes = json.load(sys.stdin), []
+for number, code in enumerate(blocks):
+    os.mkdir(str(number))
+    os.chdir(str(number))
+    sys.modules["__main__"] = module = types.ModuleType("__main__")
+    printed, failure = io.StringIO(), ""
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "block", "exec"), module.__dict__)
+    except BaseException:
+        failure = traceback.format_exc()
+    outcomes.append((printed.getvalue(), failure))
+    os.chdir("..")
+json.dump(outcomes, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem
+)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    codes = blocks(page, "python")
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", RUN_BLOCKS],
         cwd=tmp_path,
+        input=json.dumps(codes),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    for text in expected:
-        assert text in lines
+    outcomes = json.loads(done.stdout)
+    assert len(outcomes) == len(codes)
+    for code, (printed, failure) in zip(codes, outcomes, strict=True):
+        assert failure == "", f"{code}\n{failure}"
+        lines = printed.splitlines()
+        for text in re.findall(r"^print\(.*\)  # (.+)$", code, re.MULTILINE):
+            assert text in lines, code
 
 
 @pytest.mark.parametrize("transcript", cases("console"))

@@ -21,9 +21,27 @@ UNTRIED = ("3.14",)
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 HIDDEN = ("VIRTUAL_ENV", "PYTHON", "EVALKIT_", "COV", "MAKE", "MFLAGS", "PYTEST_")
 
-# what touches the language and its standard library: processes, imports, classes of
-# plugins, files, printed reports, and numpy's numbers
-SELECTION = ("core/tests/test_scoring.py",)
+# what leans on the language, its standard library and compiled packages: imports,
+# signatures, processes, files, numbers, printed reports
+SELECTION = (
+    "core/tests/test_calls.py",
+    "core/tests/test_comparison.py",
+    "core/tests/test_contract.py",
+    "core/tests/test_discovery.py",
+    "core/tests/test_intervals.py",
+    "core/tests/test_json_lines.py",
+    "core/tests/test_names.py",
+    "core/tests/test_scoring.py",
+    "core/tests/test_stored_runs.py",
+    "core/tests/test_table_files.py",
+    "core/tests/test_workers.py",
+    "cli/tests/test_eval.py",
+    "cli/tests/test_main.py",
+    "tests/test_public_surface.py",
+    "plugins/metrics",
+    "plugins/tasks",
+    "examples/evalkit-metrics-agreement/tests",
+)
 
 
 def make(

@@ -138,6 +138,7 @@ def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None
         "version": "0.3",
         "parameters": {"weight": 0.5},
         "source_sha256": source_hash(mini.module),
+        "libraries": {},
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.compatibility import required_distribution
+from evalkit.libraries import libraries_of
 from evalkit.metrics import FunctionMetric
 from evalkit.registry import Bound
 from evalkit.sources import sha256_of
@@ -38,7 +39,8 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         bound: The component.
 
     Returns:
-        Its id, distribution, version, parameters and a hash of its package's source.
+        Its id, distribution, version, parameters, a hash of its package's source, and
+        the versions of the libraries that its distribution requires.
     """
     component = bound.component
     return {
@@ -47,6 +49,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
+        "libraries": libraries_of(component.requires),
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.file_datasets import local_path
 from evalkit.grouping import Groups
+from evalkit.libraries import without_libraries
 from evalkit.measurement import Progress, measure
 from evalkit.objects import Resolver
 from evalkit.perturbed_records import with_copy_scores
@@ -153,7 +154,7 @@ def _extended(
         "format": FORMAT_VERSION,
         "parent": parent.run_id,
         "metrics": [metric.name for metric in bound],
-        "components": components,
+        "components": [without_libraries(each) for each in components],
         "core": describe_core(),
     }
     record |= {

@@ -19,6 +19,7 @@ from evalkit.example_clusters import cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.label_forms import label_notices
+from evalkit.libraries import without_libraries
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -199,7 +200,7 @@ def make_result(
             "content_warning": parts.dataset.attributes["content_warning"],
         },
         "predictions": inputs["predictions"],
-        "components": inputs["components"],
+        "components": _components(parts),
         "core": inputs["core"],
         "environment": environment(),
         **NO_PERTURBATION,
@@ -265,13 +266,15 @@ def _inputs(
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": describe_core(),
-        "components": [
-            describe_component(bound)
-            for bound in (parts.dataset, parts.task, *parts.metrics)
-        ]
-        + list(() if perturbed is None else perturbed.components),
+        "components": [without_libraries(each) for each in _components(parts)],
         **({} if perturbed is None else perturbed.inputs),
     }
+
+
+def _components(parts: Parts) -> list[Mapping[str, Any]]:
+    bound = (parts.dataset, parts.task, *parts.metrics)
+    of_copies = () if parts.perturbed is None else parts.perturbed.components
+    return [*map(describe_component, bound), *of_copies]
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

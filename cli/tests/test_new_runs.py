@@ -21,8 +21,8 @@ Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
 NEVER_CHECKED = (
-    "source code of libraries (versions are compared), and what plugins load from "
-    "elsewhere: files, models, services, libraries that no distribution requires"
+    "source code of libraries that have a version (only that is compared), and what "
+    "plugins load elsewhere: files, models, services, imports inside functions"
 )
 THREE = ("positive", "negative", "positive", "positive")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -452,7 +453,7 @@ def test_another_version_of_a_library_of_a_metric_is_named(
     found = evalkit.verify(result.path)
     then = {"word-lists": "2.0", "stems": "1.5"}[library]
     changes = {change.what: (change.then, change.now) for change in found.changes}
-    assert changes[f"{library}, which closeness requires"] == (then, version)
+    assert changes[f"{library}, which closeness uses"] == (then, version)
     assert found.agrees
     assert evaluate(tmp_path).was_there
 
@@ -461,14 +462,14 @@ def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:
     result = evaluate(tmp_path)
     shutil.rmtree(posts / "stems-0.dist-info")
     [change] = evalkit.verify(result).changes
-    assert change == ("stems, which closeness requires", "1.5", None)
+    assert change == ("stems, which closeness uses", "1.5", None)
 
 
 def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     result = evaluate(tmp_path)
     assert result.path is not None
     [always] = evalkit.verify(result).unchecked
-    assert always.startswith("source code of libraries (versions are compared), and ")
+    assert always.startswith("source code of libraries that have a version ")
 
     def make_older(record: dict[str, Any]) -> None:
         for component in record["components"]:
@@ -478,7 +479,7 @@ def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     found = evalkit.verify(result.path)
     assert found.unchecked == (
         *(
-            f"libraries that {name} requires: not recorded, as the run was written by "
+            f"libraries that {name} uses: not recorded, as the run was written by "
             "an older evalkit"
             for name in ("closeness", "datasets/posts", "tasks/posts")
         ),
@@ -516,3 +517,27 @@ def test_parts_with_other_libraries_are_merged_with_a_warning(
     assert merged.warnings == (
         "stems: the parts were scored with different versions: 1.5, 1.6",
     )
+
+
+def test_a_package_that_is_in_no_distribution_is_compared_by_its_source(
+    fake_distribution: Callable[..., Any], tmp_path: Path
+) -> None:
+    code = CODE.replace("import math\n", "import math\n\nimport word_helper\n")
+    entry_points = {"evalkit.metrics": {"closeness": "Closeness"}}
+    install(fake_distribution)
+    fake = fake_distribution(code, entry_points, name="closer", version="1.0")
+    helper = fake.folder / "word_helper.py"
+    helper.write_text("SIZE = 1\n", "utf-8")
+    result = evalkit.evaluate(
+        *("posts", predictions()),
+        metrics=["closeness@closer"],
+        out=tmp_path / "runs",
+    )
+    assert evalkit.verify(result).changes == ()
+    helper.write_text("SIZE = 2\n", "utf-8")
+    sys.modules.pop("word_helper")
+    [change] = evalkit.verify(result).changes
+    assert change.what == "word_helper, which closeness uses"
+    assert change.then is not None
+    assert change.then.startswith("source ")
+    assert change.then != change.now

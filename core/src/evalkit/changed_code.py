@@ -13,8 +13,8 @@ from evalkit.registry import Bound
 from evalkit.stored_runs import bound_component
 
 _NEVER_CHECKED = (
-    "source code of libraries (versions are compared), and what plugins load from "
-    "elsewhere: files, models, services, libraries that no distribution requires"
+    "source code of libraries that have a version (only that is compared), and what "
+    "plugins load elsewhere: files, models, services, imports inside functions"
 )
 
 Recorded = Mapping[str, Any]
@@ -64,7 +64,7 @@ def compare_code(
             unchecked.append(f"source code of {name}: it is in no file")
         if "libraries" not in before:
             unchecked.append(
-                f"libraries that {name} requires: not recorded, as the run was written "
+                f"libraries that {name} uses: not recorded, as the run was written "
                 "by an older evalkit"
             )
             continue
@@ -73,7 +73,7 @@ def compare_code(
             libraries[library] = now["libraries"].get(library)
             then = before["libraries"].get(library)
             if then != libraries[library]:
-                what = f"{library}, which {name} requires"
+                what = f"{library}, which {name} uses"
                 changes.append(Change(what, then, libraries[library]))
     changes += _changed("evalkit-core", core, describe_core())
     changes += _changed_environment(record)

@@ -158,7 +158,8 @@ def make_result(
         model=model,
         scores=[score._asdict() for score in scores],
     )
-    inputs = _inputs(parts, options, given, model)
+    components = _components(parts)
+    inputs = _inputs(parts, options, given, model, components)
     record = {
         "format": FORMAT_VERSION,
         "run_id": run_id_of(inputs),
@@ -200,7 +201,7 @@ def make_result(
             "content_warning": parts.dataset.attributes["content_warning"],
         },
         "predictions": inputs["predictions"],
-        "components": _components(parts),
+        "components": components,
         "core": inputs["core"],
         "environment": environment(),
         **NO_PERTURBATION,
@@ -247,7 +248,11 @@ def identify(predictions: Predictions) -> Mapping[str, str | None]:
 
 
 def _inputs(
-    parts: Parts, options: Options, given: Mapping[str, str | None], model: str
+    parts: Parts,
+    options: Options,
+    given: Mapping[str, str | None],
+    model: str,
+    components: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     perturbed = parts.perturbed
     return {
@@ -266,7 +271,7 @@ def _inputs(
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": describe_core(),
-        "components": [without_libraries(each) for each in _components(parts)],
+        "components": [without_libraries(each) for each in components],
         **({} if perturbed is None else perturbed.inputs),
     }
 

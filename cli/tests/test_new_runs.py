@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from click.testing import Result
 
+from evalkit.provenance import environment
 from evalkit_cli.completion import complete_runs
 from evalkit_cli.main import cli
 
@@ -19,6 +20,10 @@ from .test_run_schema import problems
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
+NEVER_CHECKED = (
+    "source code of libraries that have a version (only that is compared), and what "
+    "plugins load elsewhere: files, models, services, imports inside functions"
+)
 THREE = ("positive", "negative", "positive", "positive")
 
 
@@ -233,11 +238,18 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
     record = json.loads((made / "run.json").read_text("utf-8"))
     done = invoke("verify", "latest")
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines() == [
+    lines = done.stdout.splitlines()
+    versions = lines.pop(4)
+    assert versions.startswith(f"compared: versions of {', '.join(environment())}, ")
+    assert ", pydantic-core, " in versions  # what the task's distribution requires
+    assert lines == [
         f"{made.name}: {len(record['scores'])} scores computed again, all the same "
         "within 1e-9",
-        "versions, source code and libraries are what they were",
+        "nothing that was compared has changed",
         "the data is what it was",
+        "compared: version and source code of evalkit-core, accuracy, datasets/tiny, "
+        "tasks/sentiment",
+        f"not checked: {NEVER_CHECKED}",
     ]
     assert len(record["scores"]) == 6  # all, two tags, mean, worst and gap
     quiet = invoke("verify", made.name, "-q", "-j", "2").stdout.splitlines()
@@ -252,6 +264,8 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "data": "same",
         "interval_rules": 2,
         "compares_intervals": True,
+        "compared": [line.removeprefix("compared: ") for line in (lines[3], versions)],
+        "unchecked": [NEVER_CHECKED],
         "agrees": True,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.metadata
 import json
 import platform
@@ -17,12 +18,12 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.discovery import Component
+from evalkit.imported_code import imported_libraries, source_hash
 from evalkit.provenance import (
     describe_component,
     environment,
     rows_hash,
     run_id_of,
-    source_hash,
 )
 from evalkit.registry import Registry, bind
 
@@ -138,6 +139,7 @@ def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None
         "version": "0.3",
         "parameters": {"weight": 0.5},
         "source_sha256": source_hash(mini.module),
+        "libraries": {"pydantic": importlib.metadata.version("pydantic")},
     }
 
 
@@ -179,3 +181,33 @@ def test_the_environment_names_what_computes() -> None:
             "pluggy",
         )
     }
+
+
+def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_package(tmp_path, "kept", {"__init__.py": "", "inner.py": "def f(): pass\n"})
+    make_package(tmp_path, "named", {"__init__.py": "__version__ = '7'\n"})
+    files = {
+        "__init__.py": "import json\nfrom collections.abc import Mapping\n",
+        "a.py": "from numpy.linalg import norm\nfrom kept.inner import f\n",
+        "b.py": "import named as other\nfrom user import a\nimport evalkit\n",
+        "c.py": "def late():\n    import polars\n",
+    }
+    make_package(tmp_path, "user", files)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("user", "user.a", "user.b", "user.c"):
+        importlib.import_module(name)
+    try:
+        digest = source_hash("kept")
+        assert digest is not None
+        assert imported_libraries("user.c") == {
+            "kept": f"source {digest[:16]}",
+            "named": "7",
+            "numpy": importlib.metadata.version("numpy"),
+        }
+    finally:
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in ("user", "kept", "named"):
+                del sys.modules[name]
+    assert imported_libraries("evalkit.scores") == {}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -311,7 +313,9 @@ def test_another_code_gives_other_numbers_and_is_named(
         CODE.replace("len(prediction) / (10", "len(prediction) / (20"),
     )
     found = evalkit.verify(result.path)
-    assert [change.what for change in found.changes] == ["closeness source"]
+    assert [change.what for change in found.changes] == [
+        f"{name} source" for name in ("closeness", "datasets/posts", "tasks/posts")
+    ]
     assert {difference.metric for difference in found.differences} == {"closeness"}
     assert not found.agrees
 
@@ -334,7 +338,10 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
     assert found.agrees
     assert {change.what for change in found.changes} == {
         f"{name} source"
-        for name in ("weighted", "weighted:weight=0.5", "weighted:name=a#b")
+        for name in (
+            *("weighted", "weighted:weight=0.5", "weighted:name=a#b"),
+            *("datasets/posts", "tasks/posts"),
+        )
     }
     # a default that is another one now gives the score another name
     changed = CODE.replace("weight: float = 1.0\n", "weight: float = 0.5\n")
@@ -455,3 +462,139 @@ def test_a_metric_that_fails_now_differs(
 def test_errors_are_evalkits(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError):
         evalkit.verify("nothing", folder=tmp_path)
+
+
+# libraries
+
+
+def publish(folder: Path, name: str, version: str, *requires: str) -> Path:
+    """Write the metadata of a distribution; give the file."""
+    info = folder / f"{name.replace('-', '_')}-0.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    lines = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"]
+    lines += [f"Requires-Dist: {each}\n" for each in requires]
+    (info / "METADATA").write_text("".join(lines), "utf-8")
+    return info / "METADATA"
+
+
+@pytest.fixture
+def posts(fake_distribution: Callable[..., Any]) -> Path:
+    """Install the plugins with a library that requires another; give the folder."""
+    folder: Path = install(fake_distribution).folder
+    publish(folder, "word-lists", "2.0", "stems>=1", "absent")
+    publish(folder, "stems", "1.5")
+    metadata = folder / "posts-1.0.dist-info" / "METADATA"
+    required = "Requires-Dist: word_lists\nRequires-Dist: evalkit-core\n"
+    metadata.write_text(metadata.read_text("utf-8") + required, "utf-8")
+    return folder
+
+
+def evaluate(tmp_path: Path) -> Result:
+    return evalkit.evaluate(
+        "posts", predictions(), metrics=["closeness"], out=tmp_path / "runs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "version"), [("word-lists", "2.1"), ("stems", "1.6")]
+)
+def test_another_version_of_a_library_of_a_metric_is_named(
+    posts: Path, tmp_path: Path, library: str, version: str
+) -> None:
+    result = evaluate(tmp_path)
+    assert result.path is not None
+    before = evalkit.verify(result.path)
+    assert before.changes == ()
+    assert before.compared[1].endswith(", pluggy, stems, word-lists")
+    publish(posts, library, version)
+    found = evalkit.verify(result.path)
+    then = {"word-lists": "2.0", "stems": "1.5"}[library]
+    changes = {change.what: (change.then, change.now) for change in found.changes}
+    assert changes[f"{library}, which closeness uses"] == (then, version)
+    assert found.agrees
+    assert evaluate(tmp_path).was_there
+
+
+def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:
+    result = evaluate(tmp_path)
+    shutil.rmtree(posts / "stems-0.dist-info")
+    [change] = evalkit.verify(result).changes
+    assert change == ("stems, which closeness uses", "1.5", None)
+
+
+def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
+    result = evaluate(tmp_path)
+    assert result.path is not None
+    [always] = evalkit.verify(result).unchecked
+    assert always.startswith("source code of libraries that have a version ")
+
+    def make_older(record: dict[str, Any]) -> None:
+        for component in record["components"]:
+            del component["libraries"]
+
+    change(result.path, make_older)
+    found = evalkit.verify(result.path)
+    assert found.unchecked == (
+        *(
+            f"libraries that {name} uses: not recorded, as the run was written by "
+            "an older evalkit"
+            for name in ("closeness", "datasets/posts", "tasks/posts")
+        ),
+        always,
+    )
+    assert found.changes == ()
+    assert "stems" not in found.compared[1]
+
+
+def test_a_data_set_that_was_given_is_not_checked(posts: Path, tmp_path: Path) -> None:
+    class Given(evalkit.Dataset):
+        task = "posts"
+        load = evalkit.Registry().load("datasets", "posts").plugin.load
+
+    rows = predictions()
+    result = evalkit.evaluate(Given, rows, metrics=["closeness"], out=tmp_path / "runs")
+    found = evalkit.verify(result)
+    assert found.unchecked[0].startswith("datasets/given: datasets/given was given as")
+    assert "tasks/posts" in found.compared[0]
+
+
+def test_parts_with_other_libraries_are_merged_with_a_warning(
+    posts: Path, tmp_path: Path
+) -> None:
+    def part(*parts: str) -> Result:
+        return evalkit.evaluate(
+            *("posts", predictions()), metrics=["closeness"], filters={"part": parts}
+        )
+
+    first = part("0", "1")
+    publish(posts, "stems", "1.6")
+    merged = evalkit.merge([first, part("2", "3")])
+    ids = [component["id"] for component in merged.to_dict()["components"]]
+    assert ids == ["datasets/posts", "tasks/posts", "metrics/closeness"]
+    assert merged.warnings == (
+        "stems: the parts were scored with different versions: 1.5, 1.6",
+    )
+
+
+def test_a_package_that_is_in_no_distribution_is_compared_by_its_source(
+    fake_distribution: Callable[..., Any], tmp_path: Path
+) -> None:
+    code = CODE.replace("import math\n", "import math\n\nimport word_helper\n")
+    entry_points = {"evalkit.metrics": {"closeness": "Closeness"}}
+    install(fake_distribution)
+    fake = fake_distribution(code, entry_points, name="closer", version="1.0")
+    helper = fake.folder / "word_helper.py"
+    helper.write_text("SIZE = 1\n", "utf-8")
+    result = evalkit.evaluate(
+        *("posts", predictions()),
+        metrics=["closeness@closer"],
+        out=tmp_path / "runs",
+    )
+    assert evalkit.verify(result).changes == ()
+    helper.write_text("SIZE = 2\n", "utf-8")
+    sys.modules.pop("word_helper")
+    [change] = evalkit.verify(result).changes
+    assert change.what == "word_helper, which closeness uses"
+    assert change.then is not None
+    assert change.then.startswith("source ")
+    assert change.then != change.now

@@ -44,12 +44,16 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         click.echo(f"{metric}: not computed again: {printable(reason)}")
     if quiet:
         return
+    if not found.changes:
+        click.echo("nothing that was compared has changed")
     for change in found.changes:
         then, now = _shortened(change.then), _shortened(change.now)
         click.echo(f"changed since: {change.what}: {then}, now {now}")
-    if not found.changes:
-        click.echo("versions, source code and libraries are what they were")
     click.echo(_data_in_words(found.data))
+    for what in found.compared:
+        click.echo(f"compared: {what}")
+    for what in found.unchecked:
+        click.echo(f"not checked: {printable(what)}")
 
 
 def _in_a_sentence(found: Verification) -> str:

@@ -34,7 +34,8 @@ def verify_command(
 
     Scores and intervals are computed from the answers and predictions in the run
     folder, by the metrics that are installed now. It is also said what has changed
-    since: versions, source code, libraries, and the data.
+    since (versions, source code of plugins, versions of the libraries that they
+    use, the data), what was compared, and what was not.
 
     Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
     could be computed, or an error; 2 wrong usage.

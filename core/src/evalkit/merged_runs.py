@@ -23,6 +23,11 @@ from evalkit.file_datasets import local_path
 from evalkit.hookspecs import AnswerKind
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import is_about_gold_forms, merged_form_notices
+from evalkit.libraries import (
+    differing_libraries,
+    joined_components,
+    without_libraries,
+)
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import is_component_name, metric_of
 from evalkit.objects import Resolver
@@ -154,7 +159,11 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
 
 
 def _metrics(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [c for c in record["components"] if c["id"].startswith("metrics/")]
+    return [
+        without_libraries(component)
+        for component in record["components"]
+        if component["id"].startswith("metrics/")
+    ]
 
 
 def _common(parts: Sequence[Result], key: str, given: str | None) -> str:
@@ -290,7 +299,7 @@ def _record(
             *_left_out(parts),
             *_without_perturbations(records),
         ],
-        "warnings": _union(records, "warnings"),
+        "warnings": [*_union(records, "warnings"), *differing_libraries(records)],
         "cluster": _union(records, "cluster"),
         "includes_examples": "answer" in examples.columns
         and all(record["includes_examples"] for record in records),
@@ -300,9 +309,7 @@ def _record(
             "files": [file for record in records for file in record["data"]["files"]],
         },
         "predictions": {"name": None, "sha256": None},
-        "components": list(
-            {repr(c): c for record in records for c in record["components"]}.values()
-        ),
+        "components": joined_components(records),
         "core": describe_core(),
         "environment": environment(),
         **NO_PERTURBATION,

@@ -14,6 +14,7 @@ import polars as pl
 
 from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
 from evalkit.file_datasets import local_path
+from evalkit.libraries import without_libraries
 from evalkit.objects import Resolver
 from evalkit.partial_files import PartialFile
 from evalkit.perturbation_choice import choose_perturbations
@@ -261,7 +262,8 @@ def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
             "selection": selection.to_dict(),
             "core": describe_core(),
             "components": [
-                describe_component(each) for each in (dataset, job.task, *components)
+                without_libraries(describe_component(each))
+                for each in (dataset, job.task, *components)
             ],
             "perturbations": [each.identity for each in job.perturbers],
             "resources": [resources_of(each) for each in components],

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.compatibility import required_distribution
+from evalkit.discovery import NO_VERSION
+from evalkit.imported_code import imported_libraries, source_hash
+from evalkit.libraries import libraries_of
 from evalkit.metrics import FunctionMetric
 from evalkit.registry import Bound
 from evalkit.sources import sha256_of
@@ -38,7 +41,9 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         bound: The component.
 
     Returns:
-        Its id, distribution, version, parameters and a hash of its package's source.
+        Its id, distribution, version, parameters, a hash of its package's source, and
+        the versions of the libraries that its distribution requires or its modules
+        import.
     """
     component = bound.component
     return {
@@ -47,7 +52,16 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
+        "libraries": _libraries_of(bound),
     }
+
+
+def _libraries_of(bound: Bound) -> dict[str, str]:
+    component = bound.component
+    if component.version == NO_VERSION:  # a user's script, and all that it plots with
+        return {}
+    imported = imported_libraries(_module_of(bound))
+    return dict(sorted((imported | libraries_of(component.requires)).items()))
 
 
 def describe_core() -> dict[str, str | None]:
@@ -60,31 +74,6 @@ def _module_of(bound: Bound) -> str:
     plugin = bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     return str(written.__module__)
-
-
-def source_hash(module: str) -> str | None:
-    """Hash the Python files of the outermost package that a module belongs to.
-
-    Args:
-        module: Full name of the module.
-
-    Returns:
-        SHA-256 over the names and contents of its files; None where there are none
-        to be found, as for code typed into an interpreter.
-    """
-    parts = module.split(".")
-    names = [".".join(parts[: count + 1]) for count in range(len(parts))]
-    origins = (getattr(sys.modules.get(name), "__file__", None) for name in names)
-    origin = next(filter(None, origins), None)  # a namespace package has none
-    if origin is None:
-        return None
-    path = Path(origin)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0")
-        digest.update(file.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def resources_of(bound: Bound) -> dict[str, str | None]:

@@ -11,6 +11,7 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.file_datasets import local_path
 from evalkit.grouping import Groups
 from evalkit.intervals import INTERVAL_RULES
+from evalkit.libraries import without_libraries
 from evalkit.measurement import Progress, measure
 from evalkit.objects import Resolver
 from evalkit.perturbed_records import with_copy_scores
@@ -165,7 +166,7 @@ def _extended(
         "format": FORMAT_VERSION,
         "parent": parent.run_id,
         "metrics": [metric.name for metric in bound],
-        "components": components,
+        "components": [without_libraries(each) for each in components],
         "core": describe_core(),
     }
     record |= {

@@ -319,8 +319,8 @@ class Result:
                 *self.notices,
                 f"{shown}: not as in the run {first}, although all that its id is made "
                 "of is the same; so this is a run of its own. A plugin depends on "
-                "something else: a random number, a file, or the state of an object "
-                "that is no parameter",
+                "something else: a random number, a file, the version of a library, or "
+                "the state of an object that is no parameter",
             ],
         }
 

@@ -20,6 +20,7 @@ from evalkit.examples import Examples
 from evalkit.grouping import Groups
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import label_notices
+from evalkit.libraries import without_libraries
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -159,7 +160,8 @@ def make_result(
         model=model,
         scores=[score._asdict() for score in scores],
     )
-    inputs = _inputs(parts, options, given, model)
+    components = _components(parts)
+    inputs = _inputs(parts, options, given, model, components)
     record = {
         "format": FORMAT_VERSION,
         "run_id": run_id_of(inputs),
@@ -206,7 +208,7 @@ def make_result(
             "content_warning": parts.dataset.attributes["content_warning"],
         },
         "predictions": inputs["predictions"],
-        "components": inputs["components"],
+        "components": components,
         "core": inputs["core"],
         "environment": environment(),
         **NO_PERTURBATION,
@@ -253,7 +255,11 @@ def identify(predictions: Predictions) -> Mapping[str, str | None]:
 
 
 def _inputs(
-    parts: Parts, options: Options, given: Mapping[str, str | None], model: str
+    parts: Parts,
+    options: Options,
+    given: Mapping[str, str | None],
+    model: str,
+    components: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     perturbed = parts.perturbed
     chosen = chosen_clusters(parts.dataset)
@@ -274,13 +280,15 @@ def _inputs(
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": describe_core(),
-        "components": [
-            describe_component(bound)
-            for bound in (parts.dataset, parts.task, *parts.metrics)
-        ]
-        + list(() if perturbed is None else perturbed.components),
+        "components": [without_libraries(each) for each in components],
         **({} if perturbed is None else perturbed.inputs),
     }
+
+
+def _components(parts: Parts) -> list[Mapping[str, Any]]:
+    bound = (parts.dataset, parts.task, *parts.metrics)
+    of_copies = () if parts.perturbed is None else parts.perturbed.components
+    return [*map(describe_component, bound), *of_copies]
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

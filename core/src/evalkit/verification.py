@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit.changed_code import Change, compare_code
 from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.measurement import Measured, Progress, measure
@@ -17,7 +18,6 @@ from evalkit.perturbed_rescoring import (
     lacking_field,
     rescore_perturbed,
 )
-from evalkit.provenance import describe_component, describe_core, environment
 from evalkit.registry import Bound, Registry
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
@@ -77,14 +77,6 @@ class Difference(NamedTuple):
     computed_on: str = "all"
 
 
-class Change(NamedTuple):
-    """Something that computes the numbers and is not what it was."""
-
-    what: str
-    then: str | None
-    now: str | None
-
-
 class Verification(NamedTuple):
     """What came of computing a run again."""
 
@@ -100,6 +92,11 @@ class Verification(NamedTuple):
     """`same`, `changed`, or why it could not be read."""
     interval_rules: int = INTERVAL_RULES
     """Edition of the rules that the run's intervals follow."""
+
+    compared: tuple[str, ...] = ()
+    """What `changes` was looked for in."""
+    unchecked: tuple[str, ...] = ()
+    """What computes the numbers and was not looked at, and why."""
 
     @property
     def compares_intervals(self) -> bool:
@@ -157,7 +154,7 @@ def verify(
     resolver = Resolver(registry or Registry())
     measured = measured_run(result)
     metrics, unverified = _load_metrics(record, resolver)
-    changes = [*_changed_components(record, metrics), *_changed_environment(record)]
+    code = compare_code(record, metrics, resolver)
     ready = []
     for metric, _ in metrics:
         try:
@@ -174,9 +171,11 @@ def verify(
         len(stored),
         tuple(_differences(stored, computed, _compared(result))),
         unverified,
-        tuple(changes),
+        tuple(code.changes),
         _check_data(result, resolver),
         result.interval_rules,
+        tuple(code.compared),
+        tuple(code.unchecked),
     )
 
 
@@ -256,32 +255,6 @@ def _load_metrics(
             [name] = metric_names({"components": [component]})
             unverified[name] = str(error)
     return metrics, unverified
-
-
-def _changed_components(
-    record: Mapping[str, Any], metrics: Sequence[tuple[Bound, Mapping[str, Any]]]
-) -> Iterator[Change]:
-    for metric, before in metrics:
-        yield from _changed(metric.name, before, describe_component(metric))
-    yield from _changed("evalkit-core", record.get("core") or {}, describe_core())
-
-
-def _changed(
-    name: str, before: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[Change]:
-    if before.get("version") != now["version"]:
-        yield Change(f"{name} version", before.get("version"), now["version"])
-    elif before.get("source_sha256") != now["source_sha256"]:
-        yield Change(
-            f"{name} source", before.get("source_sha256"), now["source_sha256"]
-        )
-
-
-def _changed_environment(record: Mapping[str, Any]) -> Iterator[Change]:
-    then: Mapping[str, str] = record.get("environment") or {}
-    for name, version in environment().items():
-        if name != "evalkit-core" and then.get(name) != version:
-            yield Change(name, then.get(name), version)
 
 
 def _check_data(result: Result, resolver: Resolver) -> str:

@@ -216,7 +216,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         True,
         "text",
         ["text"],
-        [Violation(None, "rule")],  # type: ignore[arg-type]
+        [Violation._make([None, "rule"])],
     ],
     ("tasks", "verify_columns"): [None, True, pl.Series([1.0] * 6), pl.Series([True])],
     ("tasks", "label_field_converter"): [

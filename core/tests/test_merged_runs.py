@@ -84,6 +84,22 @@ def assert_equal(merged: Result, whole: Result) -> None:
     assert merged.examples.sort(cells).equals(whole.examples.sort(cells))
 
 
+def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
+    parts = split(run, "closeness", parts=2)
+    whole = run("closeness")
+    (notice,) = whole.notices
+    left_out = whole.counts["scored"] - whole["closeness"].n
+    assert left_out > 0
+    assert notice == (
+        "metrics/closeness (posts 1.0): score_example returned None for "
+        f"{left_out} of {SIZE} examples; they are not part of its n and value"
+    )
+    merged = evalkit.merge(parts)
+    assert [text for text in merged.notices if "returned None" in text] == [notice]
+    later = evalkit.rescore(run("accuracy"), ["closeness"])
+    assert later.notices == (notice,)
+
+
 @pytest.mark.parametrize("dataset", ["posts", "clustered"])
 @pytest.mark.parametrize(
     "number", [2, pytest.param(10, marks=pytest.mark.slow)], ids=["two", "ten"]

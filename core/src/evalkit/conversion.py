@@ -140,14 +140,12 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         convert = bound.row_function(PRED_CONVERTER)
 
         def by_method(response: Mapping[str, Any]) -> Any:
-            what = f"the response {response['id']!r}"
+            uid = response["id"]
             try:
                 result = convert(response=response, example=response)
             except HOOK_FAILURES as error:
-                raise _failure(bound, PRED_CONVERTER, what, error) from error
-            uid = response["id"]
-            checked = converted(bound, PRED_CONVERTER, result, what, uid)
-            return scored_value(checked["pred"])
+                raise _failure(bound, PRED_CONVERTER, uid, error) from error
+            return scored_value(converted(bound, PRED_CONVERTER, result, uid)["pred"])
 
         return by_method
     column = declared.get("pred")
@@ -183,22 +181,25 @@ def _by_column(bound: Bound, column: str) -> Callable[[Mapping[str, Any]], Any]:
     return by_column
 
 
-def _failure(bound: Bound, hook: str, what: str, error: BaseException) -> PluginError:
+def _what(hook: str, uid: str) -> str:
+    """Say what a converter was given."""
+    return f"the {'example' if hook == LABEL_CONVERTER else 'response'} {uid!r}"
+
+
+def _failure(bound: Bound, hook: str, uid: str, error: BaseException) -> PluginError:
     return PluginError(
-        f"{bound.component.origin}: {hook} failed for {what} with {described(error)}"
+        f"{bound.component.origin}: {hook} failed for {_what(hook, uid)} with "
+        f"{described(error)}"
     )
 
 
-def converted(
-    bound: Bound, hook: str, value: Any, what: str, uid: str
-) -> Mapping[str, Any]:
+def converted(bound: Bound, hook: str, value: Any, uid: str) -> Mapping[str, Any]:
     """Check what a converter's method returned.
 
     Args:
         bound: Whose converter it is.
         hook: `label_field_converter` or `pred_field_converter`.
         value: What it returned.
-        what: What was converted, as messages call it.
         uid: The id that it must return.
 
     Returns:
@@ -208,41 +209,49 @@ def converted(
         PluginContractError: It is no mapping, lacks a key or has another one, has
             another id, or tags that are no texts.
     """
-    where = f"{bound.component.origin}: {hook}"
-    wanted = [key for key in _KEYS[hook] if key != "tags"]
-    if not isinstance(value, Mapping) or not {*wanted} <= value.keys():
-        raise PluginContractError(
-            f"{where} must return a dict with {' and '.join(sorted(wanted))}, returned "
-            f"{shorten(value)} for {what}"
-        )
+    known = _KEYS[hook]
+    wanted = known[:2]
+    if not isinstance(value, Mapping) or not all(key in value for key in wanted):
+        problem = f"must return a dict with {' and '.join(sorted(wanted))}, returned "
+        problem += f"{shorten(value)} for {_what(hook, uid)}"
+        raise _misconverted(bound, hook, problem)
     for key in value:
-        if key not in _KEYS[hook]:
-            raise PluginContractError(
-                f"{where} returned the key {key!r} for {what}; "
-                f"{_what_it_takes(hook, key)}"
-            )
-    if read_id(value, ("id",)) != uid:
-        raise PluginContractError(f"{where} gave {what} the id {shorten(value['id'])}")
-    _check_scored(where, "pred" if hook == PRED_CONVERTER else "answer", value, what)
-    tags = value.get("tags")
-    if tags is not None and not (
-        isinstance(tags, list | tuple)
-        and all(isinstance(tag, str) and tag for tag in tags)
-    ):
-        raise PluginContractError(
-            f"{where} must give tags as a list of texts that are not empty, gave "
-            f"{shorten(tags)} for {what}"
-        )
+        if key not in known:
+            problem = f"returned the key {key!r} for {_what(hook, uid)}; "
+            raise _misconverted(bound, hook, problem + _what_it_takes(hook, key))
+    if value["id"] != uid and read_id(value, ("id",)) != uid:
+        problem = f"gave {_what(hook, uid)} the id {shorten(value['id'])}"
+        raise _misconverted(bound, hook, problem)
+    _check_scored(bound, hook, value, uid)
+    if not _are_tags(value.get("tags")):
+        problem = "must give tags as a list of texts that are not empty, gave "
+        problem += f"{shorten(value['tags'])} for {_what(hook, uid)}"
+        raise _misconverted(bound, hook, problem)
     return value
 
 
-def _check_scored(where: str, key: str, returned: Mapping[str, Any], what: str) -> None:
+def _misconverted(bound: Bound, hook: str, problem: str) -> PluginContractError:
+    return PluginContractError(f"{bound.component.origin}: {hook} {problem}")
+
+
+def _check_scored(
+    bound: Bound, hook: str, returned: Mapping[str, Any], uid: str
+) -> None:
+    key = _KEYS[hook][1]
     try:
         scored_value(returned[key])
     except UnscorableError as error:
-        raise PluginContractError(
-            f"{where} returned as {key!r} for {what} {error}"
-        ) from error
+        problem = f"returned as {key!r} for {_what(hook, uid)} {error}"
+        raise _misconverted(bound, hook, problem) from error
+
+
+def _are_tags(tags: Any) -> bool:
+    if tags is None:
+        return True
+    if not isinstance(tags, list | tuple) or "" in tags:
+        return False
+    # looking at types is quicker than at every text
+    return {*map(type, tags)} <= {str} or all(isinstance(tag, str) for tag in tags)
 
 
 def convert_labels_by_columns(
@@ -379,10 +388,10 @@ def convert_labels_by_rows(
     convert = bound.row_function(LABEL_CONVERTER)
     results = []
     for row in rows:
-        what = f"the example {row['uid']!r}"
+        uid = row["uid"]
         try:
             result = convert(example=row)
         except HOOK_FAILURES as error:
-            raise _failure(bound, LABEL_CONVERTER, what, error) from error
-        results.append(converted(bound, LABEL_CONVERTER, result, what, row["uid"]))
+            raise _failure(bound, LABEL_CONVERTER, uid, error) from error
+        results.append(converted(bound, LABEL_CONVERTER, result, uid))
     return results

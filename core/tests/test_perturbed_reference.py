@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evalkit import Result
 from evalkit.errors import AlignmentError
 from evalkit.intervals import mean_interval, proportion_interval
+from evalkit.perturbed_shares import share_drop_interval
 
 from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example
 
@@ -346,9 +347,10 @@ def check_interval(
         assert score.n_clusters == len(set(names)), key
     else:
         assert score.n_clusters is None, key
-    declares_shares = key[0] == "right" and key[2] != "drop"
-    is_share = declares_shares and bool(np.isin(values, (0.0, 1.0)).all())
+    is_share = key[0] == "right" and bool(np.isin(values, (0.0, 1.0)).all())
     of_values = proportion_interval if is_share else mean_interval
+    if key[0] == "right" and key[2] == "drop":
+        of_values = share_drop_interval
     interval = of_values(values, numbers, 0.95)
     if interval.low is None:
         assert score.ci is None, key

@@ -246,7 +246,7 @@ class TestByHand:
 
 
 class TestIntervals:
-    def test_a_share_has_wilsons_and_other_means_students(self) -> None:
+    def test_a_share_has_wilsons_its_drop_tangos_and_other_means_students(self) -> None:
         result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X)
         original = found(result, "original")
         assert original.ci == wilson(0.5, 4, normal_quantile(0.95))
@@ -254,9 +254,33 @@ class TestIntervals:
         mean = sum(values) / 4
         error = math.sqrt(sum((v - mean) ** 2 for v in values) / 3 / 4)
         drop = found(result, "drop")
-        assert drop.ci_method == "t"
+        assert drop.ci_method == "tango-effective"
         assert drop.se == pytest.approx(error)
-        assert drop.ci_high == pytest.approx(mean + t_quantile(0.95, 3) * error)
+        assert drop.ci_low is not None
+        assert drop.ci_high is not None
+        assert -1 <= drop.ci_low < mean < drop.ci_high <= 1
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["distance"])
+        distance = found(result, "drop", metric="distance")
+        values = [-1 / 6, 1 / 3, -1 / 3]
+        mean = sum(values) / 3
+        error = math.sqrt(sum((v - mean) ** 2 for v in values) / 2 / 3)
+        assert distance.ci_method == "t"
+        assert distance.ci_high == pytest.approx(mean + t_quantile(0.95, 2) * error)
+
+    @pytest.mark.parametrize("metric", ["right", "macro-recall"])
+    def test_where_no_answer_changes_the_drop_has_an_interval(
+        self, metric: str
+    ) -> None:
+        rows = [example(str(n), "abc"[n % 3]) for n in range(60)]
+        said = answers(**{str(n): "abc"[n % 3] for n in range(60)})
+        copies = [copy(f"{n}_1", row) for n, row in enumerate(rows)]
+        of_copies = answers(**{f"{n}_1": "abc"[n % 3] for n in range(60)})
+        result = evaluate(rows, said, copies, of_copies, metrics=[metric])
+        drop = found(result, "drop", metric=metric)
+        assert drop.value == 0
+        assert drop.ci is not None
+        assert -0.2 < drop.ci.low < -0.01
+        assert 0.01 < drop.ci.high < 0.2
 
     def test_clusters_of_the_data_set_are_coarser_than_originals(self) -> None:
         rows = [{**row, "page": str(n // 2)} for n, row in enumerate(X)]
@@ -266,7 +290,7 @@ class TestIntervals:
                 rows, SAID_X, copies, SAID_OF_X, dataset=Clustered, weight=weight
             )
             drop = found(result, "drop")
-            assert (drop.n_clusters, drop.ci_method) == (2, "t-clustered")
+            assert (drop.n_clusters, drop.ci_method) == (2, "tango-clustered")
 
     def test_in_large_groups_the_drop_of_a_set_has_the_delta_methods(
         self, monkeypatch: pytest.MonkeyPatch

@@ -212,6 +212,7 @@ def with_added(
         The sums, sorted by the keys.
     """
     # so that each sum is of two numbers, and its rounding depends on no order
-    once = added.group_by(keys).agg(pl.col(column).sum())
-    both = pl.concat([part.select(*keys, column) for part in (counts, once)])
-    return both.group_by(keys).agg(pl.col(column).sum()).sort(keys)
+    once = added.group_by(keys).agg(__added=pl.col(column).sum())
+    both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
+    total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
+    return both.select(*keys, total).sort(keys)

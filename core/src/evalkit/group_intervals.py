@@ -377,10 +377,12 @@ class GroupIntervals:
     def _smoothed_units(self, group: int, drawn: pl.DataFrame) -> pl.DataFrame:
         evidence = self._evidence
         codes, times = evidence.cells_of(group)
-        [column] = evidence.rows.columns
-        cells = evidence.rows.distinct[codes].select(
-            *evidence.rows.keys, pl.Series(column, times, dtype=pl.Float64)
+        keys, [column] = evidence.rows.keys, evidence.rows.columns
+        counted = evidence.rows.distinct[codes].select(
+            *keys, pl.Series(column, times, dtype=pl.Float64)
         )
+        # where there are very many pairs, equal rows of statistics are not one
+        cells = counted.group_by(keys).agg(pl.col(column).sum()).sort(keys)
         # an example that is added has the same answer in each replication
         effect = design_effect(self._unit_rows[group]) / evidence.table.repeats
         replicates, self._smoothed[group] = smoothed_units(

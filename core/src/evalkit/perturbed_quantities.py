@@ -23,6 +23,7 @@ from evalkit.perturbed_pairs import (
     reduce_values,
     score_rows,
 )
+from evalkit.perturbed_shares import is_share, score_share_drops
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
@@ -135,13 +136,7 @@ class ExampleQuantities:
             "original", groups, groups.rows_of_originals(self._original), plain
         )
         yield self._quantity("perturbed", groups, groups.rows(self._perturbed), plain)
-        drop = self._quantity(
-            "drop",
-            groups,
-            groups.rows(self._before - self._perturbed),
-            "none" if plain == "none" else "t",
-        )
-        yield drop._replace(shown=as_drop(self._shown))
+        yield self._drop(groups)
         if view.invariant:
             yield self._agreement_of(view, groups)
         yield from self._worst(view, groups)
@@ -157,6 +152,17 @@ class ExampleQuantities:
         settings = self._effects.settings
         scores = score_rows(rows, groups, interval, settings, tags)
         return Quantity(computed_on, tags or groups.tags, scores, self._shown)
+
+    def _drop(self, groups: PairGroups) -> Quantity:
+        rows = groups.rows(self._before - self._perturbed)
+        settings = self._effects.settings
+        if self._interval == "none":
+            scores = score_rows(rows, groups, "none", settings)
+        elif is_share(self._metric):
+            scores = score_share_drops(rows, groups, settings)
+        else:
+            scores = score_rows(rows, groups, "t", settings)
+        return Quantity("drop", groups.tags, scores, as_drop(self._shown))
 
     def _agreement_of(self, view: View, groups: PairGroups) -> Quantity:
         if isinstance(self._agreement, str):

@@ -1,0 +1,83 @@
+"""Intervals of the drop of a mean of scores between 0 and 1.
+
+Student's interval takes its spread from the answers that changed, so that it is too
+narrow where few did, and there is none where none did. Tango's score interval has
+neither fault.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from evalkit.effective_pairs import effective_interval, effective_pairs
+from evalkit.intervals import Floats, Integers, Interval
+from evalkit.paired_shares import tango_interval
+from evalkit.perturbed_pairs import PairGroups, Rows, clusters_of, score_rows
+from evalkit.registry import Bound
+from evalkit.scores import GroupScore, ScoringSettings
+
+
+def is_share(metric: Bound) -> bool:
+    """Tell whether a metric's scores lie between 0 and 1, as it declares."""
+    return tuple(metric.attributes["bounds"] or ()) == (0, 1)
+
+
+def score_share_drops(
+    rows: Rows, groups: PairGroups, settings: ScoringSettings
+) -> list[GroupScore]:
+    """Compute the mean drop of each group.
+
+    Args:
+        rows: Original less perturbed of each row, -1 to 1.
+        groups: The groups of pairs that they are of.
+        settings: Probability of the intervals.
+
+    Returns:
+        A score for each group, with Tango's interval.
+    """
+    scores = score_rows(rows, groups, "none", settings)
+    clusters = _numbers(clusters_of(groups.pairs, rows.original, rows.are_originals))
+    order = np.argsort(rows.group, kind="stable")
+    ends = np.searchsorted(rows.group[order], np.arange(len(groups.tags) + 1))
+    found = []
+    for score in scores:
+        if score.value is not None:
+            part = order[ends[score.group] : ends[score.group + 1]]
+            interval = share_drop_interval(
+                rows.value[part],
+                None if clusters is None else clusters[part],
+                settings.confidence,
+            )
+            score = score._replace(interval=interval)
+        found.append(score)
+    return found
+
+
+def share_drop_interval(
+    differences: Floats, clusters: Integers | None, confidence: float
+) -> Interval:
+    """Compute the interval of a mean difference of scores between 0 and 1.
+
+    Args:
+        differences: The differences, -1 to 1, of shape (n,).
+        clusters: The cluster of each, of shape (n,); None for independent rows.
+        confidence: Probability of the interval.
+
+    Returns:
+        Tango's interval (1998) where rows are independent and all differences whole,
+        else that of as many independent rows as tell as much; none for n = 1 or a
+        single cluster.
+    """
+    is_whole = bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
+    if clusters is not None or (not is_whole and len(differences) > 1):
+        pairs = effective_pairs(differences, clusters)
+        return effective_interval(pairs, confidence)
+    losses, gains = int((differences > 0).sum()), int((differences < 0).sum())
+    return tango_interval(losses, gains, len(differences), confidence)
+
+
+def _numbers(clusters: pl.Series | None) -> Integers | None:
+    if clusters is None:
+        return None
+    return np.unique(clusters.to_numpy(), return_inverse=True)[1].astype(np.int64)

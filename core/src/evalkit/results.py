@@ -80,6 +80,15 @@ class Score(NamedTuple):
     """Standard deviation of an example's scores over its replications, pooled."""
     stddev_replications: float | None = None
     """Standard deviation of the value over the replications."""
+    p_adjusted: float | None = None
+    """The p-value of a gap, adjusted for how many facets are tested (Holm)."""
+    shrunk: float | None = None
+    """Of a tag: the value drawn towards the mean of the tags of its facet (empirical
+    Bayes); of a tag without a facet, of all tags without one."""
+    rank_best: int | None = None
+    """The best rank that the tag may have among those tags; 1 is the best."""
+    rank_worst: int | None = None
+    """The worst rank that it may have."""
 
     @property
     def is_whole(self) -> bool:
@@ -350,5 +359,9 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
         "replications": pl.Int64,
         "stddev_within": number,
         "stddev_replications": number,
+        "p_adjusted": number,
+        "shrunk": number,
+        "rank_best": pl.Int64,
+        "rank_worst": pl.Int64,
     }
     return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -158,7 +158,7 @@ def _placed(
     direction = evidence.metric.attributes["higher_is_better"]
     for facet in facets:
         estimates = facet.estimates
-        shrunken = shrink(estimates.values, estimates.mean_variances)
+        shrunken = shrink(estimates.values, estimates.noise)
         found = {
             group: main[group]._replace(shrunk=None if math.isnan(value) else value)
             for group, value in zip(

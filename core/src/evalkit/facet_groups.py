@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.evidence import Evidence
+from evalkit.grouping import UNTAGGED
 from evalkit.names import facet_of
 from evalkit.scores import GroupScore
 from evalkit.wording import count_of
@@ -80,5 +81,7 @@ def plain_tags(evidence: Evidence) -> list[int]:
     return [
         number
         for number, tag in enumerate(groups.tags)
-        if tag is not None and number not in faceted and facet_of(tag) is None
+        if tag not in (None, UNTAGGED)
+        and number not in faceted
+        and facet_of(str(tag)) is None
     ]

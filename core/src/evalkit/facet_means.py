@@ -15,7 +15,7 @@ import numpy as np
 
 from evalkit.evidence import Evidence
 from evalkit.facet_groups import FacetGroups
-from evalkit.group_estimates import NO_GRADIENT, GroupEstimates, metric_bounds
+from evalkit.group_estimates import NO_GRADIENT, GroupEstimates
 from evalkit.intervals import Interval, wilson, without_interval
 from evalkit.student_t import t_quantile
 
@@ -52,13 +52,12 @@ def facet_mean_interval(
     degrees = max(1, math.floor(found.degrees))
     quantile = t_quantile(evidence.settings.confidence, degrees)
     suffix = "-clustered" if evidence.clustered else ""
-    bounds = metric_bounds(evidence)
     # a sample's mean over classes is lower than the truth, and its samples' lower again
     centre = value - estimates.bias
-    if bounds is None:
+    if estimates.bounds is None:
         low, high = centre - quantile * error, centre + quantile * error
         return Interval(low, high, error, f"t-facet{suffix}")
-    low, high = _bounded(centre, estimates, error, quantile, bounds)
+    low, high = _bounded(centre, estimates, error, quantile, estimates.bounds)
     return Interval(min(low, value), max(high, value), error, f"wilson-facet{suffix}")
 
 

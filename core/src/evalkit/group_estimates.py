@@ -48,8 +48,13 @@ class GroupEstimates(NamedTuple):
     near a bound."""
     mean_variances: Floats
     """Variances of the values; nan where there is none."""
+    noise: Floats
+    """Variances of the values if all groups varied alike; nan where there is none. A
+    group's own would be least where it was lucky, and so be taken for the surest."""
     bias: float
     """How much higher the mean of the values is in samples than in truth."""
+    bounds: tuple[float, float] | None
+    """Least and greatest value; None where a side has none."""
     units: Integers
     """How many units each group has."""
     reasons: Sequence[str | None]
@@ -64,7 +69,9 @@ class GroupEstimates(NamedTuple):
             self.variances[chosen],
             self.means[chosen],
             self.mean_variances[chosen],
+            self.noise[chosen],
             self.bias,
+            self.bounds,
             self.units[chosen],
             [self.reasons[place] for place in chosen],
         )
@@ -145,7 +152,16 @@ def _of_shares(
         variances = np.where(units < 2, np.nan, variances)
         mean_variances = np.where(units < 2, np.nan, mean_variances)
     return GroupEstimates(
-        values, centres, variances, means, mean_variances, 0.0, units, reasons
+        values,
+        centres,
+        variances,
+        means,
+        mean_variances,
+        pooled * (1 - pooled) / effective,
+        0.0,
+        (0.0, 1.0),
+        units,
+        reasons,
     )
 
 
@@ -174,46 +190,71 @@ def _of_others(
             reasons[place] = NO_GRADIENT
         else:
             variances[place] = variance
-    borrowed = _with_borrowed_spread(evidence, values, variances, units)
-    variances = np.where(is_drawn, variances, borrowed)
+    known, bounds = np.isfinite(variances), _bounds(evidence)
+    means = centres
+    if known.any():
+        pooled = _pool(values, variances, units, bounds)
+        freedom, own = units - 1.0, variances * units
+        borrowed = freedom * own + _BORROWED * pooled.spread
+        borrowed /= (freedom + _BORROWED) * np.maximum(units, 1)
+        is_smoothed = ~is_drawn & ((variances <= 1e-30) | (bounds is not None))
+        variances = np.where(is_smoothed, borrowed, variances)
+        drawn_in = (values * units + _BORROWED * pooled.mean) / (units + _BORROWED)
+        means = np.where(is_smoothed, drawn_in, centres)
     reasons = [
         ALL_EQUAL if variance <= 1e-30 else reason
         for reason, variance in zip(reasons, variances.tolist(), strict=True)
     ]
-    bias = float(shifts.mean())
+    alike = float((variances * units)[known].mean()) if known.any() else np.nan
     return GroupEstimates(
-        values, centres, variances, centres, variances, bias, units, reasons
+        values,
+        centres,
+        variances,
+        means,
+        variances,
+        np.where(known, alike / np.maximum(units, 1), np.nan),
+        float(shifts.mean()),
+        bounds,
+        units,
+        reasons,
     )
 
 
-def _with_borrowed_spread(
-    evidence: Evidence, values: Floats, variances: Floats, units: Integers
-) -> Floats:
-    """Draw variances towards that of all groups, by the weight of a few examples."""
+class _Pooled(NamedTuple):
+    """What all groups say together."""
+
+    mean: float
+    spread: float
+    """Variance of a single unit."""
+
+
+def _pool(
+    values: Floats,
+    variances: Floats,
+    units: Integers,
+    bounds: tuple[float, float] | None,
+) -> _Pooled:
+    """Pool groups; near a bound as if one unit more were at each end."""
     known = np.isfinite(variances)
-    if not known.any():
-        return variances
-    squares, freedom = variances * units, units - 1.0
-    total = float((squares * freedom)[known].sum())
-    weight = float(freedom[known].sum())
-    bounds = metric_bounds(evidence)
-    if bounds is not None:
-        # as a share of all groups has one right and one wrong example more
-        low, high = bounds
-        count = float(units[known].sum())
-        mean = float((values * units)[known].sum() - low * count) / (high - low)
-        share = min(max((mean + 1) / (count + 2), 0.0), 1.0)
-        total += share * (1 - share) * (high - low) ** 2
-        weight += 1
-    pooled = total / weight
-    smoothed = (freedom * squares + _BORROWED * pooled) / (freedom + _BORROWED) / units
+    freedom, counts = units[known] - 1.0, units[known].astype(np.float64)
+    total = float(counts.sum())
+    spread = float((variances[known] * counts * freedom).sum() / freedom.sum())
+    mean = float((values[known] * counts).sum()) / total
     if bounds is None:
-        return np.where(variances <= 1e-30, smoothed, variances)
-    return smoothed
+        return _Pooled(mean, spread)
+    low, width = bounds[0], bounds[1] - bounds[0]
+    share = min(max((mean - low) / width, 0.0), 1.0)
+    most = share * (1 - share) * width**2
+    ratio = spread / most if most > 0 else 1.0
+    # a ratio says little where nearly all units are at a bound: so it is drawn to 1
+    weight = 1 - 4 * share * (1 - share)
+    ratio = (total * ratio + weight) / (total + weight)
+    smoothed = (share * total + 1) / (total + 2)
+    own = ratio * smoothed * (1 - smoothed) * width**2
+    return _Pooled(low + width * smoothed, max(own, spread))
 
 
-def metric_bounds(evidence: Evidence) -> tuple[float, float] | None:
-    """Give the least and greatest value of a metric; None where a side has none."""
+def _bounds(evidence: Evidence) -> tuple[float, float] | None:
     found = evidence.metric.attributes.get("bounds") or (None, None)
     low, high = found
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):

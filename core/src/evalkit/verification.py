@@ -40,6 +40,10 @@ COMPARED = (
     "n_clusters",
     "coverage",
     "p_value",
+    "p_adjusted",
+    "shrunk",
+    "rank_best",
+    "rank_worst",
     "bound_low",
     "bound_high",
     "mean",
@@ -50,6 +54,9 @@ COMPARED = (
     "stddev_replications",
 )
 """Fields of a score that are compared: all that are computed."""
+
+NEWER = ("p_adjusted", "shrunk", "rank_best", "rank_worst")
+"""Those that runs of an older evalkit do not have."""
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
@@ -280,6 +287,8 @@ def _differences(
         found = now.pop(_key(score), None)
         for field in COMPARED:
             before = getattr(score, field)
+            if before is None and field in NEWER:
+                continue
             after = None if found is None else getattr(found, field)
             if not _equal(before, after):
                 yield _difference(score, field, before, after)

@@ -165,14 +165,14 @@ def share_interval(
 
 
 def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> None:
-    lines = show("--by", "topic,size", "--by", "author")
+    lines = show("--by", "topic,size", "--by", "author", "--min-n", "1")
     for title, kinds in (
         ("By topic,size, worst accuracy first, in %:", 11),
         ("By author, worst accuracy first, in %:", 12),
         ("By tag, worst accuracy first, in %:", 8),
     ):
         header, *rows = table(lines, title)
-        assert header == ["tag", "n", "accuracy", "95 % CI"]
+        assert header[:5] == ["tag", "n", "accuracy", "95 % CI", "shrunk"]
         assert len(rows) == kinds
     [row] = [
         row
@@ -181,7 +181,8 @@ def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> N
     ]
     chosen = [n for n in range(50) if n % 5 == 1 and n % 2 == 0]
     value = f"{100 * share(chosen):.2f}"
-    assert row == ["topic:b & size:s", str(len(chosen)), value, share_interval(chosen)]
+    interval = share_interval(chosen)
+    assert row[:4] == ["topic:b & size:s", str(len(chosen)), value, interval]
     [author] = [
         row
         for row in table(lines, "By author, worst accuracy first, in %:")
@@ -197,9 +198,10 @@ def test_examples_without_a_tag_stand_last(show: Callable[..., Any]) -> None:
     assert rows[-1] == [
         *("(untagged)", "10", f"{100 * share(untagged):.2f}", share_interval(untagged))
     ]
-    values = [float(row[2]) for row in rows[1:-1]]
-    assert values == sorted(values)
-    assert float(rows[-1][2]) < values[-1]
+    topics = {row[0]: float(row[4]) for row in rows[1:-1] if row[0][0] == "t"}
+    assert len(topics) == 5
+    assert list(topics.values()) == sorted(topics.values())
+    assert next(iter(topics)) == "topic:a"
 
 
 def test_options_have_variables(
@@ -220,12 +222,17 @@ def test_small_tags_are_hidden_and_counted(show: Callable[..., Any]) -> None:
     lines = show("--min-n", "10", "--by", "author")
     rows = table(lines, "By tag, worst accuracy first, in %:")[1:]
     assert min(int(row[1]) for row in rows) == 10
-    assert "12 groups of fewer than 10 examples not shown (--min-n)" in lines
+    hidden = "fewer than 10 examples not shown (--min-n); --format csv shows all"
+    assert f"12 groups of {hidden}" in lines
+    assert lines.count("By author, worst accuracy first, in %:") == 1
+    assert "author: fewer than two groups of at least 10 examples (--min-n)" in lines
+    assert show("--by", "author") == lines
     lines = show("--min-n", "11")
     rows = table(lines, "By tag, worst accuracy first, in %:")
     assert [row[0] for row in rows] == ["tag", "size:l", "size:s"]
-    assert "6 tags of fewer than 11 examples not shown (--min-n)" in lines
-    assert not any(line.startswith("topic: ") for line in lines)
+    hidden = "fewer than 11 examples not shown (--min-n); --format csv shows all"
+    assert f"6 tags of {hidden}" in lines
+    assert not any(line.startswith("topic: worst ") for line in lines)
 
 
 def test_small_tags_are_counted_beside_other_formats(invoke: Invoke, file: str) -> None:
@@ -242,13 +249,16 @@ def test_a_long_table_is_cut_on_a_screen_and_nowhere_else(
     invoke: Invoke, file: str, show: Callable[..., Any]
 ) -> None:
     title = "By tag, worst accuracy first, in %:"
-    lines = show(dataset="many-tags")
+    lines = show("--min-n", "1", dataset="many-tags")
     _, *rows = table(lines, title)
     assert len(rows) == 40
     assert rows[-1][0] == "(untagged)"
     assert "25 better tags not shown; -v or --format csv shows all" in lines
-    assert len(table(show("-v", dataset="many-tags"), title[:-7] + ":")) == 66
-    arguments = ("eval", "many-tags", "-p", file, "-m", "accuracy")
+    assert (
+        len(table(show("-v", "--min-n", "1", dataset="many-tags"), title[:-7] + ":"))
+        == 66
+    )
+    arguments = ("eval", "many-tags", "-p", file, "-m", "accuracy", "--min-n", "1")
     markdown = invoke(*arguments, "--format", "md").stdout
     assert markdown.count("\n| tag ") == 51
     assert invoke(*arguments, "-q").stdout.count("\ntag ") == 51
@@ -257,7 +267,8 @@ def test_a_long_table_is_cut_on_a_screen_and_nowhere_else(
 def test_worst_group_and_gap_of_a_facet(show: Callable[..., Any]) -> None:
     lines = show()
     start = lines.index(
-        "Worst group and gap; each 95 % CI holds for all groups at once:"
+        "Worst group and gap; each 95 % CI holds for all groups at once; p is adjusted "
+        "for all facets:"
     )
     size_worst, size_gap, worst, gap = lines[start + 2 : start + 6]
     topics = {
@@ -269,7 +280,11 @@ def test_worst_group_and_gap_of_a_facet(show: Callable[..., Any]) -> None:
     value = f"{100 * shares['a']:.2f} %"
     # Šidák's level, which holds for all five at once, by Clopper and Pearson
     interval = share_interval(topics["a"], 0.95 ** (1 / 5), "exact")
-    assert worst == f"topic: worst a {value} {interval}, n = 10"
+    assert re.fullmatch(
+        rf"topic: worst a {re.escape(f'{value} {interval}')}, n = 10; "
+        r"shrunk \d\d\.\d\d %, rank 5",
+        worst,
+    )
     width = f"{100 * (max(shares.values()) - shares['a']):.2f}"
     best = max("edcba", key=lambda topic: shares[topic])
     assert re.fullmatch(
@@ -295,7 +310,8 @@ def test_what_has_no_interval_and_no_test_says_why(
 ) -> None:
     file = write_rows("m.jsonl", [{"id": str(n), "label": "positive"} for n in ROWS])
     done = invoke(
-        *("eval", "shapes", "-p", file, "-m", "distance", "--filter", "size=s")
+        *("eval", "shapes", "-p", file, "-m", "distance", "--filter", "size=s"),
+        *("--min-n", "1"),
     )
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -312,9 +328,11 @@ def test_a_worst_group_of_one_example_has_no_interval(
     invoke: Invoke, file: str
 ) -> None:
     arguments = ("eval", "shapes", "-p", file, "-m", "accuracy", "-n", "3")
+    arguments += ("--min-n", "1")
     lines = invoke(*arguments).stdout.splitlines()
     [worst] = [line for line in lines if line.startswith("topic: worst")]
-    assert worst == "topic: worst a 100.00 % (no interval: n is 1), n = 1"
+    without = "topic: worst a 100.00 % (no interval: n is 1), n = 1; shrunk 100.00 %"
+    assert worst == without
 
 
 def test_the_mean_over_a_facet_leads_where_the_data_says_so(
@@ -332,11 +350,14 @@ def test_the_mean_over_a_facet_leads_where_the_data_says_so(
     assert any(line.startswith("By tag, worst accuracy first") for line in lines)
     shown = invoke("runs").stdout
     assert f"accuracy (mean over topic)  {100 * mean:.2f} %" in shown
-    # independent topics: their variances add up
-    squares = sum(share(rows) * (1 - share(rows)) / len(rows) for rows in topics)
+    # independent topics: their variances add up, after each got two examples of the
+    # mean share
+    pooled = (sum(sum(map(is_right, rows)) for rows in topics) + 1) / 52
+    smoothed = [(sum(map(is_right, rows)) + 2 * pooled) / 12 for rows in topics]
+    squares = sum(p * (1 - p) / 10 for p in smoothed)
     record = json.loads(invoke("show", "latest", "--json").stdout)
     [stored] = [s for s in record["scores"] if s["aggregate"] == "macro:topic"]
-    assert stored["se"] == pytest.approx(math.sqrt(squares * 50 / 49) / 5, abs=1e-12)
+    assert stored["se"] == pytest.approx(math.sqrt(squares) / 5, abs=1e-12)
 
 
 def test_intervals_end_at_the_bounds_where_they_are_printed_only(
@@ -456,7 +477,7 @@ def test_groups_that_only_a_later_model_has_are_shown(
 def test_a_run_is_shown_by_other_groups(
     invoke: Invoke, show: Callable[..., Any], tmp_path: Path
 ) -> None:
-    expected = show("--by", "topic,answer")
+    expected = show("--by", "topic,answer", "--min-n", "2")
     [made] = tmp_path.glob("runs/shapes/*")
     for path in made.iterdir():
         if path.name == "statistics":
@@ -466,7 +487,7 @@ def test_a_run_is_shown_by_other_groups(
         else:
             path.unlink()
     made.rmdir()
-    show()
+    show("--min-n", "2")
     shown = invoke("show", "latest", "--by", "topic,answer").stdout.splitlines()
     title = "By topic,answer, worst accuracy first, in %:"
     assert table(shown, title) == table(expected, title)

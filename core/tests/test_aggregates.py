@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evalkit import Metric, aggregates, largest_differences
+from evalkit import Metric, group_covariance, largest_differences
 from evalkit.evidence import Evidence
 from evalkit.exact_shares import exact_clustered_share_interval
 from evalkit.intervals import Interval
-from evalkit.largest_differences import max_t_gap
+from evalkit.largest_differences import pair_differences
 from evalkit.scores import MetricScores
 
 from .engine_tables import (
@@ -69,29 +69,40 @@ def macro_error(
     values: Sequence[float],
     tags: Sequence[Sequence[str]],
     units: Sequence[Any] | None = None,
-) -> tuple[float, int]:
-    """The influence formula of a macro average over tags that may overlap.
+) -> tuple[float, float]:
+    """The standard error of a mean over tags that may overlap, and its degrees.
 
-    psi_i = 1/T * sum over the tags t of i of (n / n_t)(s_i - m_t), and
-    SE = sqrt(G/(G-1) * sum over units of (summed psi)²) / n.
+    A unit's influence on the mean of tag t is psi_ut = sum over its examples of
+    (s_i - m_t) / n_t, with the variance V_t = G_t/(G_t-1) sum_u psi_ut². The sum of
+    all V_t / T² is scaled by sum_u (sum_t psi_ut)² / sum_ut psi_ut². Units that are in
+    one tag each have the degrees of Satterthwaite; others count by their weights.
     """
     means = means_of(values, tags)
-    sizes = {name: sum(name in one for one in tags) for name in means}
-    tagged = [i for i, one in enumerate(tags) if one]
-    n = len(tagged)
-    totals: dict[Any, float] = {}
-    for i in tagged:
-        psi = sum(n / sizes[t] * (values[i] - means[t]) for t in tags[i]) / len(means)
-        unit = i if units is None else units[i]
-        totals[unit] = totals.get(unit, 0.0) + psi
-    count = len(totals)
-    squares = sum(x**2 for x in totals.values())
-    return math.sqrt(count / (count - 1) * squares) / n, count
+    names = range(len(values)) if units is None else units
+    places = {unit: place for place, unit in enumerate(dict.fromkeys(names))}
+    psi = np.zeros((len(places), len(means)))
+    weights = np.zeros((len(places), len(means)))
+    for i, unit in enumerate(names):
+        for place, (tag, mean) in enumerate(means.items()):
+            if tag in tags[i]:
+                size = sum(tag in one for one in tags)
+                psi[places[unit], place] += (values[i] - mean) / size
+                weights[places[unit], place] += 1 / size
+    count = np.count_nonzero(weights, axis=0)
+    own = count / (count - 1) * (psi**2).sum(axis=0)
+    ratio = (psi.sum(axis=1) ** 2).sum() / (psi**2).sum()
+    error = math.sqrt(own.sum() * ratio) / len(means)
+    if (np.count_nonzero(weights, axis=1) <= 1).all():
+        return error, own.sum() ** 2 / (own**2 / (count - 1)).sum()
+    of_units = weights.sum(axis=1) ** 2
+    return error, of_units.sum() ** 2 / (of_units**2).sum() - 1
 
 
-def assert_student(interval: Interval, value: float, error: float, units: int) -> None:
+def assert_student(
+    interval: Interval, value: float, error: float, degrees: float
+) -> None:
     assert interval.standard_error == pytest.approx(error, rel=1e-6)
-    half = stats.t.isf(0.025, units - 1) * error
+    half = stats.t.isf(0.025, math.floor(degrees)) * error
     found = (interval.low, interval.high)
     assert found == pytest.approx((value - half, value + half), rel=1e-6)
 
@@ -114,7 +125,8 @@ def test_macro_over_overlapping_tags_equals_the_influence_formula(
     error, units = macro_error(values, tags, clusters)
     assert macro.value == pytest.approx(value, rel=1e-12)
     assert_student(macro.interval, value, error, units)
-    assert macro.interval.method == ("delta-clustered" if is_clustered else "delta")
+    method = "t-facet-clustered" if is_clustered else "t-facet"
+    assert macro.interval.method == method
     assert macro.n == sum(bool(one) for one in tags)
     tagged = [i for i, one in enumerate(tags) if one]
     clusters_of_facet = {clusters[i] for i in tagged} if clusters else None
@@ -236,12 +248,14 @@ def test_groups_without_a_value_or_with_too_few_examples_are_left_out() -> None:
     tags = [[f"f:{t}"] for t in "aabbccd"]
     found = scored(NotForZero, make_table(values), make_groups(tags), fewest=2)
     macro = aggregate(found, "macro:f")
-    assert (macro.value, macro.n, macro.flag) == (2.75, 4, "2 groups left out")
+    # the mean is over all groups with a value, however small
+    assert macro.value == pytest.approx((1.5 + 4.0 + 9.0) / 3)
+    assert (macro.n, macro.flag) == (5, "1 group left out")
     worst, gap = aggregate(found, "worst:f"), aggregate(found, "gap:f")
     assert (worst.tag, worst.flag) == ("f:a", "2 groups left out")
     assert (gap.value, gap.flag) == (2.5, "from f:a to f:b; 2 groups left out")
     few = scored(NotForZero, make_table(values), make_groups(tags), fewest=3)
-    assert list(few.aggregates) == []
+    assert [one.kind for one in few.aggregates] == ["macro:f"]
 
 
 def test_examples_without_rows_do_not_count() -> None:
@@ -256,7 +270,7 @@ def test_examples_without_rows_do_not_count() -> None:
     ("metric", "values", "clusters", "reason"),
     [
         (NoInterval, [1.0, 2.0, 3.0, 5.0], None, "the metric declares no interval"),
-        (Mean, [1.0, 1.0, 2.0, 2.0], None, "all values are equal"),
+        (Mean, [1.0, 1.0, 2.0, 2.0], None, "all scores of a group are equal"),
         (
             Mean,
             [1.0, 2.0, 3.0, 5.0],
@@ -397,6 +411,18 @@ def test_a_level_that_is_too_high_has_no_interval(
 # gap -----------------------------------------------------------------------------
 
 
+def max_t_gap(
+    values: Floats,
+    covariance: Floats,
+    gap: float,
+    confidence: float,
+    degrees: int,
+    random: np.random.Generator,
+) -> tuple[Interval, float]:
+    found = pair_differences(values, covariance, degrees, random)
+    return found.interval(gap, confidence), found.p_value
+
+
 def largest_difference(covariance: Floats, draws: int, seed: int) -> Floats:
     """Draw the largest standardised difference, pair by pair."""
     random = np.random.default_rng(seed)
@@ -447,7 +473,9 @@ def test_few_units_widen_the_interval_as_students_quantile_does() -> None:
     values, covariance = np.array([0.0, 1.0]), np.diag([0.04, 0.05])
 
     def of(units: int) -> tuple[Interval, float]:
-        return max_t_gap(values, covariance, 1.0, 0.95, units, np.random.default_rng(0))
+        return max_t_gap(
+            values, covariance, 1.0, 0.95, 2 * units - 2, np.random.default_rng(0)
+        )
 
     many, few = of(10**6), of(4)
     # with two groups it is a single difference, and its test Welch's at 2 (n - 1)
@@ -463,7 +491,7 @@ def test_the_test_agrees_with_the_interval(units: int) -> None:
     for gap in np.linspace(0.05, 3.0, 40):
         values = np.array([0.0, gap, gap / 3])
         found, p_value = max_t_gap(
-            values, covariance, gap, 0.9, units, np.random.default_rng(1)
+            values, covariance, gap, 0.9, 2 * units - 2, np.random.default_rng(1)
         )
         assert found.low is not None
         if abs(p_value - 0.1) > 1e-3:
@@ -480,16 +508,18 @@ def test_enormous_differences_have_the_least_p_value() -> None:
             units,
             np.random.default_rng(0),
         )
-        assert p_value == 1 / 10_001
+        # below what 10 000 draws can tell, Bonferroni's bound
+        tail = stats.t.sf(1e9 / 2e-9**0.5, 2 * units - 2)
+        assert p_value == pytest.approx(2 * tail, rel=1e-6, abs=1e-300)
         assert found.low == pytest.approx(1e9, rel=0.01)
 
 
 def test_groups_of_the_same_examples_have_no_gap() -> None:
     covariance = np.full((2, 2), 0.01)
-    found = max_t_gap(
-        np.array([0.5, 0.5]), covariance, 0.0, 0.95, 10, np.random.default_rng(0)
+    same = pair_differences(
+        np.array([0.5, 0.5]), covariance, 10, np.random.default_rng(0)
     )
-    assert found == (Interval(reason="the groups do not differ in their examples"), 1.0)
+    assert (len(same.pairs[0]), same.p_value) == (0, 1.0)
     values = np.random.default_rng(9).normal(size=30)
     tags = [["f:a", "f:b"] for _ in values]
     gap = aggregate(scored(Mean, make_table(values), make_groups(tags)), "gap:f")
@@ -541,9 +571,9 @@ def test_groups_that_are_all_right_have_a_gap_that_may_be_zero() -> None:
     assert gap.interval.low == 0.0
     assert 0.2 < gap.interval.high < 0.6
     overlapping = [["f:a", *(["f:b"] if i % 2 else [])] for i in range(40)]
-    none = gap_of([1.0] * 40, make_groups(overlapping))
-    assert none.interval == Interval(reason="all scores of a group are equal")
-    assert none.p_value is None
+    shared = gap_of([1.0] * 40, make_groups(overlapping))
+    assert (shared.interval.low, shared.value) == (0.0, 0.0)
+    assert shared.p_value > 0.5
 
 
 @pytest.mark.parametrize("is_clustered", [False, True])
@@ -597,7 +627,7 @@ def test_a_facet_of_very_many_groups_has_no_interval_of_its_gap(
     reason = "a gap of more than 200 groups has no interval"
     assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
     assert gap.value == 1.0
-    monkeypatch.setattr(aggregates, "_MOST_ENTRIES", 50)
+    monkeypatch.setattr(group_covariance, "MOST_ENTRIES", 50)
     overlapping = make_groups(overlapping_tags(60))
     large = gap_of(values[:60], overlapping, Mean)
     reason = "the facet is too large for the interval of a gap"
@@ -615,7 +645,7 @@ def test_shares_of_other_values_are_not_smoothed() -> None:
     ("metric", "values", "clusters", "reason"),
     [
         (NoInterval, [1.0, 2.0, 3.0, 5.0], None, "the metric declares no interval"),
-        (Mean, [1.0, 2.0, 2.0, 2.0], None, "all scores of a group are equal"),
+        (Mean, [1.0, 1.0, 2.0, 2.0], None, "all scores of a group are equal"),
         (
             Mean,
             [1.0, 2.0, 3.0, 5.0],

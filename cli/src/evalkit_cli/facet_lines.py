@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.printed_results import PrintedResult, labelled
-from evalkit_cli.score_cells import show_interval, show_number
+from evalkit_cli.score_cells import show_interval, show_number, show_shrunken
 from evalkit_cli.tables import printable
 
 if TYPE_CHECKING:
@@ -37,15 +37,20 @@ def facet_lines(
     facets = _facets(results, metric)
     shown = facets[:most_facets]
     lines = [
-        f"{labelled(results, place)}{_line(result, facet, score)}"
+        f"{labelled(results, place)}{facet}: {line}"
         for facet in shown
         for place, result in enumerate(results)
-        for score in _scores_of(result, metric, facet)
+        for line in _lines(result, metric, facet)
     ]
     if not lines:
         return []
     level = results[0].confidence
     heading = f"Worst group and gap; each {level} CI holds for all groups at once:"
+    if any(_is_adjusted(score) for result in results for score in result.result.scores):
+        heading = (
+            f"Worst group and gap; each {level} CI holds for all groups at once; p is "
+            "adjusted for all facets:"
+        )
     more = len(facets) - len(shown)
     if more:
         what = "facet" if more == 1 else "facets"
@@ -73,17 +78,41 @@ def _scores_of(result: PrintedResult, metric: str, facet: str) -> list[Score]:
     ]
 
 
-def _line(result: PrintedResult, facet: str, score: Score) -> str:
-    if str(score.aggregate).startswith("worst:"):
-        return f"{facet}: {_worst(result, facet, score)}"
-    return f"{facet}: {_gap(result, facet, score)}"
+def _is_adjusted(score: Score) -> bool:
+    return score.p_adjusted is not None and score.p_adjusted != score.p_value
+
+
+def _lines(result: PrintedResult, metric: str, facet: str) -> list[str]:
+    scores = _scores_of(result, metric, facet)
+    if not scores and _has_mean(result, metric, facet):
+        least = result.min_n
+        return [f"fewer than two groups of at least {least} examples (--min-n)"]
+    return [
+        _worst(result, facet, score)
+        if str(score.aggregate).startswith("worst:")
+        else _gap(result, facet, score)
+        for score in scores
+    ]
+
+
+def _has_mean(result: PrintedResult, metric: str, facet: str) -> bool:
+    return any(
+        score.metric == metric and score.aggregate == f"macro:{facet}"
+        for score in result.result.scores
+    )
 
 
 def _worst(result: PrintedResult, facet: str, score: Score) -> str:
     group = _without_facet(score.tag or "", facet)
     flag = f"; {score.flag}" if score.flag else ""
     without = "" if score.ci else f" (no interval: {score.reason})"
-    return f"worst {group} {_value(result, score)}{without}, n = {score.n}{flag}"
+    shown, ranks = show_shrunken(score)
+    shrunk = f"; shrunk {shown} {score.unit}".rstrip() if shown else ""
+    rank = f", rank {ranks}" if ranks else ""
+    return (
+        f"worst {group} {_value(result, score)}{without}, n = {score.n}{shrunk}{rank}"
+        f"{flag}"
+    )
 
 
 def _gap(result: PrintedResult, facet: str, score: Score) -> str:
@@ -108,9 +137,10 @@ def _test(result: PrintedResult, score: Score) -> str:
 
     if score.p_value is None:
         return f"not tested: {score.reason}"
-    p_value = show_p(score.p_value, sign=True)
-    if score.p_value < _LEAST_P:
+    decisive = score.p_value if score.p_adjusted is None else score.p_adjusted
+    p_value = show_p(decisive, sign=True)
+    if decisive < _LEAST_P:
         p_value = f"< {f'{_LEAST_P:g}'.lstrip('0')}"
-    if score.p_value < 1 - float(result.record["confidence"]):
+    if decisive < 1 - float(result.record["confidence"]):
         return f"the groups differ (p {p_value})"
     return f"no evidence that the groups differ (p {p_value})"

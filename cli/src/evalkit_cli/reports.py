@@ -147,9 +147,7 @@ def _print_tables(
         click.echo()
         if talk:
             click.echo(f"{_heading(table, results[0].headline, verbose)}\n")
-        draw(table.rows, table_format)
-        for note in table.notes if talk else ():
-            click.echo(note)
+        _draw_with_notes(table, table_format, talk)
     for result in results:
         for under in perturbation_tables(result, verbose, talk):
             click.echo()
@@ -160,6 +158,13 @@ def _print_tables(
                 click.echo(note)
     if talk:
         click.echo()
+
+
+def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
+    if table.rows:
+        draw(table.rows, table_format)
+    for note in table.notes if talk else ():
+        click.echo(note)
 
 
 def _title(results: Sequence[PrintedResult]) -> str:

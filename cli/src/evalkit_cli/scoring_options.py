@@ -28,10 +28,11 @@ scoring_options = apply(
     click.option(
         "--min-n",
         type=click.IntRange(min=1),
-        default=1,
+        default=10,
         show_default=True,
         envvar="EVALKIT_MIN_N",
-        help="Leave tags of fewer examples out of the table, worst group and gap.",
+        help="Leave tags of fewer examples out of the table, worst group and gap; "
+        "files hold them all.",
     ),
     click.option(
         "--confidence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalkit_cli.printed_results import PrintedResult
 from evalkit_cli.score_cells import (
     COVERAGE,
+    SHRUNKEN,
     show_coverage,
     show_interval,
     show_n,
+    show_shrunken,
     show_value,
 )
 from evalkit_cli.tables import Rows, printable, without_empty_columns
@@ -21,6 +24,13 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 40
 """Rows that a table on a screen has at most."""
+
+_MEANINGS = {
+    "shrunk": "sorted by shrunk: drawn towards the mean of the groups beside it, by "
+    "what is chance",
+    "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
+    "ranks hold at once",
+}
 
 
 class TagTable(NamedTuple):
@@ -44,6 +54,11 @@ class Columns(NamedTuple):
     """Whether the table says metric and unit itself."""
 
     @property
+    def with_shrunken(self) -> bool:
+        """Whether there is room for shrunken values and ranks."""
+        return len(self.results) == 1 and not self.every_metric
+
+    @property
     def scores(self) -> list[tuple[PrintedResult, str]]:
         """The result and metric of each column of scores."""
         return [
@@ -65,7 +80,7 @@ class Columns(NamedTuple):
             whose = f"{model}: " if several else ""
             coverage = [f"{whose}{name}" for name in COVERAGE]
             header += [both if several else metric, f"{result.confidence} CI"]
-            header += coverage
+            header += [*(SHRUNKEN if self.with_shrunken else ()), *coverage]
         return header
 
 
@@ -94,14 +109,31 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
 
 
 def _sorted_tags(columns: Columns) -> list[str]:
-    """Give the tags, worst first; those that only later results have come after."""
+    """Give the tags, the worst shrunken value first, where there are any.
+
+    Those that only later results have come after.
+    """
     from evalkit.grouping import UNTAGGED
 
     metric = columns.headline.metric
     tags: list[str] = []
     for result in columns.results:
-        tags += result.result.by_tag.filter(metric=metric)["tag"].to_list()
+        tags += _worst_first(result, metric)
     return sorted(dict.fromkeys(tags), key=lambda tag: tag == UNTAGGED)
+
+
+def _worst_first(result: PrintedResult, metric: str) -> list[str]:
+    found = result.result.by_tag.filter(metric=metric)
+    tags: list[str] = found["tag"].to_list()
+    columns = ("higher_is_better", "shrunk", "value")
+    keys = {}
+    for tag, (direction, shrunk, value) in zip(
+        tags, found.select(columns).iter_rows(), strict=True
+    ):
+        shown = value if shrunk is None else shrunk
+        sign = -1 if direction is False else 1
+        keys[tag] = math.inf if shown is None else sign * shown
+    return sorted(tags, key=keys.__getitem__)
 
 
 def _crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
@@ -127,9 +159,15 @@ def _table(
         notes.append(f"{more} not shown; -v or --format csv shows all")
     if len(large) < len(tags):
         small = _count(len(tags) - len(large), what)
-        notes.append(f"{small} of fewer than {least} examples not shown (--min-n)")
+        notes.append(
+            f"{small} of fewer than {least} examples not shown (--min-n); --format csv "
+            "shows all"
+        )
     by = "tag" if crossing is None else crossing
-    return TagTable(by, without_empty_columns(rows), notes)
+    drawn = without_empty_columns(rows) if shown else []
+    header = drawn[0] if drawn else []
+    meanings = [text for name, text in _MEANINGS.items() if name in header]
+    return TagTable(by, drawn, [*meanings, *notes])
 
 
 def _cut(tags: list[str], most_rows: int) -> list[str]:
@@ -156,11 +194,14 @@ def _row(columns: Columns, tag: str) -> list[str]:
     scores = _found(columns, tag)
     sizes = dict.fromkeys(show_n(score) for score in scores if score is not None)
     cells = [printable(tag), " / ".join(sizes)]
+    shrunken = SHRUNKEN if columns.with_shrunken else ()
     for score, (result, _) in zip(scores, columns.scores, strict=True):
         if score is None:
-            cells += ["", "", "", ""]
+            cells += [""] * (2 + len(shrunken) + len(COVERAGE))
             continue
         value = show_value(score, with_unit=columns.with_unit)
         interval = show_interval(score, result.bounds)
-        cells += [value, interval, *show_coverage(score)]
+        cells += [value, interval]
+        cells += show_shrunken(score) if shrunken else ()
+        cells += show_coverage(score)
     return cells

@@ -4,59 +4,58 @@ The group that looks worst was picked for it, and so was the largest difference:
 equal groups of 40 a plain interval of the gap excludes 0 every time. So the worst group
 has an interval at Šidák's level (1967), which holds for all groups at once, and the gap
 one from the largest of all standardised differences (max-T, Westfall and Young 1993),
-which may contain 0.
+which may contain 0. Where several facets are tested, the p-values are adjusted (Holm
+1979), and each gap has an interval at the level that its test is held to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.evidence import Evidence, example_column, interval_kind
-from evalkit.group_intervals import GroupIntervals
-from evalkit.intervals import (
-    Floats,
-    Interval,
-    delta_interval,
-    influence_interval,
-    without_interval,
-)
-from evalkit.largest_differences import max_t_gap
+from evalkit.evidence import Evidence, interval_kind
+from evalkit.facet_groups import FacetGroups, facet_groups, plain_tags
+from evalkit.facet_means import facet_mean_interval
+from evalkit.group_covariance import group_covariance
+from evalkit.group_estimates import GroupEstimates, estimate_groups
+from evalkit.group_intervals import NO_INTERVAL, GroupIntervals
+from evalkit.intervals import Interval, without_interval
+from evalkit.largest_differences import PairDifferences, pair_differences
+from evalkit.multiplicity import holm
 from evalkit.scores import AggregateScore, GroupScore
 from evalkit.seeds import generator
+from evalkit.shrunken_scores import shrink
 from evalkit.student_t import t_quantile
-from evalkit.wording import count_of
 
 MOST_GROUPS = 200
 """Groups of a facet beyond which no gap is computed."""
 
-_MOST_ENTRIES = 50_000_000
-"""Units times groups that are held at a time."""
 
-_NO_GRADIENT = "the score is no smooth function of sums"
-_ONE_EXAMPLE = "n of a group is 1"
-_ONE_CLUSTER = "all examples of a group are in one cluster"
+class FacetScores(NamedTuple):
+    """What the groups of all facets amount to."""
+
+    aggregates: list[AggregateScore]
+    scores: list[GroupScore]
+    """The scores of the groups, with what follows from those beside them."""
 
 
 class _Facet(NamedTuple):
-    name: str
-    groups: tuple[int, ...]
-    """Those that have a value and enough examples."""
-    left_out: int
-    """How many have not."""
-    n: int
-    """How many distinct examples they have."""
-    n_clusters: int | None
-    is_disjoint: bool
-    """Whether each unit is one example, with one row, in one of the groups."""
+    """The groups of a facet, and those of them that are large enough to compare."""
+
+    everyone: FacetGroups
+    estimates: GroupEstimates
+    compared: FacetGroups
+    compared_estimates: GroupEstimates
+    differences: PairDifferences | str
+    """All differences between them, or why there are none."""
 
 
 def aggregate_scores(
     evidence: Evidence, intervals: GroupIntervals, scores: Sequence[GroupScore]
-) -> list[AggregateScore]:
+) -> FacetScores:
     """Aggregate the main score over the groups of every facet and crossing.
 
     Args:
@@ -65,115 +64,139 @@ def aggregate_scores(
         scores: The scores of all groups.
 
     Returns:
-        Mean, worst group and gap of every facet with two groups or more.
+        Mean, worst group and gap of every facet with two groups or more, and the scores
+        with their shrunken value and rank among the groups of their facet, or among all
+        tags without one.
     """
     main = {found.group: found for found in scores if found.score == ""}
+    facets = [
+        facet
+        for name, numbers in evidence.groups.facets.items()
+        if (facet := _facet(evidence, intervals, name, numbers, main))
+    ]
+    adjusted = iter(holm([_p_value(facet) for facet in facets if _is_tested(facet)]))
+    placed = dict(_placed(evidence, facets, main))
+    if others := _facet(evidence, intervals, "", plain_tags(evidence), main):
+        placed |= dict(_placed(evidence, [others], main))
     found = []
-    for name, numbers in evidence.groups.facets.items():
-        usable = _usable(numbers, main, evidence.settings.fewest)
-        if len(usable) < 2:
+    for facet in facets:
+        found.append(_macro(evidence, facet))
+        if len(facet.compared.groups) < 2:
             continue
-        facet = _facet(evidence, name, usable, len(numbers) - len(usable))
-        found.append(_macro(evidence, facet, main))
-        worst = _worst(evidence, intervals, facet, main)
+        worst = _worst(evidence, intervals, facet.compared, placed)
         found += [worst] if worst else []
-        found.append(_gap(evidence, facet, main))
-    return found
-
-
-def _usable(
-    numbers: Sequence[int], main: Mapping[int, GroupScore], fewest: int
-) -> tuple[int, ...]:
-    return tuple(
-        number
-        for number in numbers
-        if number in main
-        and main[number].value is not None
-        and main[number].n >= fewest
-    )
+        p_adjusted = next(adjusted) if _is_tested(facet) else None
+        found.append(_gap(evidence, facet, p_adjusted))
+    with_ranks = [
+        placed.get(score.group, score) if score.score == "" else score
+        for score in scores
+    ]
+    return FacetScores(found, with_ranks)
 
 
 def _facet(
-    evidence: Evidence, name: str, usable: tuple[int, ...], left_out: int
-) -> _Facet:
-    is_inside = np.zeros(len(evidence.table.ids), dtype=bool)
-    for group in usable:
-        is_inside[evidence.groups.positions_of(group)] = True
-    is_inside &= evidence.rows.has_rows
-    positions = np.flatnonzero(is_inside)
-    repeats = evidence.table.repeats
-    n = int(np.count_nonzero(is_inside.reshape(-1, repeats).any(axis=1)))
-    clusters = evidence.units.count_of(positions) if evidence.clustered else None
-    memberships = int(evidence.n[list(usable)].sum())
-    is_disjoint = evidence.is_simple and memberships == n
-    return _Facet(name, usable, left_out, n, clusters, is_disjoint)
+    evidence: Evidence,
+    intervals: GroupIntervals,
+    name: str,
+    numbers: Sequence[int],
+    main: Mapping[int, GroupScore],
+) -> _Facet | None:
+    everyone = facet_groups(evidence, name, numbers, main)
+    if len(everyone.groups) < 2:
+        return None
+    values = [float(main[group].value or 0.0) for group in everyone.groups]
+    estimates = estimate_groups(evidence, intervals, everyone, values)
+    fewest = evidence.settings.fewest
+    compared = facet_groups(evidence, name, numbers, main, fewest)
+    places = [everyone.groups.index(group) for group in compared.groups]
+    chosen = estimates.only(places)
+    differences = _differences(evidence, compared, chosen)
+    return _Facet(everyone, estimates, compared, chosen, differences)
 
 
-def _values(facet: _Facet, main: Mapping[int, GroupScore]) -> list[float]:
-    return [float(main[group].value or 0.0) for group in facet.groups]
-
-
-def _flag(facet: _Facet, text: str | None = None) -> str | None:
-    groups = count_of(facet.left_out, "group")
-    left_out = f"{groups} left out" if facet.left_out else None
-    return "; ".join(filter(None, [text, left_out])) or None
-
-
-def _macro(
-    evidence: Evidence, facet: _Facet, main: Mapping[int, GroupScore]
-) -> AggregateScore:
-    value = math.fsum(_values(facet, main)) / len(facet.groups)
-    interval = _macro_interval(evidence, facet, value)
-    kind, flag = f"macro:{facet.name}", _flag(facet)
-    return AggregateScore(
-        kind, None, value, facet.n, facet.n_clusters, interval, flag=flag
-    )
-
-
-def _macro_interval(evidence: Evidence, facet: _Facet, value: float) -> Interval:
+def _differences(
+    evidence: Evidence, facet: FacetGroups, estimates: GroupEstimates
+) -> PairDifferences | str:
     if interval_kind(evidence.metric) == "none":
-        return without_interval("the metric declares no interval")
-    if facet.is_disjoint:
-        return _disjoint_macro_interval(evidence, facet, value)
-    totals = np.zeros(evidence.units.count)
-    is_present = np.zeros(evidence.units.count, dtype=bool)
-    for group in facet.groups:
-        found = evidence.influences(group)
-        if found is None:
-            return without_interval(_NO_GRADIENT)
-        if len(found.units) < 2:
-            return without_interval(_too_few_units(evidence))
-        totals[found.units] += found.totals / len(facet.groups)
-        is_present[found.units] = True
-    confidence = evidence.settings.confidence
-    return influence_interval(value, totals[is_present], confidence, evidence.clustered)
+        return NO_INTERVAL
+    if len(facet.groups) < 2:
+        return "fewer than two groups are large enough"
+    if len(facet.groups) > MOST_GROUPS:
+        return f"a gap of more than {MOST_GROUPS} groups has no interval"
+    if estimates.reason is not None:
+        return estimates.reason
+    covariance = group_covariance(evidence, facet, estimates)
+    if isinstance(covariance, str):
+        return covariance
+    least = int(estimates.units.min()) - 1
+    # groups of the same clusters differ by what each cluster says, as pairs do
+    present = facet.n_clusters if evidence.clustered else facet.n
+    is_apart = int(estimates.units.sum()) == present
+    name = facet.name
+    seed = generator(evidence.settings.seed, evidence.metric.name, "gap", name)
+    found = pair_differences(
+        estimates.centres, covariance, 2 * least if is_apart else least, seed
+    )
+    if not len(found.pairs[0]):
+        return "the groups do not differ in their examples"
+    return found
 
 
-def _too_few_units(evidence: Evidence) -> str:
-    return _ONE_CLUSTER if evidence.clustered else _ONE_EXAMPLE
+def _is_tested(facet: _Facet) -> bool:
+    return isinstance(facet.differences, PairDifferences)
 
 
-def _disjoint_macro_interval(
-    evidence: Evidence, facet: _Facet, value: float
-) -> Interval:
-    """Add up the groups' variances, which is all there is where they share nothing."""
-    squares = []
-    for group in facet.groups:
-        variance = evidence.variance(group)
-        if variance is None:
-            few = evidence.n[group] < 2
-            return without_interval(_too_few_units(evidence) if few else _NO_GRADIENT)
-        n = float(evidence.n[group])
-        squares.append(variance * (n - 1) / n)
-    total = facet.n / (facet.n - 1) * math.fsum(squares) / len(facet.groups) ** 2
-    confidence = evidence.settings.confidence
-    return delta_interval(value, math.sqrt(total), facet.n, confidence)
+def _p_value(facet: _Facet) -> float:
+    assert isinstance(facet.differences, PairDifferences)
+    return facet.differences.p_value
+
+
+def _placed(
+    evidence: Evidence, facets: Sequence[_Facet], main: Mapping[int, GroupScore]
+) -> Iterator[tuple[int, GroupScore]]:
+    """Give the scores of groups with their shrunken value and rank."""
+    direction = evidence.metric.attributes["higher_is_better"]
+    for facet in facets:
+        estimates = facet.estimates
+        shrunken = shrink(estimates.values, estimates.noise)
+        found = {
+            group: main[group]._replace(shrunk=None if math.isnan(value) else value)
+            for group, value in zip(
+                facet.everyone.groups, shrunken.tolist(), strict=True
+            )
+        }
+        if direction is not None and isinstance(facet.differences, PairDifferences):
+            ranks = facet.differences.ranks(
+                evidence.settings.confidence, 1 if direction else -1
+            )
+            best, worst = (places.tolist() for places in ranks)
+            for place, group in enumerate(facet.compared.groups):
+                found[group] = found[group]._replace(ranks=(best[place], worst[place]))
+        yield from found.items()
+
+
+def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
+    everyone, values = facet.everyone, facet.estimates.values
+    value = math.fsum(values) / len(values)
+    if interval_kind(evidence.metric) == "none":
+        interval = without_interval(NO_INTERVAL)
+    else:
+        interval = facet_mean_interval(evidence, everyone, facet.estimates)
+    return AggregateScore(
+        f"macro:{everyone.name}",
+        None,
+        value,
+        everyone.n,
+        everyone.n_clusters,
+        interval,
+        flag=everyone.flag(),
+    )
 
 
 def _worst(
     evidence: Evidence,
     intervals: GroupIntervals,
-    facet: _Facet,
+    facet: FacetGroups,
     main: Mapping[int, GroupScore],
 ) -> AggregateScore | None:
     direction = evidence.metric.attributes["higher_is_better"]
@@ -194,7 +217,9 @@ def _worst(
         worst.n,
         worst.n_clusters,
         interval,
-        flag=_flag(facet),
+        flag=facet.flag(),
+        shrunk=worst.shrunk,
+        ranks=worst.ranks,
     )
 
 
@@ -224,117 +249,35 @@ def _simultaneous(
     return widened._replace(method="sidak") if widened.low is not None else widened
 
 
-def _gap(
-    evidence: Evidence, facet: _Facet, main: Mapping[int, GroupScore]
-) -> AggregateScore:
-    values = _values(facet, main)
-    value = max(values) - min(values)
+def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> AggregateScore:
+    compared, values = facet.compared, facet.compared_estimates.values
+    value = float(values.max() - values.min())
     tags = evidence.groups.tags
-    high = tags[facet.groups[int(np.argmax(values))]]
-    low = tags[facet.groups[int(np.argmin(values))]]
-    flag = _flag(facet, f"from {low} to {high}" if value else "all groups are equal")
-    interval, p_value = _gap_interval(evidence, facet, values)
+    high = tags[compared.groups[int(np.argmax(values))]]
+    low = tags[compared.groups[int(np.argmin(values))]]
+    text = f"from {low} to {high}" if value else "all groups are equal"
+    p_value = None
+    if isinstance(facet.differences, str):
+        interval = without_interval(facet.differences)
+    else:
+        p_value = facet.differences.p_value
+        level = _level(evidence.settings.confidence, p_value, p_adjusted)
+        interval = facet.differences.interval(value, level)
     return AggregateScore(
-        f"gap:{facet.name}",
+        f"gap:{compared.name}",
         None,
         value,
-        facet.n,
-        facet.n_clusters,
+        compared.n,
+        compared.n_clusters,
         interval,
-        flag=flag,
+        flag=compared.flag(text),
         p_value=p_value,
+        p_adjusted=p_adjusted,
     )
 
 
-def _gap_interval(
-    evidence: Evidence, facet: _Facet, values: list[float]
-) -> tuple[Interval, float | None]:
-    if interval_kind(evidence.metric) == "none":
-        return without_interval("the metric declares no interval"), None
-    if len(facet.groups) > MOST_GROUPS:
-        reason = f"a gap of more than {MOST_GROUPS} groups has no interval"
-        return without_interval(reason), None
-    if int(evidence.n[list(facet.groups)].min()) < 2:
-        return without_interval(_ONE_EXAMPLE), None
-    estimates = _smoothed(evidence, facet, values)
-    if isinstance(estimates, str):
-        return without_interval(estimates), None
-    centres, covariance = estimates
-    seed = generator(evidence.settings.seed, evidence.metric.name, "gap", facet.name)
-    return max_t_gap(
-        centres,
-        covariance,
-        max(values) - min(values),
-        evidence.settings.confidence,
-        _least_units(evidence, facet),
-        seed,
-    )
-
-
-def _least_units(evidence: Evidence, facet: _Facet) -> int:
-    if evidence.clustered:
-        return min(evidence.n_clusters(group) or 0 for group in facet.groups)
-    return int(evidence.n[list(facet.groups)].min())
-
-
-def _smoothed(
-    evidence: Evidence, facet: _Facet, values: list[float]
-) -> tuple[Floats, Floats] | str:
-    """Give the groups' scores and covariance, or why there are none.
-
-    Shares of independent examples get one right and one wrong example more, as in the
-    interval of a difference by Agresti and Caffo (2000), because a group without any
-    error has no spread to see.
-    """
-    shares = _shares(evidence, facet)
-    if shares is not None and facet.is_disjoint:
-        ones, n = shares
-        share = (ones + 1) / (n + 2)
-        return share, np.diag(share * (1 - share) / (n + 2))
-    if facet.is_disjoint:
-        variances = [evidence.variance(group) for group in facet.groups]
-        known = [variance for variance in variances if variance is not None]
-        if len(known) < len(variances):
-            return _NO_GRADIENT
-        covariance = np.diag(known)
-    else:
-        found = _covariance(evidence, facet)
-        if isinstance(found, str):
-            return found
-        covariance = found
-    if (np.diag(covariance) <= 1e-30).any():
-        return "all scores of a group are equal"
-    return np.array(values), covariance
-
-
-def _shares(evidence: Evidence, facet: _Facet) -> tuple[Floats, Floats] | None:
-    column = example_column(evidence.metric)
-    if column is None or interval_kind(evidence.metric) != "wilson":
-        return None
-    ones, n = [], []
-    for group in facet.groups:
-        values, counts = evidence.values_of(group, column)
-        if not np.isin(values, (0.0, 1.0)).all():
-            return None
-        ones.append(float((values * counts).sum()))
-        n.append(float(counts.sum()))
-    return np.array(ones), np.array(n)
-
-
-def _covariance(evidence: Evidence, facet: _Facet) -> Floats | str:
-    """Give the covariance of groups that share units."""
-    count = len(facet.groups)
-    if evidence.units.count * count > _MOST_ENTRIES:
-        return "the facet is too large for the interval of a gap"
-    influences = np.zeros((evidence.units.count, count))
-    scales = []
-    for place, group in enumerate(facet.groups):
-        found = evidence.influences(group)
-        if found is None:
-            return _NO_GRADIENT
-        if len(found.units) < 2:
-            return _too_few_units(evidence)
-        influences[found.units, place] = found.totals
-        scales.append(math.sqrt(len(found.units) / (len(found.units) - 1)))
-    product: Floats = influences.T @ influences
-    return product * np.outer(scales, scales)
+def _level(confidence: float, p_value: float, p_adjusted: float | None) -> float:
+    """Give the level at which an interval leaves out 0 as often as its test rejects."""
+    if not p_adjusted:
+        return confidence
+    return 1 - (1 - confidence) * min(1.0, p_value / p_adjusted)

@@ -79,7 +79,7 @@ def evaluate(
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
     by: Sequence[str] = (),
-    min_n: int = 1,
+    min_n: int = 10,
     confidence: float = 0.95,
     seed: int = 0,
     resample_lists: bool = False,
@@ -121,7 +121,8 @@ def evaluate(
         on_duplicate: `error` refuses repeated ids, else the `first` or `last` counts.
         by: What examples are grouped by beside their tags: facets or columns of the
             data, `answer` or `pred`; several, joined by commas, are crossed.
-        min_n: Examples below which a tag takes no part in a worst group or a gap.
+        min_n: Examples below which a tag takes no part in a worst group, a gap or a
+            ranking. Its scores are in the result all the same.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
         resample_lists: Whether functions of lists get an interval however many

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,6 +81,17 @@ MOST_PAIRS = 20_000
 NO_INTERVAL = "the metric declares no interval"
 NO_SUM = "the metric's statistics do not merge by sum"
 NO_GRADIENT = "the score has no gradient at these sums"
+
+
+class DrawnScore(NamedTuple):
+    """What the replicates of a group's smoothed counts say of its score."""
+
+    centre: float
+    """The score of the smoothed counts."""
+    mean: float
+    """The mean of the replicates."""
+    variance: float
+    """Their variance."""
 
 
 class GroupIntervals:
@@ -203,6 +215,26 @@ class GroupIntervals:
             return without_interval(NO_GRADIENT)
         return influence_interval(
             value, found.totals, confidence, evidence.clustered, found.sizes
+        )
+
+    def drawn(self, group: int) -> DrawnScore | None:
+        """Give what replicates of smoothed counts say of the main score of a group.
+
+        Args:
+            group: The group.
+
+        Returns:
+            Centre, mean and variance; None where no smoothed counts were drawn, or the
+            score is undefined in most of the replicates.
+        """
+        if self._kind in ("none", "wilson", "t", "delta"):
+            return None
+        values = self._replicates.get(group, Replicates({})).values.get("")
+        centres = self._centres.get(group, Replicates({})).values.get("")
+        if values is None or centres is None or len(values) < REPLICATES / 2:
+            return None
+        return DrawnScore(
+            float(centres[0]), float(values.mean()), float(values.var(ddof=1))
         )
 
     def _resampled(

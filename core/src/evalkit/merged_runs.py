@@ -70,7 +70,6 @@ SAME = (
     "seed",
     "policies",
     "by",
-    "min_n",
     "resample_lists",
     "replications",
 )
@@ -122,6 +121,8 @@ def merge(
     examples = _join_examples(parts)
     record = _record(parts, names, examples)
     metrics = bound_metrics(parts[0], Resolver(registry or Registry()))
+    # what is shown of the whole is no matter of how its parts were made
+    record["min_n"] = max(part.to_dict().get("min_n", 1) for part in parts)
     record["warnings"] += _changed_metrics(metrics, parts[0])
     joined = Result(record, (), _problems(parts), examples, _statistics(parts))
     result = _scored(joined, metrics, progress)

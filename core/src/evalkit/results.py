@@ -97,6 +97,15 @@ class Score(NamedTuple):
     """Share of the examples that the largest cluster has; None without clusters."""
     effective_clusters: float | None = None
     """How many clusters of one size would be as unequal."""
+    p_adjusted: float | None = None
+    """The p-value of a gap, adjusted for how many facets are tested (Holm)."""
+    shrunk: float | None = None
+    """Of a tag: the value drawn towards the mean of the tags of its facet (empirical
+    Bayes); of a tag without a facet, of all tags without one."""
+    rank_best: int | None = None
+    """The best rank that the tag may have among those tags; 1 is the best."""
+    rank_worst: int | None = None
+    """The worst rank that it may have."""
 
     @property
     def is_whole(self) -> bool:
@@ -405,5 +414,9 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
         "stddev_replications": number,
         "largest_cluster": number,
         "effective_clusters": number,
+        "p_adjusted": number,
+        "shrunk": number,
+        "rank_best": pl.Int64,
+        "rank_worst": pl.Int64,
     }
     return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -96,7 +96,9 @@ def _to_score(
 
 def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Score:
     record = _record(scored, found, scored.full_name(""), found.tag, split)
-    return record._replace(aggregate=found.kind, p_value=found.p_value)
+    return record._replace(
+        aggregate=found.kind, p_value=found.p_value, p_adjusted=found.p_adjusted
+    )
 
 
 def _record(
@@ -108,6 +110,7 @@ def _record(
 ) -> Score:
     """Give what groups and aggregates have in common."""
     attributes = scored.metric.attributes
+    rank_best, rank_worst = found.ranks or (None, None)
     return Score(
         metric=name,
         split=split,
@@ -133,6 +136,9 @@ def _record(
         stddev=None,
         min=None,
         max=None,
+        shrunk=found.shrunk,
+        rank_best=rank_best,
+        rank_worst=rank_worst,
     )
 
 

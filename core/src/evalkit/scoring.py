@@ -253,13 +253,13 @@ def score_statistics(
     per_example = statistics.select("position", score=column) if column else None
     if table.repeats > 1:
         scores = _with_replications(scores, evidence, repeated, per_example)
-    aggregates = aggregate_scores(evidence, intervals, scores)
+    of_facets = aggregate_scores(evidence, intervals, scores)
     return MetricScores(
         metric.name,
         metric,
-        scores,
+        of_facets.scores,
         per_example,
-        aggregates=aggregates,
+        aggregates=of_facets.aggregates,
         statistics=statistics,
         notices=unscored_notices(metric, statistics, table),
     )

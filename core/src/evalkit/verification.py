@@ -41,6 +41,10 @@ COMPARED = (
     "n_clusters",
     "coverage",
     "p_value",
+    "p_adjusted",
+    "shrunk",
+    "rank_best",
+    "rank_worst",
     "bound_low",
     "bound_high",
     "mean",
@@ -54,7 +58,10 @@ COMPARED = (
 )
 """Fields of a score that are compared: all that are computed."""
 
-OF_INTERVALS = ("se", "ci_low", "ci_high", "p_value")
+OF_INTERVALS = (
+    *("se", "ci_low", "ci_high", "p_value"),
+    *("p_adjusted", "shrunk", "rank_best", "rank_worst"),
+)
 """Those of them that follow the rules of intervals, and not a metric alone."""
 
 UNDER_PERTURBATION = "scores under perturbation"

@@ -7,13 +7,19 @@ means for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit import Metric
 
 COUNTS = ("hits", "gold_count", "predicted_count")
 """What is counted of every class."""
+
+_MOST_EMPTY = 4
+"""Classes times groups, by rows of sums, up to which each has a place of its own."""
 
 
 class ConfusionMetric(Metric):
@@ -82,6 +88,48 @@ def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `group`, `label` and `COUNTS`, sorted by the first two.
     """
+    if sums.is_empty() or sums["gold"].null_count():
+        return _few_of_many(sums)
+    labels = pl.concat([sums["gold"].unique(), sums["predicted"].unique()])
+    labels = labels.unique().drop_nulls().sort()
+    groups, place = _numbered(sums["group"].to_numpy())
+    cells = len(groups) * len(labels)
+    if cells > _MOST_EMPTY * len(sums):
+        return _few_of_many(sums)
+    codes = sums.select(pl.col("gold", "predicted").cast(pl.Enum(labels)).to_physical())
+    count = sums["count"].cast(pl.Float64).to_numpy()
+    said = codes["predicted"].is_not_null().to_numpy()
+    gold = place * len(labels) + codes["gold"].to_numpy()
+    predicted = place * len(labels) + codes["predicted"].fill_null(0).to_numpy()
+    is_hit = said & (gold == predicted)
+    counts = {
+        "hits": np.bincount(gold[is_hit], count[is_hit], cells),
+        "gold_count": np.bincount(gold, count, cells),
+        "predicted_count": np.bincount(predicted[said], count[said], cells),
+    }
+    seen = np.zeros(cells, dtype=bool)
+    seen[gold] = True
+    seen[predicted[said]] = True
+    [chosen] = np.nonzero(seen)
+    group = pl.Series("group", groups[chosen // len(labels)], sums["group"].dtype)
+    label = labels.gather(chosen % len(labels)).alias("label")
+    return pl.DataFrame([group, label]).with_columns(
+        pl.Series(name, numbers[chosen]) for name, numbers in counts.items()
+    )
+
+
+def _numbered(groups: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give the groups, sorted, and the place of each row's group among them."""
+    steps = np.diff(groups)
+    if (steps < 0).any():
+        found, place = np.unique(groups, return_inverse=True)
+        return found, place.astype(np.int64)
+    place = np.concatenate([[0], np.cumsum(steps > 0)]).astype(np.int64)
+    return groups[np.flatnonzero(np.diff(place, prepend=-1))], place
+
+
+def _few_of_many(sums: pl.DataFrame) -> pl.DataFrame:
+    """Count the same where few of very many classes occur in a group."""
     count, nothing = pl.col("count"), pl.lit(0.0)
     is_hit = (pl.col("gold") == pl.col("predicted")).fill_null(False)
     gold = sums.select(

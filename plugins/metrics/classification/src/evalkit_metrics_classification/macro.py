@@ -74,16 +74,18 @@ class MacroMetric(ConfusionMetric):
                     value=pl.lit(None, dtype=pl.Float64), reason=pl.lit(reason)
                 )
             )
+        is_chosen = isinstance(self.labels, tuple)
+        nothing = pl.lit(None, dtype=pl.String)
         scores = (
             self._classes(seen, context)
             .with_columns(score=self.class_score().fill_null(0.0))
             .group_by("group", maintain_order=True)
-            .agg(value=pl.col("score").mean(), absent=_absent())
+            .agg(
+                value=pl.col("score").mean(),
+                absent=_absent() if is_chosen else nothing.first(),
+            )
         )
-        flags = (
-            pl.col("one_class"),
-            pl.col("absent") if isinstance(self.labels, tuple) else pl.lit(None),
-        )
+        flags = (pl.col("one_class"), pl.col("absent"))
         joined = pl.concat_str(flags, separator="; ", ignore_nulls=True)
         one_class = _one_class(seen)
         return scores.join(one_class, on="group", maintain_order="left").select(

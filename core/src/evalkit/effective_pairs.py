@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.cluster_sizes import cluster_sums
 from evalkit.intervals import (
     ONE_CLUSTER,
     Floats,
     Integers,
     Interval,
-    cluster_sums,
     without_interval,
 )
 from evalkit.paired_shares import tango_bounds

@@ -61,8 +61,9 @@ COMPARED = (
 OF_INTERVALS = (
     *("se", "ci_low", "ci_high", "p_value"),
     *("p_adjusted", "shrunk", "rank_best", "rank_worst"),
+    *("largest_cluster", "effective_clusters"),
 )
-"""Those of them that follow the rules of intervals, and not a metric alone."""
+"""Those of them that an edition of the rules of intervals gives, not a metric alone."""
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""

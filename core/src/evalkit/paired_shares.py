@@ -34,12 +34,34 @@ def tango_interval(
     if n < 2:
         return without_interval(N_IS_1)
     quantile = normal_quantile(confidence)
-    high = _upper_bound(only_first, only_second, n, quantile)
-    low = -_upper_bound(only_second, only_first, n, quantile)
+    low, high = tango_bounds(only_first, only_second, n, quantile)
     return Interval(low, high, _error(only_first, only_second, n), "tango")
 
 
-def tango_score(only_first: int, only_second: int, n: int, difference: float) -> float:
+def tango_bounds(
+    only_first: float, only_second: float, n: float, quantile: float
+) -> tuple[float, float]:
+    """Give the differences that the score statistic does not reject.
+
+    Args:
+        only_first: How many examples only the first is right on; with an effective
+            number of examples it is not a whole number.
+        only_second: How many only the second is right on.
+        n: How many examples there are.
+        quantile: Two-sided quantile, 1.96 for 95 %.
+
+    Returns:
+        The lowest and the highest, within -1 to 1.
+    """
+    return (
+        -_upper_bound(only_second, only_first, n, quantile),
+        _upper_bound(only_first, only_second, n, quantile),
+    )
+
+
+def tango_score(
+    only_first: float, only_second: float, n: float, difference: float
+) -> float:
     """Give the score statistic of a hypothetical difference of paired shares.
 
     It is `(b - c - n d) / sqrt(n (2 q + d (1 - d)))`, where q is the probability of c
@@ -70,7 +92,9 @@ def tango_score(only_first: int, only_second: int, n: int, difference: float) ->
     return distance / math.sqrt(variance)
 
 
-def _upper_bound(only_first: int, only_second: int, n: int, quantile: float) -> float:
+def _upper_bound(
+    only_first: float, only_second: float, n: float, quantile: float
+) -> float:
     """Find the greatest difference that is not rejected, by bisection."""
     low, high = (only_first - only_second) / n, 1.0
     middle = (low + high) / 2

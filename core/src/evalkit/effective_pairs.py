@@ -1,0 +1,103 @@
+"""Score interval of a difference of scores between 0 and 1, also in clusters.
+
+Rows whose scores are shares, or that stand in clusters, count as the number of
+independent pairs of zeros and ones that would tell as much; these have the interval of
+`evalkit.paired_shares`. Student's interval of the same differences misses the truth
+where few rows differ: with 2 % of 100 rows it covers .77 for .95.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.intervals import (
+    ONE_CLUSTER,
+    Floats,
+    Integers,
+    Interval,
+    cluster_sums,
+    without_interval,
+)
+from evalkit.paired_shares import tango_bounds
+from evalkit.student_t import t_quantile
+
+
+class EffectivePairs(NamedTuple):
+    """Pairs of zeros and ones that would tell as much as the rows do."""
+
+    only_first: float
+    """How many only the first is right on; not a whole number."""
+    only_second: float
+    n: float
+    units: int
+    """Independent units: rows or clusters."""
+    error: float
+    """Standard error of the mean difference, at least that without clusters."""
+    method: str
+
+
+def effective_pairs(
+    differences: Floats, clusters: Integers | None
+) -> EffectivePairs | None:
+    """Count differences of scores between 0 and 1 as pairs of zeros and ones.
+
+    Their effective number is n over the ratio of the differences' variance to that of
+    zeros and ones with the same mean gain and loss. The ratio says little where few
+    units differ, so it is drawn, with the weight of one unit, towards the worst:
+    differences of a whole 1 in clusters whose rows are all alike.
+
+    Args:
+        differences: First score less the second of each row, -1 to 1, of shape (n,).
+        clusters: The cluster of each row, of shape (n,); None for independent rows.
+
+    Returns:
+        The pairs; None for n = 1 or a single cluster.
+    """
+    n = len(differences)
+    if clusters is None:
+        totals, sizes, sums = differences, np.ones(n), np.abs(differences)
+    else:
+        totals, sizes = cluster_sums(differences, clusters)
+        sums, _ = cluster_sums(np.abs(differences), clusters)
+    units = len(sizes)
+    if units < 2:
+        return None
+    mean = math.fsum(differences) / n
+    plain = math.fsum((differences - mean) ** 2) / (n - 1) / n
+    spread = math.fsum((totals - mean * sizes) ** 2) * units / (units - 1) / n**2
+    variance = max(plain, spread)
+    gain = math.fsum(np.maximum(differences, 0.0)) / n
+    loss = math.fsum(np.maximum(-differences, 0.0)) / n
+    of_shares = gain + loss - (gain - loss) ** 2
+    worst = n / units
+    ratio = n * variance / of_shares if of_shares > 0 else worst
+    weight = 1 / (int(np.count_nonzero(sums)) + 1)
+    effective = n / ((1 - weight) * ratio + weight * max(worst, ratio))
+    return EffectivePairs(
+        gain * effective,
+        loss * effective,
+        effective,
+        units,
+        math.sqrt(variance),
+        "tango-effective" if clusters is None else "tango-clustered",
+    )
+
+
+def effective_interval(pairs: EffectivePairs | None, confidence: float) -> Interval:
+    """Compute Tango's interval of the effective number of pairs.
+
+    Args:
+        pairs: The pairs.
+        confidence: Probability of the interval, above 0 and below 1.
+
+    Returns:
+        The interval, within -1 to 1, with Student's quantile; none without pairs.
+    """
+    if pairs is None:
+        return without_interval(ONE_CLUSTER)
+    quantile = t_quantile(confidence, pairs.units - 1)
+    low, high = tango_bounds(pairs.only_first, pairs.only_second, pairs.n, quantile)
+    return Interval(low, high, pairs.error, pairs.method)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from evalkit import Metric
 from evalkit.calls import ScoringTable
-from evalkit.differences import Difference
+from evalkit.compared_rows import judge
+from evalkit.differences import Difference, Levels
 from evalkit.grouping import group_by_tag
 from evalkit.hookspecs import IntervalKind
 from evalkit.intervals import Interval
@@ -37,6 +38,10 @@ from evalkit.scoring import metric_statistics, score_metric
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Random = np.random.Generator
+
+
+LEVELS = Levels(0.05, 0.05)
+"""Levels of the tests of simulated comparisons."""
 
 
 class Outcomes(NamedTuple):
@@ -208,14 +213,24 @@ def paired_score_outcomes(
     first: Floats, second: Floats, sets: Integers, truth: float
 ) -> Outcomes:
     """Compare two models' per-example scores in each set."""
-    pair = _pair(sets)
-    return _difference_outcomes(compare_scores(pair, first, second, 0.95, True), truth)
+    differences = compared_scores(first, second, sets)
+    return _difference_outcomes(differences, truth)
+
+
+def compared_scores(
+    first: Floats, second: Floats, sets: Integers, clusters: Integers | None = None
+) -> list[Difference]:
+    """Compare two models' scores, which are shares, in all sets and in each."""
+    pair = _pair(sets, clusters)
+    return compare_scores(pair, first, second, LEVELS, True, shares=True)
 
 
 class _SimulatedTables(PairedTables):
     """What a metric scores in two simulated runs on the same examples."""
 
-    def __init__(self, pair: PairedRuns, tables: Sequence[ScoringTable]) -> None:
+    def __init__(
+        self, pair: PairedRuns, tables: Sequence[ScoringTable], *, swappable: bool
+    ) -> None:
         self.pair = pair
         rows = pl.DataFrame(
             {
@@ -225,7 +240,7 @@ class _SimulatedTables(PairedTables):
             }
         )
         self.sides = tuple(Side(table, rows) for table in tables)
-        self.swappable = False  # the test is not the subject here
+        self.swappable = swappable
         members = pair.groups.members.sort("group", "position")
         ends = np.cumsum(pair.groups.sizes)[:-1]
         positions = members["position"].to_numpy().astype(np.int64)
@@ -237,6 +252,15 @@ def paired_label_outcomes(
     metric: str, first: Sample, second: Sample, truth: float
 ) -> Outcomes:
     """Compare two models by a metric of whole sets in each set."""
+    # the test is not the subject here
+    differences = compared_labels(metric, first, second, tested=False)
+    return _difference_outcomes(differences, truth)
+
+
+def compared_labels(
+    metric: str, first: Sample, second: Sample, *, tested: bool
+) -> list[Difference]:
+    """Compare two models by a metric of whole sets, in all sets and in each."""
     assert first.labels is not None
     tables = [
         ScoringTable(
@@ -254,20 +278,21 @@ def paired_label_outcomes(
         for side in (first, second)
     ]
     bound = Registry().load("metrics", metric)
-    compared = compare_statistics(
-        bound, _SimulatedTables(_pair(first.sets), tables), 0.95
-    )
-    return _difference_outcomes(compared[""], truth)
+    pair = _pair(first.sets)
+    tables_of_both = _SimulatedTables(pair, tables, swappable=tested)
+    return compare_statistics(bound, tables_of_both, LEVELS)[""]
 
 
-def _pair(sets: Integers) -> PairedRuns:
+def _pair(sets: Integers, clusters: Integers | None = None) -> PairedRuns:
     examples = np.arange(len(sets))
     shared = pl.DataFrame(
         {
             "example": examples,
             "id": [str(number) for number in examples],
             "tags": _set_tags(sets),
-            "cluster": pl.Series([None] * len(sets), dtype=pl.String),
+            "cluster": pl.Series(
+                [None] * len(sets) if clusters is None else clusters, dtype=pl.Int64
+            ),
         }
     )
     no_run = cast(Result, None)
@@ -337,7 +362,7 @@ def _main_values(found: MetricScores) -> list[float]:
 
 
 def _difference_outcomes(differences: Sequence[Difference], truth: float) -> Outcomes:
-    intervals = [difference.interval for difference in differences[1:]]
+    intervals = [judge(found, 1, 0.95, None).interval for found in differences[1:]]
     return _outcomes(intervals, [truth] * len(intervals))
 
 

@@ -52,13 +52,15 @@ def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
     ]
     assert lines[3].split()[:5] == ["accuracy", "4", "100.00", "50.00", "+50.00"]
     assert lines[5] == (
-        "accuracy: undecided: the difference of 50.0 points could be chance (p = .50); "
-        "this comparison would detect 80.9 points or more (80 % power)"
+        "accuracy: undecided: too few examples differ for the test to show a "
+        "difference (p = .50)"
     )
     assert lines[7] == "accuracy by tag, worst for right first:"
     assert "adjusted p" in lines[9]
     assert [line.split()[0] for line in lines[10:12]] == ["topic:film", "topic:food"]
-    assert lines[13] == "On no tag is there a difference at 0.05, adjusted for 2 tags."
+    assert lines[13] == (
+        "On no tag was a difference shown at 0.05, adjusted for 2 comparisons."
+    )
 
 
 def test_json_has_every_row_and_the_mid_p_value(
@@ -191,6 +193,21 @@ def test_three_runs_are_two_tables(invoke: Invoke, predict: Write, runs: Any) ->
     shown = invoke("compare", *runs, third, "--no-tags").stdout
     assert "right against wrong" in shown
     assert "right against third" in shown
+    assert "wrong against third" not in shown
+    best = "accuracy: not distinguishable from the best: right, wrong, third"
+    assert best in shown.splitlines()
+    record = compared(invoke, *runs, third, "--all-pairs", "-m", "accuracy")
+    pairs = {(row["model_a"], row["model_b"]) for row in record["rows"]}
+    assert pairs == {("right", "wrong"), ("right", "third"), ("wrong", "third")}
+    assert record["all_pairs"] is True
+    assert record["best"] == {"accuracy": ["right", "wrong", "third"]}
+    (row,) = (
+        row
+        for row in record["rows"]
+        if row["tag"] is None and row["model_b"] == "wrong"
+    )
+    assert (row["p_value"], row["p_adjusted"], row["family_size"]) == (0.5, 1, 3)
+    assert row["ci_low_adjusted"] < row["ci_low"]
 
 
 def test_a_metric_without_a_value_is_a_dash(invoke: Invoke, predict: Write) -> None:

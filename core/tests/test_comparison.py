@@ -17,6 +17,8 @@ import evalkit
 from evalkit import EvalkitError, Metric, compare, paired_lists
 from evalkit.compared_scores import ComparedScore, Comparison
 from evalkit.errors import AlignmentError, StorageError
+from evalkit.paired_shares import tango_bounds, tango_interval
+from evalkit.power import detectable_share_difference
 from evalkit.results import Result
 
 from .comparison_runs import make_run, score
@@ -50,17 +52,18 @@ def test_right_and_wrong_are_tested_exactly() -> None:
     assert row.difference == pytest.approx(differences.mean(), abs=1e-15)
     error = differences.std(ddof=1) / math.sqrt(300)
     assert row.se == pytest.approx(error, rel=1e-12)
-    half = stats.norm.ppf(0.975) * error
-    assert (row.ci_low, row.ci_high) == pytest.approx(
-        (differences.mean() - half, differences.mean() + half), abs=1e-12
-    )
-    assert row.ci_method == "normal"
+    wanted = tango_interval(wins, losses, 300, 0.95)
+    assert (row.ci_low, row.ci_high) == (wanted.low, wanted.high)
+    assert row.ci_method == "tango"
     reference = stats.binomtest(min(wins, losses), wins + losses)
     assert row.p_value == pytest.approx(reference.pvalue, rel=1e-10)
     assert row.p_mid is not None
     assert row.p_mid < reference.pvalue
+    wanted_size = detectable_share_difference(wins + losses, 300, 0.05)
+    assert row.smallest_detectable == wanted_size
     powered = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert row.smallest_detectable == pytest.approx(powered * error, rel=1e-12)
+    assert row.smallest_detectable == pytest.approx(powered * error, rel=0.1)
+    assert (row.different, row.p_at_most, row.family_size) == (True, False, 1)
     assert (row.p_adjusted, row.left_out, row.n, row.n_clusters) == (None, 0, 300, None)
 
 
@@ -90,9 +93,12 @@ def test_clusters_are_flipped_whole() -> None:
     clusters = [cluster for cluster in range(10) for _ in range(10)]
     row = only(compare(*runs_of(first, second, clusters=clusters)))
     means = np.where(np.arange(10) < 7, 1.0, -1.0)
-    interval = stats.ttest_1samp(means, 0).confidence_interval(0.95)
-    assert (row.ci_low, row.ci_high) == pytest.approx(tuple(interval), rel=1e-9)
-    assert (row.ci_method, row.n, row.n_clusters) == ("t-clustered", 100, 10)
+    error = means.std(ddof=1) / math.sqrt(10)
+    assert row.se == pytest.approx(error, rel=1e-12)
+    # 10 clusters whose rows are all alike tell as much as about 10 rows
+    wanted = tango_bounds(7, 3, 10, stats.t.ppf(0.975, 9))
+    assert (row.ci_low, row.ci_high) == pytest.approx(wanted, abs=0.04)
+    assert (row.ci_method, row.n, row.n_clusters) == ("tango-clustered", 100, 10)
     assert row.p_method == "sign-flips-exact"
     assert row.p_value == pytest.approx(stats.binomtest(3, 10).pvalue, abs=1e-12)
     assert row.conclusion.startswith("undecided: ")
@@ -113,9 +119,13 @@ def test_every_tag_is_compared_and_adjusted() -> None:
     differences = np.array(first)[::2] - np.array(second)[::2]
     assert even.difference == pytest.approx(differences.mean(), abs=1e-15)
     assert even.n == 100
-    low, high = sorted((everything.p_value or 0, even.p_value or 0))
-    adjusted = sorted((everything.p_adjusted or 0, even.p_adjusted or 0))
-    assert adjusted == [2 * low, max(2 * low, high)]
+    for row in rows:
+        assert row.p_adjusted == 2 * (row.p_value or 0)
+        assert row.family_size == 2
+    wanted = tango_interval(even.wins or 0, even.losses or 0, 100, 0.975)
+    assert (even.ci_low_adjusted, even.ci_high_adjusted) == (wanted.low, wanted.high)
+    plain = tango_interval(even.wins or 0, even.losses or 0, 100, 0.95)
+    assert (even.ci_low, even.ci_high) == (plain.low, plain.high)
     found = [row.difference or 0 for row in rows]
     assert found == sorted(found)
     assert compare(*runs_of(first, second, tags=tags), tags=False).rows == (whole,)
@@ -138,10 +148,10 @@ def test_conclusion_of_a_tag_follows_its_adjusted_p_value() -> None:
     assert rows[None].conclusion.startswith("a is better than b by 23.3 points")
     same = rows["t:1"]
     assert (same.difference, same.p_value, same.p_mid) == (0, 1, 1)
-    assert (same.se, same.ci_low, same.ci_method) == (None, None, "none")
-    assert same.reason == "all differences are zero"
-    assert same.conclusion == (
-        "undecided: no difference was seen (p = 1); all differences are zero"
+    assert (same.se, same.ci_method, same.reason) == (0, "tango", None)
+    assert same.ci_low == -(same.ci_high or 0) < 0
+    assert same.conclusion.startswith(
+        "undecided: no difference was seen (adjusted p = 1); a true difference of "
     )
 
 
@@ -150,15 +160,23 @@ def test_one_example_has_no_interval() -> None:
     assert (row.difference, row.p_value, row.ci_low) == (1, 1, None)
     assert row.reason == "n is 1"
     assert row.conclusion == (
-        "undecided: the difference of 100.0 points could be chance (p = 1); n is 1"
+        "undecided: too few examples differ for the test to show a difference (p = 1); "
+        "n is 1"
     )
 
 
 def test_equal_differences_have_no_interval_but_a_test() -> None:
-    row = only(compare(*runs_of([1.0] * 20, [0.0] * 20)))
+    row = only(compare(*runs_of([3.0] * 20, [1.0] * 20, unit="", scale=1.0)))
     assert row.reason == "all differences are equal"
-    assert row.p_value == pytest.approx(2 * 0.5**20)
-    assert row.conclusion == "a is better than b by 100.0 points (p = 1.9e-06)"
+    assert row.p_value == 1 / 10_001
+    assert row.conclusion == "a is better than b by 2.00 (p ≤ 1.0e-04)"
+    same = only(compare(*runs_of([3.0] * 20, [3.0] * 20, unit="", scale=1.0)))
+    assert (same.reason, same.equivalent) == ("all differences are zero", None)
+    shares = only(compare(*runs_of([1.0] * 20, [0.0] * 20)))
+    assert shares.p_value == pytest.approx(2 * 0.5**20)
+    assert (shares.ci_high, shares.reason) == (1.0, None)
+    square = stats.norm.ppf(0.975) ** 2
+    assert shares.ci_low == pytest.approx((20 - square) / (20 + square))
 
 
 def test_one_cluster_has_no_interval() -> None:
@@ -243,8 +261,9 @@ def test_replications_are_averaged_first() -> None:
     row = only(compare(first, second))
     means = one.reshape(40, 2).mean(1), other.reshape(40, 2).mean(1)
     interval = stats.ttest_rel(*means).confidence_interval(0.95)
-    assert (row.ci_low, row.ci_high) == pytest.approx(tuple(interval), rel=1e-9)
-    assert (row.n, row.ci_method) == (40, "t")
+    assert (row.ci_low, row.ci_high) == pytest.approx(tuple(interval), abs=0.01)
+    assert row.se == pytest.approx(stats.sem(means[0] - means[1]), rel=1e-12)
+    assert (row.n, row.ci_method) == (40, "tango-effective")
     assert row.p_method.startswith("sign-flips")
 
 
@@ -275,8 +294,14 @@ def test_several_runs_are_each_compared_with_the_first() -> None:
     comparison = compare(first, second, third)
     pairs = [(row.model_a, row.model_b) for row in comparison.rows]
     assert pairs == [("a", "b"), ("a", "c")]
-    assert comparison.rows[0] == only(compare(first, second))
-    assert comparison.rows[1] == only(compare(first, third))
+    for row, other in zip(comparison.rows, (second, third), strict=True):
+        alone = only(compare(first, other))
+        assert row.p_value == alone.p_value
+        assert (row.ci_low, row.ci_high) == (alone.ci_low, alone.ci_high)
+        assert row.p_adjusted == min(1, 2 * (alone.p_value or 0))
+        assert (alone.p_adjusted, alone.ci_low_adjusted) == (None, None)
+        wider = only(compare(first, other, confidence=0.975))
+        assert row.ci_low_adjusted == wider.ci_low
     assert repr(comparison) == "<Comparison a vs b vs c: 2 rows>"
 
 
@@ -301,7 +326,7 @@ def test_margin() -> None:
     within = only(compare(*runs, margin=0.05))
     assert within.equivalent is True
     assert within.conclusion.startswith(
-        "equivalent within 5.0 points: the difference is 0.0 (90 % CI −0.7 to 0.7)"
+        "equivalent within 5.0 points: the difference is 0.0 (90 % CI −0.8 to 0.8)"
     )
     beyond = only(compare(*runs, margin=0.005))
     assert beyond.equivalent is False
@@ -310,7 +335,12 @@ def test_margin() -> None:
     decided[1:41:2] = 1.0
     row = only(compare(*runs_of(decided.tolist(), same.tolist()), margin=0.05))
     assert row.conclusion.endswith("; it is within the margin of 5.0 points")
-    no_interval = only(compare(*runs_of([1.0] * 9, [1.0] * 9), margin=0.1))
+    identical = [
+        only(compare(*runs_of([1.0] * n, [1.0] * n), margin=0.02)) for n in (50, 300)
+    ]
+    # 90 % CI of 0 of n: ± 2.71 / (n + 2.71)
+    assert [row.equivalent for row in identical] == [False, True]
+    no_interval = only(compare(*runs_of([1.0], [1.0]), margin=0.1))
     assert no_interval.equivalent is None
 
 
@@ -617,10 +647,14 @@ def test_functions_of_lists_are_drawn_200_times() -> None:
     differences = (gold == one).astype(float) - (gold == other)
     assert row.se == pytest.approx(differences.std() / math.sqrt(150), rel=0.2)
     assert (row.ci_method, row.p_method) == ("paired-bootstrap", "swaps")
-    assert row.p_value in (1 / 201, 2 / 201)
+    assert (row.p_value or 1) < 0.01
     narrow = only(compare(*runs, metrics=[get_agreement], confidence=0.99))
-    assert narrow.reason == "200 replicates are too few for this confidence"
-    assert narrow.p_value == row.p_value
+    # beyond what 200 replicates carry, the percentiles are moved on
+    growth = stats.t.ppf(0.995, 149) / stats.t.ppf(0.975, 149)
+    middle = row.difference or 0
+    assert narrow.ci_low == pytest.approx(
+        middle - growth * (middle - (row.ci_low or 0)), abs=0.01
+    )
     clustered = labelled(150, (0.8, 0.6), clusters=[i // 15 for i in range(150)])[2]
     row = only(compare(*clustered, metrics=[get_agreement]))
     assert (row.ci_method, row.n_clusters) == ("paired-bootstrap-clustered", 10)
@@ -742,7 +776,7 @@ def test_parts_of_a_metric() -> None:
         assert row.value_b == pytest.approx((other == gold)[gold == label].mean())
         assert row.ci_low is not None
         assert row.p_method == "swaps"
-    assert x.p_value == 1 / 1001
+    assert (x.p_value, x.p_at_most) == (1 / 1001, True)
     assert w.reason == "the metric gave no value"
 
 

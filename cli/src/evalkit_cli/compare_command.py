@@ -49,6 +49,12 @@ _FEWEST_RUNS = 2
     help="Compare on the examples that both runs have, where one has others.",
 )
 @click.option(
+    "--all-pairs",
+    is_flag=True,
+    envvar="EVALKIT_ALL_PAIRS",
+    help="Compare every pair of runs, not only each with the first.",
+)
+@click.option(
     "--margin",
     type=click.FloatRange(min=0, min_open=True),
     envvar="EVALKIT_MARGIN",
@@ -97,7 +103,7 @@ def compare_command(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Compare runs on the same examples, each with the first.
+    """Compare runs on the same examples, each with the first or all in pairs.
 
     \b
     A RUN is the path of a run, the start of its id, its model, or `latest`.
@@ -105,10 +111,12 @@ def compare_command(
     Examples:
       evalkit compare 3f2a 91bc
       evalkit compare base new newest --metric macro-f1 --min-n 20
+      evalkit compare base new newest --all-pairs --no-tags
       evalkit compare runs/hatecheck/3f2a… latest --no-tags --json
 
     Runs on other examples or with other answers are refused, and it is said what
-    differs. p-values of tags are adjusted for their number (Holm).
+    differs. Comparisons that are read together (of several runs, or on several tags)
+    have p-values and intervals that are adjusted for their number.
 
     Exit codes: 0 done, whatever is concluded; 1 an error or runs that cannot be
     compared; 2 wrong usage.

@@ -42,12 +42,19 @@ def print_comparison(
 
 
 def _print_tables(comparison: Comparison, table_format: str, verbose: bool) -> None:
-    models = dict.fromkeys(row.model_b for row in comparison.rows)
-    for place, model in enumerate(models):
-        rows = [row for row in comparison.rows if row.model_b == model]
+    pairs = dict.fromkeys((row.model_a, row.model_b) for row in comparison.rows)
+    for place, pair in enumerate(pairs):
+        rows = [row for row in comparison.rows if (row.model_a, row.model_b) == pair]
         if place:
             click.echo()
         _print_pair(rows, comparison.confidence, table_format, verbose)
+    talk_to_stderr = table_format != "table"
+    if comparison.best:
+        click.echo(err=talk_to_stderr)
+    for metric, names in comparison.best.items():
+        models = ", ".join(printable(name) for name in names)
+        line = f"{metric}: not distinguishable from the best: {models}"
+        click.echo(line, err=talk_to_stderr)
 
 
 def _print_pair(
@@ -83,9 +90,11 @@ def _names(row: ComparedScore) -> tuple[str, str]:
 
 def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows:
     interval = f"{100 * confidence:g} % CI"
-    header = [first, "n", *_names(rows[0]), "difference", interval]
+    adjusted = any(row.p_adjusted is not None for row in rows)
+    header = [first, "n", *_names(rows[0]), "difference"]
+    header += [f"adjusted {interval}" if adjusted else interval]
     header += ["wins", "losses", "ties", "left out", "p"]
-    header += ["adjusted p" if first == "tag" else "", "detectable"]
+    header += ["adjusted p" if adjusted else "", "detectable"]
     table = [header, *(_cells(row, first) for row in rows)]
     return without_empty_columns(table)
 
@@ -95,7 +104,7 @@ def _cells(row: ComparedScore, first: str) -> list[str]:
 
     name = row.metric if first == "metric" else printable(row.tag or "")
     counts = [row.wins, row.losses, row.ties, row.left_out or None]
-    p_values = [row.p_value, row.p_adjusted if first == "tag" else None]
+    p_values = [row.p_value, row.p_adjusted]
     return [
         name,
         _n(row),
@@ -104,7 +113,7 @@ def _cells(row: ComparedScore, first: str) -> list[str]:
         _shown(row.difference, row, sign="+"),
         _interval(row),
         *("" if count is None else str(count) for count in counts),
-        *(show_p(p_value) for p_value in p_values),
+        *(show_p(p_value, at_most=bool(row.p_at_most)) for p_value in p_values),
         _shown(row.smallest_detectable, row),
     ]
 
@@ -123,23 +132,25 @@ def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
 
 
 def _interval(row: ComparedScore) -> str:
-    if row.ci_low is None or row.ci_high is None:
+    """Give the interval that agrees with the p-value it stands beside."""
+    ends = row.ci_low, row.ci_high
+    if row.p_adjusted is not None:
+        ends = row.ci_low_adjusted, row.ci_high_adjusted
+    if ends[0] is None or ends[1] is None:
         return NO_VALUE
-    low, high = _shown(row.ci_low, row, "+"), _shown(row.ci_high, row, "+")
-    return f"[{low}, {high}]"
+    return f"[{_shown(ends[0], row, '+')}, {_shown(ends[1], row, '+')}]"
 
 
 def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> str:
     """Say on which tags one model is better, after adjustment."""
-    level = f"{1 - confidence:.10g}"
-    found = [
-        row
-        for row in tags
-        if row.p_adjusted is not None and row.p_adjusted < 1 - confidence
-    ]
+    found = [row for row in tags if row.different]
     if not found:
-        count = len([row for row in tags if row.p_adjusted is not None])
-        return f"On no tag is there a difference at {level}, adjusted for {count} tags."
+        level = f"{1 - confidence:.10g}"
+        size = tags[0].family_size
+        noun = "comparison" if size == 1 else "comparisons"
+        return (
+            f"On no tag was a difference shown at {level}, adjusted for {size} {noun}."
+        )
     lines = [
         f"{printable(row.tag or '')}: {printable(row.conclusion)}" for row in found
     ]

@@ -44,16 +44,19 @@ class ComparedScore(NamedTuple):
     p_value: float | None
     """Two-sided, of the test that the two are equally good."""
     p_method: str
-    """`mcnemar-exact`, `sign-flips-exact`, `sign-flips`, `sign-flips-normal`, `swaps`
-    or `none`."""
+    """`mcnemar-exact`, `sign-flips-exact`, `sign-flips`, `sign-flips-normal`,
+    `swaps-exact`, `swaps` or `none`."""
     p_mid: float | None
     """McNemar's mid-p-value."""
     p_adjusted: float | None
-    """Of a tag: adjusted by Holm's method for all tags of the metric."""
+    """The p-value times the size of its family (Bonferroni): of a tag, and of the whole
+    set where several pairs of models are compared."""
     smallest_detectable: float | None
-    """Difference that would be found with 80 % power (two-sided .05): 2.80 errors."""
+    """True difference that would be found with a probability of about 80 % at the level
+    that is tested at, adjusted where p-values are; None where none would be found."""
     equivalent: bool | None
-    """Whether the difference is within the margin; None without a margin."""
+    """Whether the difference is within the margin, for all of the family at once; None
+    without a margin."""
     unit: str
     scale: float
     """What values are multiplied with to be shown in the unit."""
@@ -62,6 +65,16 @@ class ComparedScore(NamedTuple):
     """What may be concluded, after the adjusted p-value where there is one."""
     reason: str | None
     """Why the difference, its interval or its test is null."""
+    ci_low_adjusted: float | None = None
+    """Of the interval that holds for all of the family at once, beside `p_adjusted`."""
+    ci_high_adjusted: float | None = None
+    p_at_most: bool | None = None
+    """Whether no random swap was as great, so that the true p-values may be smaller."""
+    different: bool | None = None
+    """Whether a difference was shown, as the conclusion says; False is not `equal`."""
+    family_size: int | None = None
+    """How many comparisons were adjusted for: those of the metric, of all pairs shown,
+    on the whole set or on all tags."""
 
 
 class Comparison:
@@ -92,6 +105,16 @@ class Comparison:
     def confidence(self) -> float:
         """Probability of the intervals; 1 less it is the level of the tests."""
         return float(self._record["confidence"])
+
+    @property
+    def best(self) -> Mapping[str, Sequence[str]]:
+        """Models that no other was shown to be better than, by metric.
+
+        The best one is among them with the probability of the intervals. Given for
+        three models or more, and for metrics of which it is known what is better.
+        """
+        found: Mapping[str, Sequence[str]] = self._record.get("best", {})
+        return found
 
     @property
     def whole(self) -> list[ComparedScore]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evalkit.differences import Difference
+from evalkit.differences import EQUIVALENCE_LEVEL, Difference
 from evalkit.intervals import Interval
 
 
@@ -26,20 +26,34 @@ class Reading(NamedTuple):
     """Differences up to this, as stored, are as good as none."""
 
 
-def conclude(
-    names: Names,
-    found: Difference,
-    p_value: float | None,
-    smallest: float | None,
-    reading: Reading,
-) -> str:
+class Judged(NamedTuple):
+    """What may be said of a difference, as one of a family of comparisons."""
+
+    p_value: float | None
+    """Adjusted for the family."""
+    at_most: bool
+    """Whether the p-value may be smaller."""
+    interval: Interval
+    """Holds for all of the family at once."""
+    narrow: Interval
+    """The same for equivalence, with tails twice as wide."""
+    different: bool
+    equivalent: bool | None
+    detectable: float | None
+    """The smallest true difference that would be found with 80 % power."""
+    reachable: bool
+    """Whether the test can show a difference at all, with so few units that differ."""
+    size: int
+    """How many comparisons the family has."""
+
+
+def conclude(names: Names, found: Difference, judged: Judged, reading: Reading) -> str:
     """Say which of two models is better, or that it is open.
 
     Args:
         names: Of the models.
         found: The difference.
-        p_value: What the sentence follows: adjusted where several are read together.
-        smallest: The smallest difference that would be detected.
+        judged: What may be said of it.
         reading: How numbers are read.
 
     Returns:
@@ -48,45 +62,23 @@ def conclude(
     value = found.value
     if value is None:
         return f"not compared: {found.reason}"
-    if p_value is None:
+    margin = _size(reading.margin or 0.0, reading)
+    if judged.different:
+        within = f"; it is within the margin of {margin}" if judged.equivalent else ""
+        return _decided(names, value, judged, reading) + within
+    if judged.equivalent:
+        interval = _interval(judged.narrow, reading, judged, equivalence=True)
+        return (
+            f"equivalent within {margin}: the difference is {_signed(value, reading)} "
+            f"({interval})"
+        )
+    if judged.p_value is None:
         shown = _size(abs(value), reading)
         return f"undecided: the difference of {shown} was not tested: {found.reason}"
-    equivalent = is_equivalent(found, reading.margin)
-    if p_value < 1 - reading.confidence:
-        return _decided(names, found, value, p_value, reading) + (
-            f"; it is within the margin of {_size(reading.margin or 0.0, reading)}"
-            if equivalent
-            else ""
-        )
-    if equivalent:
-        level = f"{100 * (1 - 2 * (1 - reading.confidence)):g} % CI"
-        bounds = _bounds(found.narrow, reading)
-        return (
-            f"equivalent within {_size(reading.margin or 0.0, reading)}: the "
-            f"difference is {_signed(value, reading)} ({level} {bounds})"
-        )
-    return _undecided(found, value, p_value, smallest, reading)
+    return _undecided(found, value, judged, reading)
 
 
-def is_equivalent(found: Difference, margin: float | None) -> bool | None:
-    """Tell whether a difference is smaller than a margin, by two one-sided tests.
-
-    Args:
-        found: The difference.
-        margin: The margin, as stored.
-
-    Returns:
-        Whether the interval lies within it; None without margin or interval.
-    """
-    low, high = found.narrow.low, found.narrow.high
-    if margin is None or low is None or high is None:
-        return None
-    return -margin < low and high < margin
-
-
-def _decided(
-    names: Names, found: Difference, value: float, p_value: float, reading: Reading
-) -> str:
+def _decided(names: Names, value: float, judged: Judged, reading: Reading) -> str:
     first_is_more = value > 0
     if reading.higher_is_better is None:
         winner, loser = names if first_is_more else names[::-1]
@@ -95,35 +87,62 @@ def _decided(
         first_wins = first_is_more == reading.higher_is_better
         winner, loser = names if first_wins else names[::-1]
         relation = "is better than"
-    evidence = [_p(p_value)]
-    low, high = found.interval.low, found.interval.high
+    evidence = [_p(judged)]
+    low, high = judged.interval.low, judged.interval.high
     if low is not None and high is not None:
         # of the winner's lead, whichever of the two it is
-        ends = (low, high) if first_is_more else (-high, -low)
-        text = " to ".join(_signed(end, reading) for end in ends)
-        evidence.insert(0, f"{100 * reading.confidence:g} % CI {text}")
+        lead = (low, high) if first_is_more else (-high, -low)
+        interval = judged.interval._replace(low=lead[0], high=lead[1])
+        evidence.insert(0, _interval(interval, reading, judged))
     by = _size(abs(value), reading)
     return f"{winner} {relation} {loser} by {by} ({', '.join(evidence)})"
 
 
 def _undecided(
-    found: Difference,
-    value: float,
-    p_value: float,
-    smallest: float | None,
-    reading: Reading,
+    found: Difference, value: float, judged: Judged, reading: Reading
 ) -> str:
+    level, interval = 1 - reading.confidence, judged.interval
     if value == 0:
-        start = f"undecided: no difference was seen ({_p(p_value)})"
+        start = f"undecided: no difference was seen ({_p(judged)})"
+    elif not judged.reachable:
+        units = "examples" if found.n_clusters is None else "clusters"
+        start = (
+            f"undecided: too few {units} differ for the test to show a difference "
+            f"({_p(judged)})"
+        )
+    elif judged.p_value is not None and judged.p_value < level:
+        shown = _interval(interval, reading, judged)
+        start = (
+            f"undecided: the test finds a difference ({_p(judged)}), the interval does "
+            f"not ({shown})"
+        )
+    elif judged.at_most:
+        start = (
+            f"not resolved: no random swap gave as great a difference as "
+            f"{_size(abs(value), reading)}, but so many comparisons would need more "
+            f"swaps ({_p(judged)})"
+        )
     else:
         start = (
             f"undecided: the difference of {_size(abs(value), reading)} could be "
-            f"chance ({_p(p_value)})"
+            f"chance ({_p(judged)})"
         )
-    if smallest is None:
-        return f"{start}; {found.interval.reason or 'its error is unknown'}"
-    detected = _size(smallest, reading)
-    return f"{start}; this comparison would detect {detected} or more (80 % power)"
+    if judged.detectable is None:
+        return f"{start}; {interval.reason}" if interval.reason else start
+    detected = _size(judged.detectable, reading)
+    return (
+        f"{start}; a true difference of {detected} would be found with a probability "
+        "of about 80 %"
+    )
+
+
+def _interval(
+    interval: Interval, reading: Reading, judged: Judged, *, equivalence: bool = False
+) -> str:
+    times = EQUIVALENCE_LEVEL if equivalence else 1
+    level = f"{100 * (1 - times * (1 - reading.confidence)):g} % CI"
+    simultaneous = "simultaneous " if judged.size > 1 else ""
+    return f"{simultaneous}{level} {_bounds(interval, reading)}"
 
 
 def _bounds(interval: Interval, reading: Reading) -> str:
@@ -150,16 +169,19 @@ def _size(value: float, reading: Reading) -> str:
     return f"{number} {reading.unit}".rstrip()
 
 
-def _p(p_value: float) -> str:
-    return f"p {show_p(p_value, sign=True)}"
+def _p(judged: Judged) -> str:
+    adjusted = "adjusted " if judged.size > 1 else ""
+    shown = show_p(judged.p_value, sign=True, at_most=judged.at_most)
+    return f"{adjusted}p {shown}"
 
 
-def show_p(p_value: float | None, *, sign: bool = False) -> str:
+def show_p(p_value: float | None, *, sign: bool = False, at_most: bool = False) -> str:
     """Give a p-value as a person reads it: `.42`, `.0032`, `1.2e-32`.
 
     Args:
         p_value: The p-value.
         sign: Whether to put `=` or `<` before it.
+        at_most: Whether it may be smaller, which `≤` says.
 
     Returns:
         Two digits that count; nothing for None.
@@ -168,7 +190,7 @@ def show_p(p_value: float | None, *, sign: bool = False) -> str:
         return ""
     if p_value < 1e-300:
         return "< 1e-300"
-    equals = "= " if sign else ""
+    equals = "≤ " if at_most else "= " if sign else ""
     if p_value < 0.0001:
         return f"{equals}{p_value:.1e}"
     if p_value >= 0.995:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evalkit.grouping import WHOLE
 from evalkit.intervals import Floats, Integers, Interval, without_interval
 from evalkit.pairing import PairedRuns
+from evalkit.randomised_tests import Significance
+
+Intervals = Callable[[float], Interval]
+"""Gives the interval of a probability, whatever it is."""
 
 EQUIVALENCE_LEVEL = 2.0
 """Tails of the interval for equivalence are this many times as wide: two one-sided
@@ -24,11 +30,14 @@ class Difference(NamedTuple):
     left_out: int
     """Examples that only one of the two was scored on."""
     n_clusters: int | None
-    interval: Interval
-    narrow: Interval
-    """The interval whose tails are twice as wide, for equivalence."""
-    p_value: float | None = None
-    p_method: str = "none"
+    error: float | None
+    """Standard error of the difference."""
+    intervals: Intervals
+    """Its interval, by confidence."""
+    detects: Callable[[float], float | None]
+    """The smallest true difference that the test would find, by level; None where it
+    is not known, or there is none."""
+    tested: Significance | None = None
     p_mid: float | None = None
     wins: int | None = None
     losses: int | None = None
@@ -44,12 +53,28 @@ class Difference(NamedTuple):
         return self.value_a - self.value_b
 
 
+class Levels(NamedTuple):
+    """Levels that the tests of a comparison must decide at."""
+
+    whole: float
+    tags: float
+
+    def of(self, group: int) -> float:
+        """Give the level of a group."""
+        return self.whole if group == WHOLE else self.tags
+
+
 def without_difference(
     reason: str, n: int, left_out: int, n_clusters: int | None
 ) -> Difference:
     """Give a difference that there is not, with the reason."""
     none = without_interval("there is no difference")
-    return Difference(None, None, n, left_out, n_clusters, none, none, reason=reason)
+    return Difference(
+        *(None, None, n, left_out, n_clusters, None),
+        intervals=lambda _confidence: none,
+        detects=lambda _level: None,
+        reason=reason,
+    )
 
 
 def narrower(confidence: float) -> float:

@@ -8,34 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.differences import Difference, narrower, without_difference
+from evalkit.differences import Difference, Levels, without_difference
 from evalkit.errors import MetricError
 from evalkit.intervals import Floats, Integers
 from evalkit.list_scoring import LIST_REPLICATES, MOST_LIST_EXAMPLES, compute
-from evalkit.paired_statistics import replicate_interval, swap_p_value
+from evalkit.paired_replicates import Replicates, most_apart, replicated_difference
 from evalkit.paired_tables import PairedTables, Side
 from evalkit.registry import Bound
 from evalkit.resampling import FEWEST_POISSON_UNITS, exact_weights, poisson_weights
 from evalkit.scoring import why_not
 from evalkit.sign_flips import swaps
+from evalkit.swap_tests import RandomSwaps
 
 Answered = dict[int, list[tuple[int, Any, Any]]]
 """Replication, prediction and target of every answer, by example."""
 
 
 def compare_lists(
-    metric: Bound, tables: PairedTables, confidence: float
+    metric: Bound, tables: PairedTables, levels: Levels
 ) -> list[Difference]:
     """Compare two models by a function of lists, for every group.
 
     Args:
         metric: A metric that implements `compute`.
         tables: What is scored.
-        confidence: Probability of the interval.
+        levels: Levels that the tests must decide at.
 
     Returns:
-        The differences by group. Interval and test come from 200 replicates each, and
-        are null beyond 10 000 examples.
+        The differences by group. Interval and test come from 200 replicates each, the
+        test of further ones until it is decided; both are null beyond 10 000 examples.
 
     Raises:
         MetricError: The metric cannot score these examples.
@@ -46,7 +47,7 @@ def compare_lists(
             raise MetricError(reason)
     answers = [_answers(side) for side in tables.sides]
     return [
-        _compare(metric, (answers[0], answers[1]), tables, group, confidence)
+        _compare(metric, (answers[0], answers[1]), tables, group, levels.of(group))
         for group in range(len(tables.examples))
     ]
 
@@ -67,7 +68,7 @@ def _compare(
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     group: int,
-    confidence: float,
+    level: float,
 ) -> Difference:
     examples, left_out = tables.examples[group], tables.left_out[group]
     n, clusters = len(examples), tables.n_clusters(group)
@@ -84,18 +85,13 @@ def _compare(
     if first is None or second is None:
         why = values[0][1] or values[1][1] or ""
         return without_difference(why, n, left_out, clusters)
-    draws, swapped = _replicates(metric, answers, tables, examples)
+    draws, swaps = _replicates(metric, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
-    interval, narrow = (
-        replicate_interval(draws, level, method)
-        for level in (confidence, narrower(confidence))
-    )
-    p_value, reason = swap_p_value(swapped, first - second)
-    return Difference(
-        *(first, second, n, left_out, clusters, interval, narrow),
-        p_value=p_value,
-        p_method="none" if p_value is None else "swaps",
-        reason=reason,
+    units = n if clusters is None else clusters
+    replicates = Replicates(draws, method, units, most_apart(metric))
+    tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
+    return replicated_difference(
+        (first, second), (n, left_out, clusters), replicates, tested
     )
 
 
@@ -104,7 +100,7 @@ def _replicates(
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     examples: Integers,
-) -> tuple[Floats | str, Floats | str]:
+) -> tuple[Floats | str, RandomSwaps | str]:
     if len(examples) > MOST_LIST_EXAMPLES:
         many = (
             f"a function of lists is not resampled beyond {MOST_LIST_EXAMPLES} examples"
@@ -126,14 +122,16 @@ def _replicates(
         draws[replicate] = _paired_difference(metric, answers, drawn, None)
     if not tables.swappable:
         return draws, "the runs do not have the same replications"
-    tosses = swaps(keys, 0, LIST_REPLICATES)
-    swapped = np.array(
-        [
-            _paired_difference(metric, answers, examples, tosses[membership, replicate])
-            for replicate in range(LIST_REPLICATES)
+
+    def make(first: int, count: int) -> dict[str, Floats]:
+        tosses = swaps(keys, first, count)[membership]
+        found = [
+            _paired_difference(metric, answers, examples, tosses[:, number])
+            for number in range(count)
         ]
-    )
-    return draws, swapped
+        return {"": np.array(found)}
+
+    return draws, RandomSwaps(make, LIST_REPLICATES, len(units))
 
 
 def _paired_difference(

@@ -3,44 +3,74 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.binomial_tests import mcnemar
 from evalkit.differences import (
     Difference,
+    Intervals,
+    Levels,
     count_clusters,
     members_of,
-    narrower,
     sums_by_unit,
     without_difference,
 )
-from evalkit.intervals import Floats, Integers, Interval, mean_interval
+from evalkit.effective_pairs import effective_interval, effective_pairs
+from evalkit.intervals import (
+    Floats,
+    Integers,
+    Interval,
+    mean_interval,
+    without_interval,
+)
+from evalkit.paired_shares import tango_interval
 from evalkit.pairing import PairedRuns
+from evalkit.power import detectable_difference, detectable_share_difference
+from evalkit.randomised_tests import Significance
 from evalkit.sign_flips import flip_test
-from evalkit.student_t import normal_quantile
+from evalkit.student_t import t_quantile
+
+_FIRST_CONFIDENCE = 0.95
+"""Confidence that an interval is computed at first, to take its error from."""
+
+
+class _Kind(NamedTuple):
+    """What the scores of a comparison are."""
+
+    binary: bool
+    """All are zeros and ones, of independent examples."""
+    shares: bool
+    """All are between 0 and 1, and are meant as shares."""
 
 
 def compare_scores(
     pair: PairedRuns,
     first: Floats,
     second: Floats,
-    confidence: float,
+    levels: Levels,
     higher_is_better: bool | None,
+    *,
+    shares: bool = False,
 ) -> list[Difference]:
     """Compare the means of two models' scores of the same examples, for every group.
 
     Where all scores are zeros and ones and examples are independent, the test is
-    McNemar's and the interval has the normal quantile, as that of a proportion. Else
-    signs of whole units' differences are flipped, and the interval is Student's, with
-    the cluster-robust standard error.
+    McNemar's and the interval Tango's. Else signs of whole units' differences are
+    flipped, and the interval is Tango's with an effective number of examples where
+    scores are shares, and Student's where they are not; both with the cluster-robust
+    standard error.
 
     Args:
         pair: The two runs.
         first: Score of each example by the first; NaN where it has none.
         second: The same by the second.
-        confidence: Probability of the interval.
+        levels: Levels that the tests must decide at.
         higher_is_better: Which of two scores wins; the higher where it is unknown.
+        shares: Whether scores are shares, which lie between 0 and 1.
 
     Returns:
         The difference of each group, by number.
@@ -48,10 +78,13 @@ def compare_scores(
     in_first, in_second = np.isfinite(first), np.isfinite(second)
     both = in_first & in_second
     values = np.concatenate([first[both], second[both]])
-    binary = pair.clusters is None and bool(np.isin(values, (0.0, 1.0)).all())
+    kind = _Kind(
+        pair.clusters is None and bool(np.isin(values, (0.0, 1.0)).all()),
+        shares and bool(((values >= 0) & (values <= 1)).all()),
+    )
     better = -1.0 if higher_is_better is False else 1.0
     found = []
-    for members in members_of(pair):
+    for group, members in enumerate(members_of(pair)):
         examples = members[both[members]]
         left_out = int((in_first ^ in_second)[members].sum())
         if not len(examples):
@@ -59,7 +92,7 @@ def compare_scores(
             found.append(without_difference(reason, 0, left_out, None))
             continue
         compared = _compare(
-            pair, examples, first[examples], second[examples], confidence, binary
+            pair, examples, first[examples], second[examples], kind, levels.of(group)
         )
         differences = better * (first[examples] - second[examples])
         found.append(
@@ -78,48 +111,76 @@ def _compare(
     examples: Integers,
     first: Floats,
     second: Floats,
-    confidence: float,
-    binary: bool,
+    kind: _Kind,
+    level: float,
 ) -> Difference:
     differences = first - second
     clusters = None if pair.clusters is None else pair.clusters[examples]
     p_mid = None
-    if binary:
-        test = mcnemar(int((differences > 0).sum()), int((differences < 0).sum()))
-        p_value, p_mid, method = test.exact, test.mid, "mcnemar-exact"
+    if kind.binary:
+        wins = int((differences > 0).sum())
+        losses = int((differences < 0).sum())
+        tested, p_mid = _right_or_wrong(wins, losses)
+        intervals: Intervals = partial(tango_interval, wins, losses, len(differences))
+        error = intervals(_FIRST_CONFIDENCE).standard_error
+        detects: Callable[[float], float | None] = partial(
+            detectable_share_difference, wins + losses, len(differences)
+        )
     else:
-        sums, keys = sums_by_unit(pair, examples, differences)
-        p_value, method = flip_test(sums, keys)
-    interval, narrow = (
-        _interval(differences, clusters, level, binary)
-        for level in (confidence, narrower(confidence))
-    )
+        tested = flip_test(*sums_by_unit(pair, examples, differences), level)
+        shown = mean_interval(differences, clusters, _FIRST_CONFIDENCE)
+        units = len(examples) if clusters is None else len(np.unique(clusters))
+        intervals, error = _intervals(differences, clusters, shown, kind, units)
+        detects = partial(_detects, error, units, tested)
     return Difference(
         math.fsum(first) / len(first),
         math.fsum(second) / len(second),
         len(examples),
         0,
         count_clusters(pair, examples),
-        interval,
-        narrow,
-        p_value,
-        method,
+        error,
+        intervals,
+        detects,
+        tested,
         p_mid,
     )
 
 
-def _interval(
-    differences: Floats, clusters: Integers | None, level: float, binary: bool
-) -> Interval:
-    interval = mean_interval(differences, clusters, level)
-    if interval.low is None:
+def _right_or_wrong(wins: int, losses: int) -> tuple[Significance, float]:
+    test = mcnemar(wins, losses)
+    least = mcnemar(wins + losses, 0).exact
+    return Significance(test.exact, "mcnemar-exact", least=least), test.mid
+
+
+def _intervals(
+    differences: Floats,
+    clusters: Integers | None,
+    shown: Interval,
+    kind: _Kind,
+    units: int,
+) -> tuple[Intervals, float | None]:
+    """Give the intervals of a mean difference, with its standard error."""
+    if len(differences) > 1 and kind.shares:
+        found = effective_pairs(differences, clusters)
+        error = None if found is None else found.error
+        return partial(effective_interval, found), error
+    if shown.standard_error is None:
         if len(differences) > 1 and (differences == differences[0]).all():
             same = "zero" if differences[0] == 0 else "equal"
-            return interval._replace(reason=f"all differences are {same}")
-        return interval
-    if not binary:
-        return interval
-    assert interval.standard_error is not None
+            shown = without_interval(f"all differences are {same}")
+        return (lambda _confidence: shown), None
     mean = math.fsum(differences) / len(differences)
-    half = normal_quantile(level) * interval.standard_error
-    return interval._replace(low=mean - half, high=mean + half, method="normal")
+    return partial(_student, shown, mean, units), shown.standard_error
+
+
+def _student(shown: Interval, mean: float, units: int, confidence: float) -> Interval:
+    half = t_quantile(confidence, units - 1) * (shown.standard_error or 0.0)
+    return shown._replace(low=mean - half, high=mean + half)
+
+
+def _detects(
+    error: float | None, units: int, tested: Significance, level: float
+) -> float | None:
+    if not error or tested.least >= level:
+        return None
+    return detectable_difference(error, level, units)

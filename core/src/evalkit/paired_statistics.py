@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
 from evalkit.calls import finalize, merge_by_group, value_columns
-from evalkit.differences import Difference, narrower, without_difference
+from evalkit.differences import Difference, Levels, without_difference
 from evalkit.errors import MetricError
-from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
-from evalkit.paired_sums import MOST_CELLS, JointCounts, Labels, SumPair, UnitSums
+from evalkit.intervals import Floats
+from evalkit.joint_counts import JointCounts, Labels
+from evalkit.paired_replicates import Replicates, most_apart, replicated_difference
+from evalkit.paired_sums import MOST_CELLS, SumPair, UnitSums
 from evalkit.paired_tables import PairedTables, Side
+from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
 from evalkit.scoring import metric_statistics, why_not
+from evalkit.swap_tests import AllSwaps, RandomSwaps, Swaps
 
 SUM_REPLICATES = 1_000
-
-_LEAST_IN_TAIL = 5
-"""Replicates beyond each end of an interval."""
-
-_SLACK = 1e-12
 
 Parts = Mapping[str, list[Difference]]
 """The difference of each group by number, by name of the score within the metric."""
 
 
 def compare_statistics(
-    metric: Bound, tables: PairedTables, confidence: float
+    metric: Bound, tables: PairedTables, levels: Levels
 ) -> dict[str, list[Difference]]:
     """Compare two models by every score of a metric, for every group.
 
     The interval is that of the differences in 1 000 replicates in which both models
     get the same examples (Koehn 2004); the test swaps examples between the models
-    1 000 times (Noreen 1989).
+    in all ways, or 1 000 times and on until it is decided (Noreen 1989).
 
     Args:
         metric: A metric that gives statistics.
         tables: What is scored.
-        confidence: Probability of the interval.
+        levels: Levels that the tests must decide at.
 
     Returns:
         The differences by name of the score within the metric, then by group.
@@ -63,7 +63,7 @@ def compare_statistics(
         for name in names:
             pair = tuple(found.get((name, group), _ABSENT) for found in values)
             differences[name].append(
-                _difference(pair[0], pair[1], drawn, name, tables, group, confidence)
+                _difference(pair[0], pair[1], drawn, name, tables, group, levels)
             )
     return differences
 
@@ -120,9 +120,11 @@ class _Drawn:
     def __init__(
         self,
         draws: Mapping[str, Floats] | str,
-        swaps: Mapping[str, Floats] | str,
+        swaps: Swaps | str,
         method: str,
+        most: float = math.inf,
     ) -> None:
+        self.most = most
         self.draws = draws
         self.swaps = swaps
         self.method = method
@@ -140,8 +142,6 @@ class _Drawn:
             return cls.none("the metric's statistics do not merge by sum")
         if any(part.is_empty() for part in parts):
             return cls.none("no example was scored in both runs")
-        if parts[0].drop("position").equals(parts[1].drop("position")):
-            return cls.none("both runs have the same predictions")
         source: JointCounts | UnitSums
         both = (parts[0], parts[1])
         keys = list(metric.attributes["keys"])
@@ -152,6 +152,8 @@ class _Drawn:
             known = _known_labels(both, tables)
             source = JointCounts(both, labels, known, seed)
             method = "paired-multinomial"
+        elif parts[0].drop("position").equals(parts[1].drop("position")):
+            return cls.none("both runs have the same predictions")
         else:
             source = UnitSums(both, keys, columns, tables.pair)
             method = "paired-bootstrap" + ("-clustered" if clustered else "")
@@ -161,19 +163,37 @@ class _Drawn:
                 return cls.none(
                     "all examples are in one cluster" if clustered else "n is 1"
                 )
-        swaps: Mapping[str, Floats] | str = "the runs do not have the same replications"
+        swaps: Swaps | str = "the runs do not have the same replications"
         try:
-            draws = _finalised(metric, source.draw(SUM_REPLICATES), tables)
+            drawn = source.draw(SUM_REPLICATES)
+            draws = _finalised(metric, drawn, tables, SUM_REPLICATES)
             if tables.swappable:
-                swaps = _finalised(metric, source.swap(SUM_REPLICATES), tables)
+                swaps = _swaps(metric, source, tables)
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
-        return cls(draws, swaps, method)
+        return cls(draws, swaps, method, most_apart(metric))
 
     @classmethod
     def none(cls, reason: str) -> _Drawn:
         """Give no replicates, with the reason."""
         return cls(reason, reason, "none")
+
+
+def _swaps(
+    metric: Bound, source: JointCounts | UnitSums, tables: PairedTables
+) -> Swaps:
+    """Swap in every way, or at random where there are too many."""
+    every = source.all_swaps()
+    if every is not None:
+        sums, weights = every
+        return AllSwaps(_finalised(metric, sums, tables, len(weights)), weights)
+    differing = source.differing
+    units = differing if isinstance(differing, int) else len(differing)
+
+    def make(first: int, count: int) -> dict[str, Floats]:
+        return _finalised(metric, source.swap(first, count), tables, count)
+
+    return RandomSwaps(make, SUM_REPLICATES, units)
 
 
 def _known_labels(statistics: SumPair, tables: PairedTables) -> pl.Series:
@@ -196,13 +216,15 @@ def _is_count(parts: SumPair, columns: list[str]) -> bool:
     )
 
 
-def _finalised(metric: Bound, sums: SumPair, tables: PairedTables) -> dict[str, Floats]:
+def _finalised(
+    metric: Bound, sums: SumPair, tables: PairedTables, count: int
+) -> dict[str, Floats]:
     """Give the difference in each replicate by score; NaN where it is undefined."""
     first, second = (
-        _replicate_values(metric, part, side)
+        _replicate_values(metric, part, side, count)
         for part, side in zip(sums, tables.sides, strict=True)
     )
-    nothing = np.full(SUM_REPLICATES, np.nan)
+    nothing = np.full(count, np.nan)
     return {
         name: first.get(name, nothing) - second.get(name, nothing)
         for name in {*first, *second}
@@ -210,7 +232,7 @@ def _finalised(metric: Bound, sums: SumPair, tables: PairedTables) -> dict[str, 
 
 
 def _replicate_values(
-    metric: Bound, sums: pl.DataFrame, side: Side
+    metric: Bound, sums: pl.DataFrame, side: Side, count: int
 ) -> dict[str, Floats]:
     times = side.replications
     numbered = sums.with_columns(
@@ -221,9 +243,9 @@ def _replicate_values(
     scores = finalize(metric, ordered.sort("group", *keys), side.table.context)
     found = {}
     for (name,), part in scores.partition_by("score", as_dict=True).items():
-        values = np.full(SUM_REPLICATES * times, np.nan)
+        values = np.full(count * times, np.nan)
         values[part["group"].to_numpy()] = part["value"].fill_null(np.nan).to_numpy()
-        found[str(name)] = values.reshape(SUM_REPLICATES, times).mean(axis=1)
+        found[str(name)] = values.reshape(count, times).mean(axis=1)
     return found
 
 
@@ -234,7 +256,7 @@ def _difference(
     name: str,
     tables: PairedTables,
     group: int,
-    confidence: float,
+    levels: Levels,
 ) -> Difference:
     n, left_out = len(tables.examples[group]), tables.left_out[group]
     clusters = tables.n_clusters(group)
@@ -244,67 +266,18 @@ def _difference(
     if first[0] is None or second[0] is None:
         why = first[1] or second[1] or ""
         return without_difference(why, n, left_out, clusters)
-    draws, swaps = (
-        found if isinstance(found, str) else found.get(name, np.empty(0))
-        for found in (drawn.draws, drawn.swaps)
+    draws = drawn.draws
+    replicates = Replicates(
+        draws if isinstance(draws, str) else draws.get(name, np.empty(0)),
+        drawn.method,
+        n if clusters is None else clusters,
+        drawn.most,
     )
-    value = first[0] - second[0]
-    p_value, reason_without = swap_p_value(swaps, value)
-    interval, narrow = (
-        replicate_interval(draws, level, drawn.method)
-        for level in (confidence, narrower(confidence))
+    tested: Significance | str = (
+        drawn.swaps
+        if isinstance(drawn.swaps, str)
+        else drawn.swaps.test(name, first[0] - second[0], levels.of(group))
     )
-    method = "none" if p_value is None else "swaps"
-    return Difference(
-        *(first[0], second[0], n, left_out, clusters, interval, narrow),
-        p_value=p_value,
-        p_method=method,
-        reason=reason_without,
+    return replicated_difference(
+        (first[0], second[0]), (n, left_out, clusters), replicates, tested
     )
-
-
-def swap_p_value(swaps: Floats | str, value: float) -> tuple[float | None, str | None]:
-    """Give the share of swaps that differ at least as much as what was observed.
-
-    Args:
-        swaps: The difference after each swap, NaN where it is undefined; or why there
-            are none.
-        value: The observed difference.
-
-    Returns:
-        `(1 + hits) / (1 + swaps)`, or why there is none.
-    """
-    if isinstance(swaps, str):
-        return None, swaps
-    defined = swaps[np.isfinite(swaps)]
-    if len(defined) <= len(swaps) / 2:
-        return None, "the score is undefined in most swaps"
-    hits = int((np.abs(defined) >= abs(value) * (1 - _SLACK)).sum())
-    return (1 + hits) / (1 + len(defined)), None
-
-
-def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
-    """Make an interval of the differences in replicates.
-
-    Args:
-        draws: The difference in each replicate, NaN where it is undefined; or why
-            there are none.
-        confidence: Probability of the interval.
-        method: Name of the way they were drawn.
-
-    Returns:
-        The percentile interval; none where most replicates are undefined, or there are
-        too few of them for this confidence.
-    """
-    if isinstance(draws, str):
-        return without_interval(draws)
-    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
-        few = f"{len(draws)} replicates are too few for this confidence"
-        return without_interval(few)
-    defined = draws[np.isfinite(draws)]
-    if len(defined) <= len(draws) / 2:
-        return without_interval("the score is undefined in most replicates")
-    found = percentile_interval(defined, confidence)
-    if found.low is None:
-        return without_interval("the difference is the same in all replicates")
-    return found._replace(method=method)

@@ -1,4 +1,4 @@
-"""Draws and swaps the statistics of two models' examples together.
+"""Draws and swaps the statistics of two models' units together.
 
 A replicate draws the same units for both models, or swaps which of the two a unit's
 statistics belong to; then the sums of every replicate are finalised.
@@ -7,7 +7,8 @@ statistics belong to; then the sums of every replicate are finalised.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,6 @@ from evalkit.resampling import (
     exact_weights,
     poisson_weights,
 )
-from evalkit.seeds import generator
 from evalkit.sign_flips import swaps
 
 MOST_CELLS = 20_000_000
@@ -30,6 +30,9 @@ _MOST_WEIGHTS = 20_000_000
 
 ROWS = "__rows"
 """Counts rows, to tell a cell of which nothing was drawn from one that sums to 0."""
+
+MOST_STATES = 2_000
+"""Different outcomes of swaps up to which all of them are looked at."""
 
 SumPair = tuple[pl.DataFrame, pl.DataFrame]
 """`replicate`, `replication`, the keys and the sums, of either model."""
@@ -87,7 +90,7 @@ class UnitSums:
 
     def draw(self, replicates: int) -> SumPair:
         """Draw the same units for both models (Poisson bootstrap)."""
-        first, second = (self._spread(part) for part in self._parts)
+        first, second = self._both
         sums = np.empty((2, replicates, first.shape[1]))
         step = max(1, _MOST_WEIGHTS // len(self.keys))
         few = len(self.keys) < FEWEST_POISSON_UNITS
@@ -103,17 +106,47 @@ class UnitSums:
             sums[1, start : start + count] = drawn @ second
         return self._frame(sums[0]), self._frame(sums[1])
 
-    def swap(self, replicates: int) -> SumPair:
-        """Swap the statistics of about every other unit between the models."""
+    @cached_property
+    def _both(self) -> tuple[Floats, Floats]:
         first, second = (self._spread(part) for part in self._parts)
-        totals = first.sum(axis=0), second.sum(axis=0)
+        return first, second
+
+    @cached_property
+    def differing(self) -> Integers:
+        """The units whose statistics are not the same in both models."""
+        first, second = self._both
+        return np.flatnonzero((first != second).any(axis=1))
+
+    def all_swaps(self) -> tuple[SumPair, Floats] | None:
+        """Swap in every way, with the share of each; None where there are too many."""
+        units = self.differing
+        if 2 ** len(units) > MOST_STATES:
+            return None
+        ways = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
+        first, second = self._both
+        moved = ways.astype(np.float64) @ (second - first)[units]
+        return self._moved(moved), np.full(len(ways), 1 / len(ways))
+
+    def swap(self, start: int, replicates: int) -> SumPair:
+        """Swap the statistics of about every other unit between the models.
+
+        Args:
+            start: Number of the first swap.
+            replicates: How many swaps.
+        """
+        first, second = self._both
         moved = np.empty((replicates, first.shape[1]))
         step = max(1, _MOST_WEIGHTS // len(self.keys))
-        for start in range(0, replicates, step):
-            count = min(step, replicates - start)
-            swapped = swaps(self.keys, start, count).T.astype(np.float64)
-            moved[start : start + count] = swapped @ (second - first)
-        return self._frame(totals[0] + moved), self._frame(totals[1] - moved)
+        for begin in range(0, replicates, step):
+            count = min(step, replicates - begin)
+            swapped = swaps(self.keys, start + begin, count).T.astype(np.float64)
+            moved[begin : begin + count] = swapped @ (second - first)
+        return self._moved(moved)
+
+    def _moved(self, moved: Floats) -> SumPair:
+        """Give the sums of both models after what was moved to the first."""
+        first, second = (sums.sum(axis=0) for sums in self._both)
+        return self._frame(first + moved), self._frame(second - moved)
 
     def _spread(self, part: pl.DataFrame) -> Floats:
         """Give the sums of each unit, of shape (units, cells * columns)."""
@@ -148,106 +181,3 @@ class UnitSums:
                 ]
             )
         )
-
-
-class Labels(NamedTuple):
-    """Names of the columns that hold gold and predicted label, and of the counts."""
-
-    gold: str
-    predicted: str
-    counts: str
-
-
-class JointCounts:
-    """Counts of (gold label, first's label, second's label) of one group.
-
-    Args:
-        statistics: Of either model: `example`, the two labels and a count of 1.
-        labels: Names of the columns.
-        known: All labels that a prediction may be of.
-        seed_parts: The seed, and the metric that the numbers are drawn for.
-    """
-
-    def __init__(
-        self,
-        statistics: SumPair,
-        labels: Labels,
-        known: pl.Series,
-        seed_parts: tuple[int, str],
-    ) -> None:
-        self._labels = labels
-        self._seed_parts = seed_parts
-        gold, predicted = labels.gold, labels.predicted
-        first, second = statistics
-        joint = first.select("example", gold=gold, a=predicted).join(
-            second.select("example", b=predicted), on="example"
-        )
-        self._cells = joint.group_by("gold", "a", "b").len("n").sort("gold", "a", "b")
-        self._golds = self._cells["gold"].unique().sort()
-        self._answers = known
-
-    def draw(self, replicates: int) -> SumPair:
-        """Draw as many examples again from the smoothed shares of the cells.
-
-        Of K labels, each cell of a gold label and two predicted ones gets 1/K³ (so
-        each model's cell of gold and predicted label 1/K²). Without it a rare class
-        that no model misses would not be missed in any replicate.
-        """
-        random = self._random("draws")
-        counts = self._cells["n"].to_numpy().astype(np.float64)
-        n = int(counts.sum())
-        extra_mass = len(self._golds) / max(1, len(self._answers))
-        # a draw of the few that smoothing adds is one of any cell with equal chance
-        added = random.binomial(n, extra_mass / (n + extra_mass), size=replicates)
-        draws = random.multinomial(n - added, counts / n)
-        replicate = np.repeat(np.arange(replicates), added)
-        total = len(replicate)
-        gold = random.integers(0, len(self._golds), total)
-        a, b = random.integers(0, max(1, len(self._answers)), (2, total))
-        extra = pl.DataFrame(
-            {
-                "replicate": replicate,
-                "gold": self._golds.gather(gold),
-                "a": self._answers.gather(a),
-                "b": self._answers.gather(b),
-                "n": np.ones(total),
-            }
-        )
-        return self._sides(pl.concat([self._long(draws, self._cells), extra]))
-
-    def swap(self, replicates: int) -> SumPair:
-        """Swap the labels of about every other example between the models."""
-        counts = self._cells["n"].to_numpy()
-        swapped = self._random("swaps").binomial(
-            counts, 0.5, size=(replicates, len(counts))
-        )
-        turned = self._cells.select("gold", a="b", b="a")
-        kept = self._long(counts - swapped, self._cells)
-        return self._sides(pl.concat([kept, self._long(swapped, turned)]))
-
-    def _random(self, purpose: str) -> np.random.Generator:
-        seed, *parts = self._seed_parts
-        return generator(seed, "comparison", purpose, *parts)
-
-    def _long(self, draws: Integers, cells: pl.DataFrame) -> pl.DataFrame:
-        replicate, cell = np.nonzero(draws)
-        counted = pl.Series("n", draws[replicate, cell].astype(np.float64))
-        return (
-            pl.DataFrame({"replicate": replicate})
-            .hstack(cells.select("gold", "a", "b")[cell])
-            .with_columns(counted)
-        )
-
-    def _sides(self, drawn: pl.DataFrame) -> SumPair:
-        gold, predicted, counts = self._labels
-        first, second = (
-            drawn.group_by("replicate", pl.col("gold").alias(gold), predicted_by)
-            .agg(pl.col("n").sum().alias(counts))
-            .sort("replicate", gold, predicted)
-            .with_columns(replication=pl.lit(0, dtype=pl.Int64))
-            for predicted_by in (
-                pl.col("a").alias(predicted),
-                pl.col("b").alias(predicted),
-            )
-        )
-        return first, second

@@ -11,7 +11,7 @@ import polars as pl
 from evalkit.columns import encode
 from evalkit.contract import RESERVED_FIELDS
 from evalkit.errors import AlignmentError
-from evalkit.grouping import Groups, group_by_tag
+from evalkit.grouping import WHOLE, Groups, group_by_tag
 from evalkit.intervals import Floats, Integers
 from evalkit.resampling import Keys, unit_keys
 from evalkit.results import Result
@@ -58,6 +58,26 @@ class PairedRuns:
         if shared["cluster"].null_count() < shared.height:
             ranks = shared["cluster"].rank("dense").cast(pl.Int64) - 1
             self.clusters = ranks.to_numpy()
+
+    def keep_tags(self, fewest: int | None) -> None:
+        """Leave out groups that are not compared.
+
+        Args:
+            fewest: Examples that a tag must have; None leaves out all tags.
+        """
+        sizes = np.array(self.groups.sizes)
+        kept = np.zeros(len(sizes), np.bool_) if fewest is None else sizes >= fewest
+        kept[WHOLE] = True
+        chosen = kept[self.groups.group]
+        numbers = (np.cumsum(kept) - 1).astype(np.uint32)
+        self.groups = Groups(
+            tags=tuple(
+                tag for tag, keep in zip(self.groups.tags, kept, strict=True) if keep
+            ),
+            position=self.groups.position[chosen],
+            group=numbers[self.groups.group[chosen]],
+            facets={},
+        )
 
     @property
     def n(self) -> int:

@@ -31,7 +31,8 @@ from evalkit.intervals import (
     without_interval,
 )
 from evalkit.metrics import MetricContext
-from evalkit.paired_statistics import SUM_REPLICATES, replicate_interval
+from evalkit.paired_replicates import replicate_interval
+from evalkit.paired_statistics import SUM_REPLICATES
 from evalkit.paired_sums import UnitSums
 from evalkit.perturbed_pairs import Sample
 from evalkit.perturbed_smoothing import (

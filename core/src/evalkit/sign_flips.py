@@ -8,12 +8,13 @@ clusters), that give a difference at least as great as the real one (Noreen 1989
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.intervals import Floats
+from evalkit.randomised_tests import Significance, SwapCount, go_on
 from evalkit.resampling import Keys, mixed_bits
 
 FLIPS = 10_000
@@ -35,42 +36,51 @@ _SLACK = 1e-12
 """Share by which two sums may differ by rounding alone."""
 
 
-class FlipTest(NamedTuple):
-    """A two-sided test of a difference."""
-
-    p_value: float
-    method: str
-
-
-def flip_test(differences: Floats, keys: Keys) -> FlipTest:
+def flip_test(differences: Floats, keys: Keys, level: float = 0.05) -> Significance:
     """Test whether a sum of paired differences is zero.
 
     Args:
         differences: The difference of each unit, of shape (units,).
         keys: Key of each unit.
+        level: Level that the test must decide at.
 
     Returns:
         The p-value. `sign-flips-exact`: all flips are counted, where at most 13
-        units differ. `sign-flips`: `(1 + hits) / (1 + 10 000)` for random flips, which
-        depend on the keys only. `sign-flips-normal`: the limit of that, where more
-        than 5 000 units differ and none stands out.
+        units differ. `sign-flips`: `(1 + hits) / (1 + flips)` for 10 000 random flips,
+        and further ones until the decision is clear; they depend on the keys only.
+        `sign-flips-normal`: the limit of that, where more than 5 000 units differ and
+        none stands out.
     """
     given = differences != 0
     order = np.argsort(keys[given], kind="stable")
     values, units = differences[given][order], keys[given][order]
+    least = min(1.0, 2.0 ** (1 - len(values)))
     observed = abs(math.fsum(values)) * (1 - _SLACK)
     if 2 ** len(values) <= FLIPS:
         sums = _all_sums(values)
-        return FlipTest(float(np.mean(sums >= observed)), "sign-flips-exact")
+        p_value = float(np.mean(sums >= observed))
+        return Significance(p_value, "sign-flips-exact", least=least)
     if len(values) > _MOST_UNITS and _is_normal(values):
         z = observed / math.sqrt(math.fsum(values**2))
-        return FlipTest(math.erfc(z / math.sqrt(2)), "sign-flips-normal")
+        return Significance(
+            math.erfc(z / math.sqrt(2)), "sign-flips-normal", least=least
+        )
+    count = partial(_count, values, units, observed)
+    found = go_on(count, count(0, FLIPS), FLIPS, level)
+    return Significance(found.p_value, "sign-flips", found.hits == 0, least)
+
+
+def _count(
+    values: Floats, units: Keys, observed: float, start: int, count: int
+) -> SwapCount:
+    """Count the flips whose sum is at least as great as what was observed."""
     hits, total = 0, math.fsum(values)
     step = max(1, _MOST_CELLS // (len(values) * _LANES)) * _LANES
-    for first in range(0, FLIPS, step):
-        swapped = swaps(units, first, min(step, FLIPS - first)).astype(np.float64)
+    for first in range(start, start + count, step):
+        made = min(step, start + count - first)
+        swapped = swaps(units, first, made).astype(np.float64)
         hits += int((np.abs(total - 2 * (values @ swapped)) >= observed).sum())
-    return FlipTest((1 + hits) / (1 + FLIPS), "sign-flips")
+    return SwapCount(hits, count)
 
 
 def _all_sums(values: Floats) -> Floats:

@@ -1,0 +1,131 @@
+"""Makes differences of what was drawn and swapped."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.differences import Difference
+from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
+from evalkit.power import detectable_difference
+from evalkit.randomised_tests import Significance
+from evalkit.registry import Bound
+from evalkit.student_t import t_quantile
+
+_LEAST_IN_TAIL = 5
+"""Replicates beyond each end of an interval."""
+
+_FIRST_CONFIDENCE = 0.9
+"""Confidence of the interval that the standard error is taken from."""
+
+
+class Replicates(NamedTuple):
+    """Differences in replicates of a group."""
+
+    draws: Floats | str
+    """NaN where it is undefined; or why there are none."""
+    method: str
+    """Name of the way they were drawn."""
+    units: int
+    """Independent units: examples or clusters."""
+    most: float = math.inf
+    """How far apart two values of the metric can be at most."""
+
+    def interval(self, confidence: float) -> Interval:
+        """Give the interval of a probability.
+
+        Beyond the percentiles that this many replicates carry, those are moved away
+        from the median as Student's quantiles grow.
+        """
+        draws = self.draws
+        if isinstance(draws, str):
+            return replicate_interval(draws, confidence, self.method)
+        widest = 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws))
+        if confidence <= widest + 1e-12 or self.units < 2:
+            return replicate_interval(draws, confidence, self.method)
+        found = replicate_interval(draws, widest, self.method)
+        if found.low is None or found.high is None:
+            return found
+        middle = float(np.nanmedian(draws))
+        degrees = self.units - 1
+        growth = t_quantile(confidence, degrees) / t_quantile(widest, degrees)
+        return found._replace(
+            low=max(-self.most, middle + growth * (found.low - middle)),
+            high=min(self.most, middle + growth * (found.high - middle)),
+        )
+
+
+def most_apart(metric: Bound) -> float:
+    """Tell how far apart two values of a metric can be.
+
+    Args:
+        metric: The metric.
+
+    Returns:
+        The distance of its bounds; infinite where it does not declare both.
+    """
+    low, high = metric.attributes.get("bounds") or (None, None)
+    return math.inf if low is None or high is None else float(high) - float(low)
+
+
+def replicated_difference(
+    values: tuple[float, float],
+    counts: tuple[int, int, int | None],
+    replicates: Replicates,
+    tested: Significance | str,
+) -> Difference:
+    """Make a difference of what was drawn and swapped.
+
+    Args:
+        values: The values of both models.
+        counts: Examples, those left out, and clusters or None.
+        replicates: The differences in replicates.
+        tested: The test, or why there is none.
+
+    Returns:
+        The difference.
+    """
+    error = replicates.interval(_FIRST_CONFIDENCE).standard_error
+    found = None if isinstance(tested, str) else tested
+
+    def detects(level: float) -> float | None:
+        if not error or found is None or found.least >= level or replicates.units < 2:
+            return None
+        return detectable_difference(error, level, replicates.units)
+
+    return Difference(
+        *(*values, *counts, error),
+        intervals=replicates.interval,
+        detects=detects,
+        tested=found,
+        reason=tested if isinstance(tested, str) else None,
+    )
+
+
+def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
+    """Make an interval of the differences in replicates.
+
+    Args:
+        draws: The difference in each replicate, NaN where it is undefined; or why
+            there are none.
+        confidence: Probability of the interval.
+        method: Name of the way they were drawn.
+
+    Returns:
+        The percentile interval; none where most replicates are undefined, or there are
+        too few of them for this confidence.
+    """
+    if isinstance(draws, str):
+        return without_interval(draws)
+    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
+        few = f"{len(draws)} replicates are too few for this confidence"
+        return without_interval(few)
+    defined = draws[np.isfinite(draws)]
+    if len(defined) <= len(draws) / 2:
+        return without_interval("the score is undefined in most replicates")
+    found = percentile_interval(defined, confidence)
+    if found.low is None:
+        return without_interval("the difference is the same in all replicates")
+    return found._replace(method=method)

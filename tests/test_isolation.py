@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 from evalkit.known import KNOWN_DISTRIBUTIONS
+from evalkit_cli.main import cli
 
 Run = Callable[..., CompletedProcess[str]]
 Make = Callable[..., Any]
@@ -140,8 +143,12 @@ def test_healthy_plugins_work_beside_all_broken_ones(run_evalkit: Run) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_using_a_broken_plugin_names_it_and_its_cause(
-    name: str, run_evalkit: Run, fake_distribution: Make
+    name: str,
+    fake_distribution: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     install(fake_distribution, name)
     broken = BROKEN[name]
     arguments = {
@@ -150,11 +157,25 @@ def test_using_a_broken_plugin_names_it_and_its_cause(
         "tasks": ("show", f"tasks/{name}"),
         "observers": ("eval", "sample-sentiment", "-m", "accuracy", "--observer", name),
     }[broken.kind]
-    done = run_evalkit(*arguments)
-    assert done.returncode == 1
+    # in this process: that the script ends in the same way is tested once, below
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 1
     assert done.stdout == ""
     assert f"{broken.kind}/{name} (broken-{name} 6.6.6)" in done.stderr
     assert broken.cause in done.stderr
+    assert "evalkit: error: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_script_names_a_broken_plugin_too(
+    run_evalkit: Run, fake_distribution: Make
+) -> None:
+    install(fake_distribution, "raises-at-import")
+    done = run_evalkit("eval", "sample-sentiment", "-m", "raises-at-import")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "metrics/raises-at-import (broken-raises-at-import 6.6.6)" in done.stderr
+    assert BROKEN["raises-at-import"].cause in done.stderr
     assert "evalkit: error: " in done.stderr
     assert "Traceback" not in done.stderr
 

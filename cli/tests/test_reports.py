@@ -356,6 +356,7 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     three: str, run_on_terminal: RunOnTerminal, show: Callable[..., str]
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy")
+    show()  # so that an identical run is there for all that follow
     code, shown = run_on_terminal(*arguments, columns=80, talk=False)
     assert code == 0
     assert "\x1b[1m" in shown

@@ -216,7 +216,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         True,
         "text",
         ["text"],
-        [Violation._make([None, "rule"])],
+        [Violation._make([None, "rule", 1])],
     ],
     ("tasks", "verify_columns"): [None, True, pl.Series([1.0] * 6), pl.Series([True])],
     ("tasks", "label_field_converter"): [

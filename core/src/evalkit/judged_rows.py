@@ -63,6 +63,11 @@ class JudgedRows:
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the reader of responses has to say of them as a whole."""
+        return self._reader.notices()
+
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {uid: position for position, uid in enumerate(self.ids)}

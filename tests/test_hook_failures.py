@@ -33,6 +33,12 @@ def act(kind, hook, usual):
     return ACT.get((kind, hook), lambda: usual)()
 
 
+def own(uid, returned):
+    # the right id where the table says 0
+    is_meant = isinstance(returned, dict) and returned.get("id") == "0"
+    return {**returned, "id": uid} if is_meant else returned
+
+
 class Asked(BaseModel):
     uid: str
     text: str
@@ -63,11 +69,11 @@ class ByColumns(Plain):
 class Converting(Plain):
     def label_field_converter(self, example):
         usual = {"id": example["uid"], "answer": example["label"], "tags": ["t"]}
-        return act("tasks", "label_field_converter", usual)
+        return own(example["uid"], act("tasks", "label_field_converter", usual))
 
     def pred_field_converter(self, response):
         usual = {"id": response["id"], "pred": response["label"]}
-        return act("tasks", "pred_field_converter", usual)
+        return own(response["id"], act("tasks", "pred_field_converter", usual))
 
 
 ROWS = [{"uid": str(i), "text": f"text {i}", "label": "ab"[i % 2]} for i in range(6)]
@@ -91,11 +97,11 @@ class RowsConverted(Rows):
 class Hooks(Rows):
     def label_field_converter(self, example):
         usual = {"id": example["uid"], "answer": example["label"], "tags": ["t"]}
-        return act("datasets", "label_field_converter", usual)
+        return own(example["uid"], act("datasets", "label_field_converter", usual))
 
     def pred_field_converter(self, response):
         usual = {"id": response["id"], "pred": response["label"]}
-        return act("datasets", "pred_field_converter", usual)
+        return own(response["id"], act("datasets", "pred_field_converter", usual))
 
     def adapt_response(self, response):
         return act("datasets", "adapt_response", response)
@@ -216,7 +222,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         True,
         "text",
         ["text"],
-        [Violation._make([None, "rule"])],
+        [Violation._make([None, "rule", 1])],
     ],
     ("tasks", "verify_columns"): [None, True, pl.Series([1.0] * 6), pl.Series([True])],
     ("tasks", "label_field_converter"): [
@@ -373,35 +379,32 @@ def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "hook"), HOOKS)
-@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
 def test_a_hook_that_raises_is_named(
-    kind: str, hook: str, error: BaseException, plugins: Any, tmp_path: Any
+    kind: str, hook: str, plugins: Any, tmp_path: Any
 ) -> None:
-    plugins.ACT[kind, hook] = raising(error)
-    text = blamed(kind, hook, tmp_path, "error")
-    if hook == "verify_response" and isinstance(error, AssertionError):
-        assert "invalid predictions" in text  # which says so by an assertion
-        return
-    assert f"{place_of(kind, hook)} (acting 3.1)" in text
-    assert {"compute": "computing it"}.get(hook, hook) in text
-    assert type(error).__name__ in text
+    for error in RAISED:
+        plugins.ACT[kind, hook] = raising(error)
+        text = blamed(kind, hook, tmp_path, "error")
+        if hook == "verify_response" and isinstance(error, AssertionError):
+            assert "invalid predictions" in text  # which says so by an assertion
+            continue
+        assert f"{place_of(kind, hook)} (acting 3.1)" in text, error
+        assert {"compute": "computing it"}.get(hook, hook) in text, error
+        assert type(error).__name__ in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "hook", "number"),
-    [
-        (kind, hook, number)
-        for (kind, hook), values in WRONG_VALUES.items()
-        for number in range(len(values))
-    ],
-)
+@pytest.mark.parametrize(("kind", "hook"), WRONG_VALUES)
 def test_a_hook_that_returns_what_it_must_not_is_named(
-    kind: str, hook: str, number: int, plugins: Any
+    kind: str, hook: str, plugins: Any
 ) -> None:
-    value = WRONG_VALUES[kind, hook][number]
-    plugins.ACT[kind, hook] = lambda: value
-    text = blamed(kind, hook, None, "error")
-    assert f"{place_of(kind, hook)} (acting 3.1)" in text
+    for value in WRONG_VALUES[kind, hook]:
+        plugins.ACT[kind, hook] = lambda value=value: value
+        text = blamed(kind, hook, None, "error")
+        assert f"{place_of(kind, hook)} (acting 3.1)" in text, value
+
+
+def test_the_table_has_every_hook_but_those_of_observers() -> None:
+    assert {*WRONG_VALUES} == {hook for hook in HOOKS if hook[0] != "observers"}
 
 
 @pytest.mark.parametrize(("kind", "hook"), HOOKS)

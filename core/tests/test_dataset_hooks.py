@@ -34,6 +34,18 @@ class Reviews(evalkit.Dataset):
         return {"id": response["id"], "pred": pred}
 
 
+def test_responses_that_an_adapter_refuses_are_counted_by_its_name() -> None:
+    responses = [{"id": f"r{n}", "stars": s} for n, s in enumerate([1, 2, 4, 3])]
+    result = evalkit.evaluate(
+        Reviews, responses, metrics=["accuracy"], on_invalid="wrong"
+    )
+    assert result["accuracy"].value == 1 / 4
+    assert result.notices[-2:] == (
+        "adapt_response of datasets/reviews (given as an object) refused 2 rows",
+        "2 invalid examples counted as wrong",
+    )
+
+
 NAMES = {1: "negative", 3: "neutral", 5: "positive"}
 
 

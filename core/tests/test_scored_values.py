@@ -304,6 +304,9 @@ def test_a_field_of_the_input_is_no_address() -> None:
     rows: list[dict[str, Any]] = [{"uid": "0", "label": "a", "image": b"\x89"}]
     result = run(rows, said(["a"]))
     assert result["same"].value == 1.0
+    mixed = [*rows, {"uid": "1", "label": "b", "image": "x"}]
+    with pytest.raises(SchemaError, match="example 1: image: must be a value that can"):
+        run(mixed, said(["a", "b"]))
     rows = [{"uid": "0", "label": "a", "image": Thing()}]
     with pytest.raises(SchemaError) as caught:
         run(rows, said(["a"]))

@@ -28,7 +28,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         One sentence for each fact.
     """
     counts = alignment.counts
-    notices = _undeclared_notices(alignment, task)
+    notices = [*_undeclared_notices(alignment, task), *alignment.notices]
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
         notices.append(f"{rows} with the id of no example; left out")

@@ -80,6 +80,8 @@ class Alignment(NamedTuple):
     replications: tuple[str, ...] = ()
     """The replications that rows name, numbers by value before other texts; empty where
     no row names one."""
+    notices: tuple[str, ...] = ()
+    """What a user should know of the responses beside the counts."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -217,6 +219,7 @@ def _settle(
         counts,
         collected.undeclared,
         cells.replications,
+        collected.notices,
     )
 
 

@@ -232,6 +232,21 @@ def is_text_only(values: Sequence[Any]) -> bool:
     return {type(value) for value in values} <= {str, type(None)}
 
 
+def unstorable_place(values: Sequence[Any]) -> int:
+    """Find the value for which `to_series` cannot make a column.
+
+    Args:
+        values: Values of which it could not.
+
+    Returns:
+        The place of the first that cannot be stored by itself; else that of the first
+        bytes, which cannot stand beside values of other types.
+    """
+    alone = (place for place, value in enumerate(values) if not is_storable(value))
+    among = (place for place, value in enumerate(values) if isinstance(value, bytes))
+    return next(alone, next(among, 0))
+
+
 def is_storable(value: Any) -> bool:
     """Tell whether `to_series` can store a value."""
     try:

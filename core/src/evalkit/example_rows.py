@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from evalkit.column_plans import ColumnPlan, plan_of, with_planned
-from evalkit.columns import is_storable, is_text_only, to_series
+from evalkit.columns import is_text_only, to_series, unstorable_place
 from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
 from evalkit.file_datasets import AS_FILE
@@ -254,7 +254,7 @@ def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
         try:
             column = to_series(name, values)
         except ValueError as error:
-            position = [is_storable(value) for value in values].index(False)
+            position = unstorable_place(values)
             raise SchemaError(
                 f"{loaded.source(dataset)}: {loaded.where(position)}: {name}: must be "
                 f"a value that can be stored ({error}), found "

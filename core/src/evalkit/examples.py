@@ -245,8 +245,9 @@ def _convert(dataset: Bound, task: Bound, loaded: ExampleRows) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
         converted = convert_labels_by_rows(bound, loaded.named())
+        whose = "" if bound is dataset else f" of {bound.component.origin}"
         return _Converted(
-            "answer",
+            f"answer (by {LABEL_CONVERTER}{whose})",
             [result["answer"] for result in converted],
             [result.get("tags") for result in converted],
         )

@@ -11,7 +11,7 @@ import polars as pl
 
 from evalkit.alternatives import RESPONSES_KEY, alternatives_column
 from evalkit.blocks import Block
-from evalkit.columns import is_storable, join_parts
+from evalkit.columns import join_parts, unstorable_place
 from evalkit.errors import SchemaError
 from evalkit.ids import (
     REPLICATION_KEY,
@@ -62,6 +62,11 @@ class JudgedRows:
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the reader of responses has to say of them as a whole."""
+        return self._reader.notices()
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -212,8 +217,7 @@ class JudgedRows:
         try:
             joined = join_parts(name, parts, values, value_column)
         except ValueError as error:
-            wrong = (place for place, one in enumerate(values) if not is_storable(one))
-            place = next(wrong, 0)
+            place = unstorable_place(values)
             raise SchemaError(
                 f"{self._reader.origin}: line {self._lines[place]}, id "
                 f"{self._ids[place]!r}: {name} cannot be stored ({error}), found "

@@ -13,6 +13,7 @@ from evalkit.accounts import alignment_notices
 from evalkit.alignment import Policies
 from evalkit.columns import to_series
 from evalkit.contract import RESERVED_FIELDS
+from evalkit.errors import DataError
 from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies
 from evalkit.perturbed_effects import effect_notices
@@ -322,7 +323,13 @@ def _as_one_table(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[st
         elif not all(dtype.is_numeric() for dtype in dtypes):
             mixed.append(name)
             values = [value for part in parts for value in part.to_list()]
-            parts = [to_series(name, values)]
+            try:
+                parts = [to_series(name, values)]
+            except ValueError as error:
+                raise DataError(
+                    f"the copies' column {name!r} has types that no column holds "
+                    f"together: {error}"
+                ) from error
         in_one = (part.to_frame() for part in parts)
         columns.append(pl.concat(in_one, how="vertical_relaxed"))
     return pl.concat(columns, how="horizontal"), mixed

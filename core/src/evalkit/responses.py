@@ -23,6 +23,7 @@ from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.registry import Bound
 from evalkit.rows import unwritable
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten
+from evalkit.wording import count_of
 
 _REFUSALS = (ValueError, TypeError, LookupError)
 """By what an adapter, which sees responses that nobody has checked, may refuse one."""
@@ -60,6 +61,7 @@ class ResponseReader:
             if dataset.has("adapt_response")
             else None
         )
+        self._refused = 0
         self._verify = (
             task.row_function("verify_response")
             if task.has("verify_response")
@@ -206,13 +208,13 @@ class ResponseReader:
         try:
             adapted = self._adapt(response=dict(response))
         except _REFUSALS as error:
+            self._refused += 1
             rule = f"adapt_response of {origin} must accept it ({described(error)})"
             return response, Violation("(response)", rule)
         except HOOK_FAILURES as error:
-            given = {key: response.get(key) for key in RESPONSE_ID_KEYS}
+            uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
             raise PluginError(
-                f"{origin}: adapt_response failed for the response "
-                f"{shorten(next(filter(None, given.values()), None))} with "
+                f"{origin}: adapt_response failed for the response {shorten(uid)} with "
                 f"{described(error)}; it refuses a response by a ValueError, a "
                 "TypeError or a LookupError"
             ) from error
@@ -223,6 +225,11 @@ class ResponseReader:
             )
         refused = unwritable(adapted)
         return (response, refused) if refused else (adapted, None)
+
+    def notices(self) -> tuple[str, ...]:
+        """Say how many responses the data set's adapter has refused so far."""
+        origin, rows = self._dataset.component.origin, count_of(self._refused, "row")
+        return (f"adapt_response of {origin} refused {rows}",) if self._refused else ()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Give the keys of a response that the task does not declare.

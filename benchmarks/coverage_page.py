@@ -81,7 +81,15 @@ WORLDS = """
   .72* are equally frequent, each with F1 = .72, and errors go to all others alike.
   *10 % positives at P = R = .6*: two classes of which one is rare, with that precision
   and recall.
-- **mean of a score**: 40 % are 0, 30 % are 1, the others lie evenly between.
+- **mean of a score**: 40 % are 0, 30 % are 1, the others lie evenly between. **Of F1**:
+  all but 6, 2 or .2 % are 1, the others are Beta(2, 2). **Average of 5 answers**: each
+  example has its own share of right ones, Beta(.1, 9.9). **pass@3 of 10 answers**: the
+  share of right answers is Beta(3, .2).
+- **mean of lognormal values**: exp(σ z) with normal z, of a metric without bounds.
+- **In clusters of unequal sizes**: one cluster has as many examples as all others,
+  which have 10; or the c-th has 300 / c; or sizes are exp(2 + z). Two examples of a
+  cluster correlate by .3 (for F1 by .1, .94 being 1 and the others Beta(2, 2)). Where
+  one cluster has a fifth of the examples or more, the report warns.
 - **ratio of two sums**: errors by words, as in a word error rate; an example has
   1 + Poisson(9) words, and its own share of errors is Beta(.5, 2). *As in large groups*
   means the delta method, which groups of more than 20 000 rows get, here on small ones.
@@ -105,8 +113,51 @@ EXPLANATIONS: Mapping[tuple[str, str, int], str] = {
         "A little too wide. Two errors are expected in 200 examples, and smoothing "
         "adds half an error to them."
     ),
+    ("average of 5 answers, .01", "", 200): (
+        "A little too wide. Ten examples with any right answer are expected, and the "
+        "upper bound allows for one whose answers all are right."
+    ),
+    ("pass@3 of 10 answers, .99", "", 200): (
+        "A little too wide. Some three examples that fail in part are expected, and "
+        "the lower bound allows for one that fails in full."
+    ),
+    **{
+        (f"{what} in clusters, one has half", "", count): (
+            "Too wide, and the report warns. One cluster decides on half of the score, "
+            "and nothing says how far another like it would be from it."
+        )
+        for what in (
+            "mean",
+            "mean of lognormal values",
+            "share of .9",
+            "mean of F1 near .97",
+        )
+        for count in (30, 100)
+    },
+    **{
+        (f"{what} in clusters, {sizes}", "", count): (
+            "A little too wide. How much the rows of a cluster resemble each other, "
+            "and so how much the few large ones decide, is only estimated, and where a "
+            "score is close to its bound or skewed the interval allows for more."
+        )
+        for what in (
+            "mean of lognormal values",
+            "share of .9",
+            "mean of F1 near .97",
+        )
+        for sizes in ("sizes by Zipf", "lognormal sizes")
+        for count in (30, 100)
+    },
+    **{
+        (f"mean in clusters, {sizes}", "", count): (
+            "The degrees of freedom are those of independent rows. With rows that "
+            "correlate by .3, the few large clusters decide on more."
+        )
+        for sizes in ("sizes by Zipf", "lognormal sizes")
+        for count in (30, 100)
+    },
 }
-"""Why a row misses the aim, by scenario, part and size."""
+"""Why a row misses the aim, or may with other draws, by scenario, part and size."""
 
 
 def has_aim(row: Row) -> bool:

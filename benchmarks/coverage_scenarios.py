@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
 
+import mean_worlds
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -391,6 +392,26 @@ def _of_groups(
     return Scenario(simulate, sizes, "a group", 40, lambda size: GROUPS * size, sets)
 
 
+def _unequal(
+    name: str,
+    sizes: Callable[[Random, int], Integers],
+    examples: Callable[[int], int],
+) -> dict[str, Scenario]:
+    """Give the worlds of clusters of unequal sizes."""
+    simulations = {
+        "mean": mean_worlds.unequal_means(sizes, CORRELATION),
+        "mean of lognormal values": mean_worlds.unequal_means(sizes, CORRELATION, 1.0),
+        "share of .9": mean_worlds.unequal_scores(sizes, 0.9, CORRELATION),
+        "mean of F1 near .97": mean_worlds.unequal_scores(sizes, 0.94, 0.1, True),
+    }
+    return {
+        f"{what} in clusters, {name}": Scenario(
+            simulate, (30, 100), "clusters", 30, examples
+        )
+        for what, simulate in simulations.items()
+    }
+
+
 SCENARIOS: Mapping[str, Scenario] = {
     "share of .5": _of_n(_share(0.5)),
     "share of .9": _of_n(_share(0.9)),
@@ -401,10 +422,23 @@ SCENARIOS: Mapping[str, Scenario] = {
     "macro-F1, 2 classes at .99": _of_n(_macro_f1(equal_classes(2, 0.99))),
     "macro-F1, 10 classes at .8": _of_n(_macro_f1(equal_classes(10, 0.8))),
     "mean of a score, 40 % zeros and 30 % ones": _of_n(_mean),
+    "mean of F1, .97": _of_n(mean_worlds.f1(0.94)),
+    "mean of F1, .99": _of_n(mean_worlds.f1(0.98)),
+    "mean of F1, .999": _of_n(mean_worlds.f1(0.998)),
+    "average of 5 answers, .01": _of_n(mean_worlds.AVERAGES),
+    "pass@3 of 10 answers, .99": _of_n(mean_worlds.PASS_AT_3),
+    "mean of lognormal values, σ = 1": _of_n(mean_worlds.lognormal(1.0)),
+    "mean of lognormal values, σ = 1.5": _of_n(mean_worlds.lognormal(1.5)),
+    "mean of lognormal values, σ = 2": _of_n(mean_worlds.lognormal(2.0)),
     "ratio of two sums": _of_n(_ratio(RatioOfSums)),
     "ratio of two sums, as in large groups": _of_n(_ratio(DeltaRatio)),
     "share of .5 in clusters, ICC .3": _of_clusters(_clustered_share(0.5)),
     "share of .9 in clusters, ICC .3": _of_clusters(_clustered_share(0.9)),
+    **_unequal("one has half", mean_worlds.half_in_one, lambda count: 20 * count),
+    **_unequal("sizes by Zipf", mean_worlds.zipf, lambda count: 1_400),
+    **_unequal(
+        "lognormal sizes", mean_worlds.lognormal_sizes, lambda count: 13 * count
+    ),
     "macro-F1, 3 classes at .72 in clusters, ICC .3": _of_clusters(
         _clustered_right(0.72, _even_sizes)
     ),

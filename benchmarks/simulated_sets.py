@@ -93,6 +93,12 @@ class ScoreMean(Metric):
         return sums.select("group", value=pl.col("total") / pl.col("n"))
 
 
+class RealMean(ScoreMean):
+    """The mean of any numbers."""
+
+    bounds = None
+
+
 class RatioOfSums(Metric):
     """The sum of the predictions by the sum of the targets, as an error rate is."""
 

@@ -68,13 +68,13 @@ class ManyTags(Shapes):
 
 
 class Off(evalkit.Metric):
-    """One where the label is right and 0 elsewhere, of a t interval."""
+    """One where the label is right and 0 elsewhere, of a delta interval."""
 
     unit = "%"
     scale = 100
     bounds = (0, 1)
     higher_is_better = True
-    interval = "t"
+    interval = "delta"
 
     def score_example(self, prediction, target):
         return float(prediction == target)
@@ -371,7 +371,7 @@ def test_intervals_end_at_the_bounds_where_they_are_printed_only(
     # six of eight are right
     half = float(t.ppf(0.975, 7)) * math.sqrt(0.75 * 0.25 / 7)
     score = record["scores"][0]
-    assert (score["value"], score["ci_method"]) == (0.75, "t")
+    assert (score["value"], score["ci_method"]) == (0.75, "delta")
     assert score["ci_high"] == pytest.approx(0.75 + half, abs=1e-12)
     interval = f"[{75 - 100 * half:.2f}, 100.00]"
     assert score["ci_high"] > 1

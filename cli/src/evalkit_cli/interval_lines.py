@@ -69,12 +69,18 @@ def _clusters(result: PrintedResult, scores: Sequence[Score]) -> str:
 def _sizes(scores: Sequence[Score]) -> str:
     """Say how unequal the clusters of the first score that has any are."""
     known = [score for score in scores if score.effective_clusters is not None]
-    if not known or known[0].largest_cluster is None:
+    if not known:
         return ""
-    largest = f"{100 * known[0].largest_cluster:.2g} %"
+    count, largest, effective = (
+        known[0].n_clusters or 0,
+        known[0].largest_cluster or 0.0,
+        known[0].effective_clusters or 0.0,
+    )
+    if effective > count - 0.05:
+        return ""
     return (
-        f", the largest with {largest} of the examples (as unequal as "
-        f"{known[0].effective_clusters:.3g} of one size)"
+        f" (the largest has {100 * largest:.2g} % of the examples; worth "
+        f"{effective:.1f} of one size)"
     )
 
 

@@ -103,13 +103,25 @@ def test_a_table_for_each_perturbation_follows_the_report(run: Run) -> None:
         *("agreement", "worst", "n"),
     ]
     assert table[1].split() == [
-        *("(all)", "100.00", "66.67", "33.33", "[-100.00,", "100.00]"),
+        *("(all)", "100.00", "66.67", "33.33", "[-41.53,", "79.23]"),
         *("66.67", "66.67", "3"),
     ]
     assert [row.split()[0] for row in table[2:]] == ["topic:film", "topic:food"]
     flips = "33.33 % right to wrong, 0.00 % wrong to right, 0.00 % wrong to another"
     assert f"lower: {flips} wrong answer" in report
     assert "copies.jsonl: 5 of 5 copies scored" in report
+    alone = "each 95 % CI holds by itself, not all at once: of many, some exclude 0"
+    assert report.count(alone) == 1
+
+
+def test_a_family_has_flips_too(run: Run) -> None:
+    [flips] = [
+        line
+        for line in run().stdout.splitlines()
+        if line.startswith("family:robustness: ") and "right to wrong" in line
+    ]
+    assert "wrong to another wrong answer" in flips
+    assert "right with all of their copies" not in flips
 
 
 def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> None:
@@ -171,8 +183,8 @@ def test_json_holds_everything_and_keeps_to_the_schema(run: Run) -> None:
 @pytest.mark.parametrize(
     ("table_format", "row"),
     [
-        ("md", "| (all) | 100.00 % | 66.67 % | 33.33 % | [-100.00, 100.00] |"),
-        ("latex", r"(all) & 100.00 \% & 66.67 \% & 33.33 \% & [-100.00, 100.00] &"),
+        ("md", "| (all) | 100.00 % | 66.67 % | 33.33 % | [-41.53, 79.23] |"),
+        ("latex", r"(all) & 100.00 \% & 66.67 \% & 33.33 \% & [-41.53, 79.23] &"),
     ],
 )
 def test_other_formats_have_the_tables_alone(

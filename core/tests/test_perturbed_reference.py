@@ -270,7 +270,7 @@ class Reference:
         expected["worst"] = self.mean(members, self.worst, True, self.worse)
         if self.has_invariant(view):
             expected["agreement"] = self.mean(invariant, self.agreement, by_original)
-        if judges and not view.startswith("family:"):
+        if judges:
             for name, (before, after) in {
                 "right-to-wrong": (1.0, 0.0),
                 "wrong-to-right": (0.0, 1.0),
@@ -278,7 +278,7 @@ class Reference:
             }.items():
                 flip = self.flip(before, after)
                 expected[name] = self.mean(members, flip, by_original)
-            if PERTURBATIONS[view][0] == "transforms":
+            if PERTURBATIONS.get(view, ("",))[0] == "transforms":
                 were_right = [c for c in members if self.score(c.original) == 1]
                 expected["expected"] = self.mean(were_right, self.score, by_original)
                 expected["consistency"] = expected["worst"]

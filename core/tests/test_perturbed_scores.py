@@ -342,7 +342,7 @@ class TestEffects:
         plain = {"original", "perturbed", "drop", "agreement", "worst"}
         assert self.kinds(result, "swap:prob=0.4") == plain | flips
         for family in ("fairness", "robustness"):
-            expected = plain | {"worst-of-all"}
+            expected = plain | flips | {"worst-of-all"}
             assert self.kinds(result, f"family:{family}") == expected
         [known] = result.to_dict()["perturbations"]
         assert known == {

@@ -70,11 +70,12 @@ def perturbation_tables(
     )
     ordered = sorted(names, key=uncertain.__contains__)
     if len(ordered) > _MOST_TABLES and not every_metric:
-        return [
+        overviews = [
             _overview(result, ordered, metric, found, uncertain, talk)
             for metric in shown
         ]
-    return [
+        return _with_warning(overviews, result)
+    tables = [
         _table(
             result,
             name,
@@ -88,6 +89,7 @@ def perturbation_tables(
         for metric in shown
         if (name, metric) in found
     ]
+    return _with_warning(tables, result)
 
 
 _Found = Mapping[tuple[str, str], Mapping[str | None, Mapping[str, "Score"]]]
@@ -125,6 +127,20 @@ def _overview(
         without_empty_columns(rows),
         ["tags and flips of each: -v, or fewer --perturbed files"],
     )
+
+
+def _with_warning(
+    tables: list[PerturbationTable], result: PrintedResult
+) -> list[PerturbationTable]:
+    """Say below the last table that intervals are not adjusted for their number."""
+    if sum(len(table.rows) - 1 for table in tables) < 2:
+        return tables
+    last = tables[-1]
+    note = (
+        f"each {result.confidence} CI holds by itself, not all at once: of many, some "
+        "exclude 0 by chance"
+    )
+    return [*tables[:-1], last._replace(notes=[*last.notes, note])]
 
 
 def _header(result: PrintedResult, name: str) -> list[str]:

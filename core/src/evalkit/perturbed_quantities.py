@@ -62,6 +62,9 @@ class Shown(NamedTuple):
     higher_is_better: bool | None
 
 
+_SHARE = Shown("%", 100.0, True)
+
+
 class Quantity(NamedTuple):
     """One quantity under one perturbation."""
 
@@ -231,25 +234,28 @@ class Judgements(ExampleQuantities):
         """Give what only right and wrong answers have.
 
         Args:
-            view: A perturbation.
+            view: A perturbation or a family.
             groups: The groups of its pairs.
 
         Yields:
-            Expected changes, consistency and flips.
+            Flips; of a perturbation expected changes and consistency, too.
         """
-        shown = Shown("%", 100.0, True)
+        if not view.is_family:
+            yield from self._judged(view, groups)
+        for name, is_flip, better in self._flips():
+            found = self._quantity(name, groups, groups.rows(is_flip), "wilson")
+            yield found._replace(shown=_SHARE._replace(higher_is_better=better))
+
+    def _judged(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
         rows = self._expected(view, groups)
         if rows is not None:
             found = self._quantity("expected", groups, rows, "wilson")
-            yield found._replace(shown=shown)
+            yield found._replace(shown=_SHARE)
         if view.transforming:
             both = np.minimum(self._before, self._perturbed)
             rows = groups.extremes(both, "least")
             found = self._quantity("consistency", groups, rows, "wilson")
-            yield found._replace(shown=shown)
-        for name, is_flip, better in self._flips():
-            found = self._quantity(name, groups, groups.rows(is_flip), "wilson")
-            yield found._replace(shown=shown._replace(higher_is_better=better))
+            yield found._replace(shown=_SHARE)
 
     def _expected(self, view: View, groups: PairGroups) -> Rows | None:
         told = self._effects.expected.get(view.name)

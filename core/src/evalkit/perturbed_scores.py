@@ -13,9 +13,12 @@ Of every perturbation, and of every family of those that are not `uncertain`:
 - `worst-of-all`, of a family: the same over all examples, also those without a copy
   (HELM's worst case).
 
-And of every perturbation, for the metric that tells right from wrong:
+And for the metric that tells right from wrong, of every perturbation and family:
 
 - `right-to-wrong`, `wrong-to-right`, `wrong-to-other-wrong`: shares of pairs;
+
+of every perturbation alone:
+
 - `expected`: the share of pairs whose change is as it should be: as the perturbation's
   `expect` says; for one that `transforms` answers and has no `expect`, the share of
   copies answered rightly whose originals were;
@@ -182,7 +185,7 @@ class _Scorer:
             groups = self._groups_of(view)
             if single is not None:
                 yield from self._records(found, view, single.of(view, groups))
-                if is_judge and not view.is_family:
+                if is_judge:
                     judged = single.of_judge(view, groups)
                     yield from self._records(found, view, judged)
             if isinstance(scorer, str):

@@ -62,7 +62,9 @@ def test_a_detectable_share_is_found_in_four_of_five(
 def test_too_few_examples_detect_nothing() -> None:
     assert detectable_share_difference(2, 5, 0.05) is None
     # six of six is the least that is significant: p = .031
-    assert detectable_share_difference(2, 6, 0.05) == pytest.approx(0.8 ** (1 / 6), abs=1e-4)
+    assert detectable_share_difference(2, 6, 0.05) == pytest.approx(
+        0.8 ** (1 / 6), abs=1e-4
+    )
     assert share_power(0.0, 0.0, 10, 0.05) == 0.0
 
 

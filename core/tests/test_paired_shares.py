@@ -130,3 +130,18 @@ def test_a_difference_is_covered() -> None:
             normal += chance * (abs((b - c) / n - (p - q)) <= half)
     assert covered > 0.94
     assert normal < 0.85
+
+
+def test_models_at_the_margin_are_seldom_called_equivalent() -> None:
+    # exact: one model is right wherever the other is, and on 1 % more
+    n, margin = 300, 0.01
+    found = normal = 0.0
+    for b in range(30):
+        chance = stats.binom.pmf(b, n, margin)
+        high = tango_interval(b, 0, n, 0.9).high or 1.0
+        found += chance * (high < margin)
+        error = tango_interval(b, 0, n, 0.9).standard_error or 0.0
+        normal += chance * (0 < b / n + 1.645 * error < margin)
+    assert found < 0.05
+    # the interval before, which did not exist for b = 0 either
+    assert normal > 0.14

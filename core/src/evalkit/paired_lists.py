@@ -88,7 +88,7 @@ def _compare(
     draws, swaps = _replicates(metric, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
     units = n if clusters is None else clusters
-    replicates = Replicates(draws, method, units, most_apart(metric))
+    replicates = Replicates(draws, method, units, units, most_apart(metric))
     tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
     return replicated_difference(
         (first, second), (n, left_out, clusters), replicates, tested

@@ -12,10 +12,13 @@ from evalkit.intervals import Floats, Interval, percentile_interval, without_int
 from evalkit.power import detectable_difference
 from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
-from evalkit.student_t import t_quantile
+from evalkit.student_t import normal_quantile, t_quantile
 
 _LEAST_IN_TAIL = 5
 """Replicates beyond each end of an interval."""
+
+_FEWEST_DEGREES = 2
+"""Degrees of freedom where no unit differs, or one: chosen by simulation."""
 
 _FIRST_CONFIDENCE = 0.9
 """Confidence of the interval that the standard error is taken from."""
@@ -30,27 +33,30 @@ class Replicates(NamedTuple):
     """Name of the way they were drawn."""
     units: int
     """Independent units: examples or clusters."""
+    differing: int
+    """Units of which the models do not have the same answers, as far as is known."""
     most: float = math.inf
     """How far apart two values of the metric can be at most."""
 
     def interval(self, confidence: float) -> Interval:
         """Give the interval of a probability.
 
-        Beyond the percentiles that this many replicates carry, those are moved away
-        from the median as Student's quantiles grow.
+        The percentiles are moved away from the median, by the ratio of Student's
+        quantile, with as many degrees of freedom as units differ, to the normal one.
+        They are as narrow as if the spread were known, and few units that differ tell
+        little of it. From where less than 5 replicates lie beyond a percentile, the
+        last that they carry is moved.
         """
         draws = self.draws
-        if isinstance(draws, str):
+        if isinstance(draws, str) or self.units < 2:
             return replicate_interval(draws, confidence, self.method)
-        widest = 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws))
-        if confidence <= widest + 1e-12 or self.units < 2:
-            return replicate_interval(draws, confidence, self.method)
-        found = replicate_interval(draws, widest, self.method)
+        carried = min(confidence, 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws)))
+        found = replicate_interval(draws, carried, self.method)
         if found.low is None or found.high is None:
             return found
         middle = float(np.nanmedian(draws))
-        degrees = self.units - 1
-        growth = t_quantile(confidence, degrees) / t_quantile(widest, degrees)
+        degrees = max(_FEWEST_DEGREES, min(self.differing, self.units - 1))
+        growth = t_quantile(confidence, degrees) / normal_quantile(carried)
         return found._replace(
             low=max(-self.most, middle + growth * (found.low - middle)),
             high=min(self.most, middle + growth * (found.high - middle)),

@@ -122,8 +122,10 @@ class _Drawn:
         draws: Mapping[str, Floats] | str,
         swaps: Swaps | str,
         method: str,
+        differing: int = 0,
         most: float = math.inf,
     ) -> None:
+        self.differing = differing
         self.most = most
         self.draws = draws
         self.swaps = swaps
@@ -171,7 +173,7 @@ class _Drawn:
                 swaps = _swaps(metric, source, tables)
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
-        return cls(draws, swaps, method, most_apart(metric))
+        return cls(draws, swaps, method, source.differing, most_apart(metric))
 
     @classmethod
     def none(cls, reason: str) -> _Drawn:
@@ -187,13 +189,11 @@ def _swaps(
     if every is not None:
         sums, weights = every
         return AllSwaps(_finalised(metric, sums, tables, len(weights)), weights)
-    differing = source.differing
-    units = differing if isinstance(differing, int) else len(differing)
 
     def make(first: int, count: int) -> dict[str, Floats]:
         return _finalised(metric, source.swap(first, count), tables, count)
 
-    return RandomSwaps(make, SUM_REPLICATES, units)
+    return RandomSwaps(make, SUM_REPLICATES, source.differing)
 
 
 def _known_labels(statistics: SumPair, tables: PairedTables) -> pl.Series:
@@ -271,6 +271,7 @@ def _difference(
         draws if isinstance(draws, str) else draws.get(name, np.empty(0)),
         drawn.method,
         n if clusters is None else clusters,
+        drawn.differing,
         drawn.most,
     )
     tested: Significance | str = (

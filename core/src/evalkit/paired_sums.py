@@ -111,15 +111,20 @@ class UnitSums:
         first, second = (self._spread(part) for part in self._parts)
         return first, second
 
+    @property
+    def differing(self) -> int:
+        """The number of units whose statistics are not the same in both models."""
+        return len(self._unlike)
+
     @cached_property
-    def differing(self) -> Integers:
+    def _unlike(self) -> Integers:
         """The units whose statistics are not the same in both models."""
         first, second = self._both
         return np.flatnonzero((first != second).any(axis=1))
 
     def all_swaps(self) -> tuple[SumPair, Floats] | None:
         """Swap in every way, with the share of each; None where there are too many."""
-        units = self.differing
+        units = self._unlike
         if 2 ** len(units) > MOST_STATES:
             return None
         ways = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.tables import (
     NO_VALUE,
     Rows,
@@ -119,14 +120,24 @@ def _n(row: ComparedScore) -> str:
 def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
     if value is None:
         return NO_VALUE
-    return f"{value * row.scale:{sign}z.2f}"
+    places = decimals(_half(row), row.scale)
+    return f"{value * row.scale:{sign}z.{places}f}"
+
+
+def _half(row: ComparedScore) -> float | None:
+    return half_width(row.ci_low, row.ci_high, row.n, row.scale)
 
 
 def _interval(row: ComparedScore) -> str:
-    if row.ci_low is None or row.ci_high is None:
+    half = _half(row)
+    if row.ci_low is None or row.ci_high is None or half is None:
         return NO_VALUE
-    low, high = _shown(row.ci_low, row, "+"), _shown(row.ci_high, row, "+")
-    return f"[{low}, {high}]"
+    low, high = row.ci_low * row.scale, row.ci_high * row.scale
+    value = None
+    if row.difference is not None:
+        value = round(row.difference * row.scale, decimals(half, row.scale))
+    places = bound_decimals(half, row.scale, row.ci_method)
+    return show_bounds(low, high, value, places, "+")
 
 
 def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 COMMANDS = (
     *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
-    *("rescore", "merge", "verify", "cite"),
+    *("plan", "rescore", "merge", "verify", "cite"),
 )
 
 INTRODUCTION = """# Command line

@@ -50,7 +50,7 @@ def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
         *("metric", "n", "right", "wrong", "difference", "95", "%", "CI", "wins"),
         *("losses", "ties", "p", "detectable"),
     ]
-    assert lines[3].split()[:5] == ["accuracy", "4", "100.00", "50.00", "+50.00"]
+    assert lines[3].split()[:5] == ["accuracy", "4", "100", "50", "+50"]
     assert lines[5] == (
         "accuracy: undecided: too few examples differ for the test to show a "
         "difference (p = .50)"

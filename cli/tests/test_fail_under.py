@@ -198,3 +198,57 @@ def test_several_data_sets_need_a_metric_only_once(
     assert done.stderr.endswith(
         "evalkit: error: questions: all: exact-match is 0.0, under 0.5\n"
     )
+
+
+def test_a_bound_of_the_interval_can_be_what_counts(
+    evaluate: Callable[..., Result],
+) -> None:
+    [score] = json.loads(evaluate(options=("--json", "-m", "accuracy")).stdout)[
+        "scores"
+    ][:1]
+    low, high = score["ci_low"], score["ci_high"]
+    assert 0.3 < low < 0.75 < high < 0.96
+    assert evaluate("accuracy=0.7").exit_code == 0
+    for met in (f"accuracy={low}@lower", "accuracy=30%@lower", "accuracy=95%@upper"):
+        assert evaluate(met).exit_code == 0, met
+    done = evaluate("accuracy=0.7@lower", "accuracy=96%@upper")
+    assert done.exit_code == 3
+    assert done.stderr.splitlines() == [
+        f"evalkit: error: accuracy has the lower bound {low!r}, under 0.7",
+        f"evalkit: error: accuracy has the upper bound {high!r}, under 0.96",
+    ]
+
+
+def test_a_bound_keeps_its_name_where_lower_is_better(
+    evaluate: Callable[..., Result],
+) -> None:
+    scores = json.loads(evaluate(metrics=("loss",), options=("--json",)).stdout)
+    low, high = scores["scores"][0]["ci_low"], scores["scores"][0]["ci_high"]
+    assert low < 0.5 < high
+    assert evaluate(f"loss={low - 0.1}@lower", metrics=("loss",)).exit_code == 3
+    assert evaluate(f"loss={high}@upper", metrics=("loss",)).exit_code == 0
+    done = evaluate("loss=0.5@upper", metrics=("loss",))
+    assert done.exit_code == 3
+    assert done.stderr == (
+        f"evalkit: error: loss has the upper bound {high!r}, above 0.5\n"
+    )
+
+
+def test_a_score_without_an_interval_meets_no_bound(
+    invoke: Invoke, predict: Write
+) -> None:
+    file = predict("three.jsonl", THREE)
+    arguments = ("eval", "tiny", "-p", file, "-m", "accuracy", "--limit", "1")
+    assert invoke(*arguments, "--fail-under", "accuracy=0.5").exit_code == 0
+    done = invoke(*arguments, "--fail-under", "accuracy=0.5@lower")
+    assert done.exit_code == 3
+    assert "accuracy has no lower bound: it has no interval: n is 1" in done.stderr
+
+
+@pytest.mark.parametrize("threshold", ["accuracy=0.8@", "accuracy=0.8@middle", "a@b"])
+def test_another_bound_is_wrong_usage(
+    evaluate: Callable[..., Result], threshold: str
+) -> None:
+    done = evaluate(threshold)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "accuracy=0.8@lower (or @upper)" in " ".join(done.stderr.split())

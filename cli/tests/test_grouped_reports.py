@@ -161,7 +161,7 @@ def share_interval(
 ) -> str:
     right = sum(map(is_right, rows))
     low, high = binomtest(right, len(rows)).proportion_ci(level, method=method)
-    return f"[{100 * low:.2f}, {100 * high:.2f}]"
+    return f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> None:
@@ -180,7 +180,7 @@ def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> N
         if row[0] == "topic:b & size:s"
     ]
     chosen = [n for n in range(50) if n % 5 == 1 and n % 2 == 0]
-    value = f"{100 * share(chosen):.2f}"
+    value = f"{100 * share(chosen):.0f}"
     interval = share_interval(chosen)
     assert row[:4] == ["topic:b & size:s", str(len(chosen)), value, interval]
     [author] = [
@@ -189,14 +189,14 @@ def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> N
         if row[0] == "author:author 03"
     ]
     chosen = [n for n in ROWS if n % 12 == 3]
-    assert author[1:3] == [str(len(chosen)), f"{100 * share(chosen):.2f}"]
+    assert author[1:3] == [str(len(chosen)), f"{100 * share(chosen):.0f}"]
 
 
 def test_examples_without_a_tag_stand_last(show: Callable[..., Any]) -> None:
     rows = table(show(), "By tag, worst accuracy first, in %:")
     untagged = list(range(50, 60))
     assert rows[-1] == [
-        *("(untagged)", "10", f"{100 * share(untagged):.2f}", share_interval(untagged))
+        *("(untagged)", "10", f"{100 * share(untagged):.0f}", share_interval(untagged))
     ]
     topics = {row[0]: float(row[4]) for row in rows[1:-1] if row[0][0] == "t"}
     assert len(topics) == 5
@@ -279,15 +279,15 @@ def test_worst_group_and_gap_of_a_facet(show: Callable[..., Any]) -> None:
     }
     shares = {topic: share(rows) for topic, rows in topics.items()}
     assert min(shares, key=lambda topic: shares[topic]) == "a"
-    value = f"{100 * shares['a']:.2f} %"
+    value = f"{100 * shares['a']:.0f} %"
     # Šidák's level, which holds for all five at once, by Clopper and Pearson
     interval = share_interval(topics["a"], 0.95 ** (1 / 5), "exact")
     assert re.fullmatch(
         rf"topic: worst a {re.escape(f'{value} {interval}')}, n = 10; "
-        r"shrunk \d\d\.\d\d %, rank 5",
+        r"shrunk \d\d %, rank 5",
         worst,
     )
-    width = f"{100 * (max(shares.values()) - shares['a']):.2f}"
+    width = f"{100 * (max(shares.values()) - shares['a']):.0f}"
     best = max("edcba", key=lambda topic: shares[topic])
     assert re.fullmatch(
         rf"topic: gap {re.escape(width)} points \[\S+, \S+\], from a to [{best}bcde]; "
@@ -333,7 +333,7 @@ def test_a_worst_group_of_one_example_has_no_interval(
     arguments += ("--min-n", "1")
     lines = invoke(*arguments).stdout.splitlines()
     [worst] = [line for line in lines if line.startswith("topic: worst")]
-    without = "topic: worst a 100.00 % (no interval: n is 1), n = 1; shrunk 100.00 %"
+    without = "topic: worst a 100 % (no interval: n is 1), n = 1; shrunk 100 %"
     assert worst == without
 
 
@@ -345,13 +345,13 @@ def test_the_mean_over_a_facet_leads_where_the_data_says_so(
     mean = sum(map(share, topics)) / 5
     header, first, second = (re.split(r"\s{2,}", line) for line in lines[2:5])
     assert header[:2] == ["metric", "score"]
-    assert first[:2] == ["accuracy (mean over topic)", f"{100 * mean:.2f} %"]
+    assert first[:2] == ["accuracy (mean over topic)", f"{100 * mean:.1f} %"]
     assert first[3:] == ["50"]  # the baselines are of the whole set
-    assert second[:2] == ["accuracy", f"{100 * share(list(ROWS)):.2f} %"]
-    assert second[3:] == ["60", "50.00 %", "33.33 %"]
+    assert second[:2] == ["accuracy", f"{100 * share(list(ROWS)):.0f} %"]
+    assert second[3:] == ["60", "50 %", "33 %"]
     assert any(line.startswith("By tag, worst accuracy first") for line in lines)
     shown = invoke("runs").stdout
-    assert f"accuracy (mean over topic)  {100 * mean:.2f} %" in shown
+    assert f"accuracy (mean over topic)  {100 * mean:.1f} %" in shown
     # independent topics: their variances add up, after each got two examples of the
     # mean share
     pooled = (sum(sum(map(is_right, rows)) for rows in topics) + 1) / 52
@@ -373,10 +373,10 @@ def test_intervals_end_at_the_bounds_where_they_are_printed_only(
     score = record["scores"][0]
     assert (score["value"], score["ci_method"]) == (0.75, "delta")
     assert score["ci_high"] == pytest.approx(0.75 + half, abs=1e-12)
-    interval = f"[{75 - 100 * half:.2f}, 100.00]"
+    interval = f"[{75 - 100 * half:.0f}, 100]"
     assert score["ci_high"] > 1
     shown = invoke("show", "latest").stdout.splitlines()
-    assert re.split(r"\s{2,}", shown[3])[:4] == ["off", "75.00 %", interval, "8"]
+    assert re.split(r"\s{2,}", shown[3])[:4] == ["off", "75 %", interval, "8"]
     assert interval in invoke("runs").stdout
     [row] = invoke("runs", "--format", "csv").stdout.splitlines()[1:]
     assert str(score["ci_high"]) in row
@@ -447,8 +447,8 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     of_score = math.sqrt(2 * ((1 - 2 / 3) / 2) ** 2)
     assert (
         "each example was answered 2 times; accuracy: SD between examples "
-        f"{100 * between:.2f}, within {100 * within:.2f}, of the score "
-        f"{100 * of_score:.2f}"
+        f"{100 * between:.1f}, within {100 * within:.1f}, of the score "
+        f"{100 * of_score:.1f}"
     ) in done.stdout.splitlines()
     first = invoke("eval", "shapes", "-p", file, "-m", "macro-f1").stdout
     assert "each example was answered 2 times; macro-f1: SD of the score " in first

@@ -65,7 +65,7 @@ def test_a_metric_is_added_in_a_new_run(invoke: Invoke, made: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "tiny (sentiment, split test): three"
     # F1: positive 2*2/(2+3), negative 1, neutral 0
-    assert lines[4].split()[:3] == ["macro-f1", "60.00", "%"]
+    assert lines[4].split()[:3] == ["macro-f1", "60", "%"]
     new_id = lines[-1].split()[2].rstrip(",")
     assert lines[-1] == f"new run {new_id}, parent {made.name}"
     record = json.loads((made.parent / new_id / "run.json").read_text("utf-8"))

@@ -57,12 +57,12 @@ def test_runs_are_listed_newest_first(
     assert done.exit_code == 0
     assert done.stderr == ""
     assert done.stdout == (
-        "run               evaluated (UTC)   dataset  model    metric       score"
-        "               CI  n  status\n"
-        f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100.00 %  "
-        "[34.24, 100.00]  2  partial\n"
-        f"{older.name}  2025-03-01 09:10  tiny     three    accuracy   75.00 %   "
-        "[30.06, 95.44]  4  complete\n"
+        "run               evaluated (UTC)   dataset  model    metric    score"
+        "         CI  n  status\n"
+        f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
+        "[34, 100]  2  partial\n"
+        f"{older.name}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
+        "[30, 95]  4  complete\n"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.tables import (
     NO_VALUE,
     Rows,
@@ -128,17 +129,31 @@ def _n(row: ComparedScore) -> str:
 def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
     if value is None:
         return NO_VALUE
-    return f"{value * row.scale:{sign}z.2f}"
+    places = decimals(_half(row), row.scale)
+    return f"{value * row.scale:{sign}z.{places}f}"
+
+
+def _half(row: ComparedScore) -> float | None:
+    return half_width(row.ci_low, row.ci_high, row.n, row.scale)
 
 
 def _interval(row: ComparedScore) -> str:
     """Give the interval that agrees with the p-value it stands beside."""
-    ends = row.ci_low, row.ci_high
-    if row.p_adjusted is not None:
-        ends = row.ci_low_adjusted, row.ci_high_adjusted
-    if ends[0] is None or ends[1] is None:
+    low, high = _ends(row)
+    half = _half(row)
+    if low is None or high is None or half is None:
         return NO_VALUE
-    return f"[{_shown(ends[0], row, '+')}, {_shown(ends[1], row, '+')}]"
+    value = None
+    if row.difference is not None:
+        value = round(row.difference * row.scale, decimals(half, row.scale))
+    places = bound_decimals(half, row.scale, row.ci_method)
+    return show_bounds(low * row.scale, high * row.scale, value, places, "+")
+
+
+def _ends(row: ComparedScore) -> tuple[float | None, float | None]:
+    if row.p_adjusted is not None:
+        return row.ci_low_adjusted, row.ci_high_adjusted
+    return row.ci_low, row.ci_high
 
 
 def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> str:

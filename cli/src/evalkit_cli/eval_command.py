@@ -82,10 +82,11 @@ if TYPE_CHECKING:
     "--fail-under",
     "thresholds",
     multiple=True,
-    metavar="METRIC=VALUE",
+    metavar="METRIC=VALUE[@BOUND]",
     envvar="EVALKIT_FAIL_UNDER",
     help="Exit with 3 where this score of the whole set is less (more, where lower is "
-    "better): accuracy=0.8, or accuracy=80%; repeatable.",
+    "better): accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower "
+    "bound of the interval, @upper of the upper one; repeatable.",
 )
 @click.option(
     "--observer",
@@ -154,7 +155,7 @@ def eval_command(
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
       evalkit eval --task nli --predictions-dir my-model/
-      evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8
+      evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
       evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
         --perturbed-predictions my-model-lowercase.jsonl

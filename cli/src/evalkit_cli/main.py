@@ -20,6 +20,7 @@ from evalkit_cli.eval_command import eval_command
 from evalkit_cli.list_command import list_command
 from evalkit_cli.merge_command import merge_command
 from evalkit_cli.perturb_command import perturb_command
+from evalkit_cli.plan_command import plan_command
 from evalkit_cli.repeated_options import refuse_repeated_options
 from evalkit_cli.rescore_command import rescore_command
 from evalkit_cli.runs_command import runs_command
@@ -94,6 +95,7 @@ cli.add_command(validate_command)
 cli.add_command(eval_command)
 cli.add_command(perturb_command)
 cli.add_command(compare_command)
+cli.add_command(plan_command)
 cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)

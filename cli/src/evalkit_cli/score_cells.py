@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.tables import NO_VALUE
 
 if TYPE_CHECKING:
@@ -55,10 +56,15 @@ def show_value(score: Score, *, with_unit: bool = True) -> str:
 
 
 def show_number(score: Score, value: float | None) -> str:
-    """Give a value in the unit of a score; nothing for None."""
+    """Give a value in the unit of a score, with its digits; nothing for None."""
     if value is None:
         return ""
-    return f"{value * score.scale:z.2f} {score.unit}".rstrip()
+    places = decimals(_half(score), score.scale)
+    return f"{value * score.scale:z.{places}f} {score.unit}".rstrip()
+
+
+def _half(score: Score) -> float | None:
+    return half_width(score.ci_low, score.ci_high, score.n, score.scale)
 
 
 def show_interval(score: Score, bounds: Bounds | None = None) -> str:
@@ -69,15 +75,20 @@ def show_interval(score: Score, bounds: Bounds | None = None) -> str:
         bounds: Of the metrics. What is shown ends at them; what is stored does not.
 
     Returns:
-        For example `[64.95, 71.04]`.
+        For example `[57.6, 73.4]`.
     """
-    if score.ci is None:
+    half = _half(score)
+    if score.ci is None or half is None:
         return NO_VALUE
     least, greatest = _bounds(score, bounds or {})
     low, high = score.ci
     low = low if least is None else max(low, least)
     high = high if greatest is None else min(high, greatest)
-    return f"[{low * score.scale:z.2f}, {high * score.scale:z.2f}]"
+    places = bound_decimals(half, score.scale, score.ci_method)
+    value = None
+    if score.value is not None:
+        value = round(score.value * score.scale, decimals(half, score.scale))
+    return show_bounds(low * score.scale, high * score.scale, value, places)
 
 
 def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
@@ -117,8 +128,9 @@ def show_coverage(score: Score) -> tuple[str, str]:
         return "", ""
     if score.bound_low is None or score.bound_high is None:
         return show_share(score.coverage), NO_VALUE
-    low, high = score.bound_low * score.scale, score.bound_high * score.scale
-    return show_share(score.coverage), f"{low:z.2f} to {high:z.2f}"
+    plain = score._replace(unit="")
+    low, high = (show_number(plain, b) for b in (score.bound_low, score.bound_high))
+    return show_share(score.coverage), f"{low} to {high}"
 
 
 def show_share(share: float | None) -> str:

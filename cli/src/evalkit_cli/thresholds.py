@@ -1,4 +1,4 @@
-"""Checks scores against thresholds: `--fail-under METRIC=VALUE`."""
+"""Checks scores against thresholds: `--fail-under METRIC=VALUE[@BOUND]`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ NOT_MET = 3
 """Exit code where a threshold is not met."""
 
 
+BOUNDS = {"lower": "ci_low", "upper": "ci_high"}
+"""The bounds of an interval that a threshold may be about, by their names."""
+
+
 class Threshold(NamedTuple):
     """The least that a score must be; the most, where lower is better."""
 
@@ -23,10 +27,12 @@ class Threshold(NamedTuple):
     """In the unit that scores are stored in: proportions are 0 to 1."""
     is_percentage: bool
     """Whether it was given as `80%`, which only a proportion can be."""
+    bound: str | None = None
+    """`lower` or `upper` where not the score but this bound of its interval counts."""
 
 
 def read_thresholds(given: Sequence[str]) -> list[Threshold]:
-    """Read `METRIC=VALUE` options.
+    """Read `METRIC=VALUE` options, where `@lower` or `@upper` may follow.
 
     Args:
         given: The options; a metric's name may hold `=` itself.
@@ -41,18 +47,22 @@ def read_thresholds(given: Sequence[str]) -> list[Threshold]:
 
 
 def _read(text: str) -> Threshold:
-    metric, equals, number = text.rpartition("=")
+    metric, equals, given = text.rpartition("=")
+    number, at, bound = given.partition("@")
     is_percentage = number.endswith("%")
     try:
         value = float(number.removesuffix("%"))
     except ValueError:
         value = math.nan
-    if not equals or not metric or not math.isfinite(value):
+    is_bound = bound in BOUNDS or not at
+    if not equals or not metric or not math.isfinite(value) or not is_bound:
         raise click.UsageError(
             f"--fail-under {text!r} is not of the form METRIC=VALUE, such as "
-            "accuracy=0.8 or accuracy=80%."
+            "accuracy=0.8 or accuracy=80%, or accuracy=0.8@lower (or @upper) for a "
+            "bound of its interval."
         )
-    return Threshold(metric, value / 100 if is_percentage else value, is_percentage)
+    value = value / 100 if is_percentage else value
+    return Threshold(metric, value, is_percentage, bound or None)
 
 
 def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[str]:
@@ -64,7 +74,7 @@ def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[st
 
     Returns:
         A sentence for each result and threshold that it does not meet. A score without
-        a value meets none.
+        a value meets none, and one without an interval none that is about a bound.
 
     Raises:
         UsageError: No result has the metric, or one was given in percent that is no
@@ -97,13 +107,22 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
         )
     if score.value is None:
         return f"has no value: {score.reason or 'it is not defined'}"
+    found, what = score.value, "is"
+    if threshold.bound is not None:
+        bound: float | None = getattr(score, BOUNDS[threshold.bound])
+        if bound is None:
+            return (
+                f"has no {threshold.bound} bound: it has no interval: "
+                f"{score.reason or score.ci_method}"
+            )
+        found, what = bound, f"has the {threshold.bound} bound"
     if score.higher_is_better is False:
-        is_met = score.value <= threshold.value
+        is_met = found <= threshold.value
         side = "above"
     else:
-        is_met = score.value >= threshold.value
+        is_met = found >= threshold.value
         side = "under"
-    return None if is_met else f"is {score.value!r}, {side} {threshold.value!r}"
+    return None if is_met else f"{what} {found!r}, {side} {threshold.value!r}"
 
 
 def _whose(result: Result, results: Sequence[Result]) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from evalkit.perturbations import Perturbation
     from evalkit.perturbed_files import perturb_dataset
     from evalkit.perturbed_rows import perturb
+    from evalkit.planning import Plan, plan
     from evalkit.plugins import Parameters
     from evalkit.registry import Registry
     from evalkit.rescoring import rescore
@@ -66,6 +67,7 @@ _HOMES = {
     "MetricError": "errors",
     "Parameters": "plugins",
     "Perturbation": "perturbations",
+    "Plan": "planning",
     "PluginContractError": "errors",
     "PluginError": "errors",
     "PluginLoadError": "errors",
@@ -90,6 +92,7 @@ _HOMES = {
     "merge": "merged_runs",
     "perturb": "perturbed_rows",
     "perturb_dataset": "perturbed_files",
+    "plan": "planning",
     "read_run": "stored_runs",
     "rescore": "rescoring",
     "verify": "verification",
@@ -113,6 +116,7 @@ __all__ = [
     "MetricError",
     "Parameters",
     "Perturbation",
+    "Plan",
     "PluginContractError",
     "PluginError",
     "PluginLoadError",
@@ -137,6 +141,7 @@ __all__ = [
     "metric",
     "perturb",
     "perturb_dataset",
+    "plan",
     "read_run",
     "rescore",
     "score",

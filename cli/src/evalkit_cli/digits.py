@@ -1,0 +1,112 @@
+"""How many digits of a number are printed: as many as its interval leaves to tell.
+
+A score is printed to the second significant digit of half its interval: 65.9 where that
+is 7.9 points wide, 65.93 where it is 0.79; a percentage without an interval as one of
+50 % from so many examples. The bounds of an interval that was drawn move
+with the seed, and are printed to the first digit that does so only by little.
+"""
+
+from __future__ import annotations
+
+import math
+
+USUAL = 2
+"""The most decimals of a percentage, and those of another value without an interval."""
+
+MOST = 6
+"""The most decimals of a value in another unit."""
+
+_PERCENT = 100
+"""Scale of what is stored as 0 to 1 and shown as a percentage."""
+
+_DRAWN = ("bootstrap", "multinomial")
+"""Words in the names of methods whose bounds are percentiles of random draws."""
+
+DRAWS = 1_000
+"""Draws that such percentiles are taken of."""
+
+_DENSITY = 0.0584
+"""Of the standard normal distribution at its 2.5th percentile."""
+
+_SHARE_OF_DRAWS = math.sqrt(0.025 * 0.975 / DRAWS) / _DENSITY / 1.96
+"""Standard error of the 2.5th percentile of the draws, as a share of half the interval
+(the error of a sample quantile: Stuart and Ord 1994, section 10.10)."""
+
+
+def half_width(
+    low: float | None, high: float | None, n: int, scale: float
+) -> float | None:
+    """Give half the width of an interval as it is shown.
+
+    Args:
+        low: Lower bound of a score, as stored; None where there is no interval.
+        high: Upper bound.
+        n: Number of examples that the score is of.
+        scale: What it is multiplied with to be shown.
+
+    Returns:
+        Half the width; of a percentage without an interval that of 50 % of n
+        independent examples, None of another value.
+    """
+    if low is not None and high is not None:
+        return abs(scale) * (high - low) / 2
+    return 0.98 * _PERCENT / math.sqrt(max(n, 1)) if scale == _PERCENT else None
+
+
+def decimals(half_width: float | None, scale: float) -> int:
+    """Say to how many decimals a score is printed.
+
+    Args:
+        half_width: What `half_width` gave.
+        scale: What the score is multiplied with to be shown in the unit.
+
+    Returns:
+        As many as show the second significant digit of the half width: at least 0, at
+        most 2 of a percentage and 6 of anything else; 2 where it is None.
+    """
+    if half_width is None or not 0 < half_width < math.inf:
+        return USUAL
+    most = USUAL if scale == _PERCENT else MOST
+    return min(max(0, 1 - math.floor(math.log10(half_width))), most)
+
+
+def bound_decimals(half_width: float, scale: float, method: str) -> int:
+    """Say to how many decimals the bounds of an interval are printed.
+
+    Args:
+        half_width: Half its width, in the unit that is shown.
+        scale: What the score is multiplied with to be shown in the unit.
+        method: How the interval was made.
+
+    Returns:
+        As many as of the score; of an interval that was drawn no more than those of
+        which the last counts at least a standard error of the bound over seeds.
+    """
+    most = decimals(half_width, scale)
+    if not any(word in method for word in _DRAWN) or half_width <= 0:
+        return most
+    error = half_width * _SHARE_OF_DRAWS
+    return min(most, max(0, math.floor(-math.log10(error))))
+
+
+def show_bounds(
+    low: float, high: float, value: float | None, places: int, sign: str = ""
+) -> str:
+    """Give an interval as it is printed.
+
+    Args:
+        low: Its lower bound, in the unit that is shown.
+        high: Its upper bound.
+        value: The score that it is of, as it is printed; None where there is none.
+        places: Decimals of the bounds.
+        sign: `+` to print the sign of positive bounds too.
+
+    Returns:
+        For example `[57.6, 73.4]`; with more decimals where the score would else seem
+        to lie outside.
+    """
+    while value is not None and places < USUAL and low <= value <= high:
+        if round(low, places) <= value <= round(high, places):
+            break
+        places += 1
+    return f"[{low:{sign}z.{places}f}, {high:{sign}z.{places}f}]"

@@ -1,0 +1,125 @@
+"""Printed digits follow the width of the interval."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from evalkit.group_intervals import REPLICATES
+from evalkit.results import Score
+from evalkit_cli.digits import DRAWS, bound_decimals, decimals, half_width, show_bounds
+from evalkit_cli.score_cells import show_interval, show_value
+
+
+def score(
+    value: float | None, low: float | None, high: float | None, **fields: object
+) -> Score:
+    given = dict.fromkeys(Score._fields[:24])
+    known = {
+        "metric": "m",
+        "split": "test",
+        "computed_on": "all",
+        "ci_method": "wilson",
+        "n": 135,
+        "unit": "%",
+        "scale": 100.0,
+    }
+    ends = {"value": value, "ci_low": low, "ci_high": high}
+    return Score(**given | known | ends | fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("half", "percent", "other"),
+    [
+        (0.000912, 2, 5),
+        (0.088, 2, 3),
+        (0.43, 2, 2),
+        (0.9, 2, 2),
+        (1.0, 1, 1),
+        (7.9, 1, 1),
+        (9.99, 1, 1),
+        (10.0, 0, 0),
+        (35.0, 0, 0),
+        (4000.0, 0, 0),
+        (1e-12, 2, 6),
+        (0.0, 2, 2),
+        (math.inf, 2, 2),
+        (None, 2, 2),
+    ],
+)
+def test_two_digits_of_half_the_width_count(
+    half: float | None, percent: int, other: int
+) -> None:
+    assert (decimals(half, 100.0), decimals(half, 1.0)) == (percent, other)
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high", "value", "shown"),
+    [
+        (135, 0.5762, 0.7344, 0.6593, ("65.9 %", "[57.6, 73.4]")),
+        (20, 0.43, 0.87, 0.6593, ("66 %", "[43, 87]")),
+        (13_500, 0.6512, 0.6672, 0.6593, ("65.93 %", "[65.12, 66.72]")),
+        (10, 0.7225, 1.0, 1.0, ("100 %", "[72, 100]")),
+        (1, None, None, 1.0, ("100 %", "–")),
+        (135, None, None, 0.6593, ("65.9 %", "–")),
+        (40_000, None, None, 0.6593, ("65.93 %", "–")),
+        (0, None, None, None, ("–", "–")),
+    ],
+)
+def test_a_score_has_the_digits_of_its_interval(
+    n: int,
+    low: float | None,
+    high: float | None,
+    value: float | None,
+    shown: tuple[str, str],
+) -> None:
+    found = score(value, low, high, n=n)
+    assert (show_value(found), show_interval(found)) == shown
+
+
+def test_other_units_have_the_digits_they_need() -> None:
+    loss = score(0.004213, 0.00391, 0.00452, unit="nats", scale=1.0)
+    assert show_value(loss) == "0.00421 nats"
+    assert show_interval(loss) == "[0.00391, 0.00452]"
+    tokens = score(15_234.4, 14_000.0, 16_500.0, unit="tokens", scale=1.0)
+    assert show_interval(tokens) == "[14000, 16500]"
+
+
+@pytest.mark.parametrize(
+    "method", ["bootstrap", "bootstrap-clustered", "multinomial", "paired-multinomial"]
+)
+def test_bounds_that_are_drawn_have_no_digit_that_the_seed_decides(method: str) -> None:
+    found = score(0.6593, 0.5746, 0.7419, ci_method=method)
+    assert (show_value(found), show_interval(found)) == ("65.9 %", "[57, 74]")
+    assert show_interval(found._replace(ci_method="delta")) == "[57.5, 74.2]"
+    rng = np.random.default_rng(5)
+    for half in (0.5, 1.3, 2.2, 2.4, 7.9, 22.0):
+        draws = rng.normal(0, half / 1.96, (400, REPLICATES))
+        moves = float(np.std(np.quantile(draws, 0.025, axis=1)))
+        last = 10.0 ** -bound_decimals(half, 100.0, method)
+        assert last >= 0.9 * moves
+        # and not more is hidden than need be
+        assert last in (1.0, 0.01) or last / 10 < 1.1 * moves
+
+
+def test_as_many_are_drawn_as_is_said() -> None:
+    assert DRAWS <= REPLICATES
+
+
+def test_a_score_never_seems_to_lie_outside_its_interval() -> None:
+    near = score(0.6564, 0.6556, 0.75, ci_method="bootstrap")
+    assert (show_value(near), show_interval(near)) == ("65.6 %", "[65.6, 75.0]")
+    assert show_bounds(65.56, 75.0, 65.6, 0) == "[65.6, 75.0]"
+    assert show_bounds(-4.0, 4.0, 0.0, 0, "+") == "[-4, +4]"
+    # a value that does lie outside is no reason for digits
+    assert show_bounds(1.0, 2.0, 3.0, 0) == "[1, 2]"
+
+
+def test_a_percentage_without_interval_is_as_wide_as_one_half() -> None:
+    wald = 100 * 1.96 * math.sqrt(0.25 / 135)
+    assert half_width(None, None, 135, 100.0) == pytest.approx(wald)
+    assert half_width(None, None, 135, 1.0) is None
+    assert half_width(None, None, 0, 100.0) == half_width(None, None, 1, 100.0) == 98
+    assert half_width(0.2, 0.3, 135, -1.0) == pytest.approx(0.05)

@@ -58,11 +58,13 @@ def copy(uid: str, perturbation: str, **changes: Any) -> dict[str, Any]:
 def run(
     plugins: Any,
     fake_distribution: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
     invoke: Run,
     predict: Callable[..., str],
     write_rows: Callable[..., str],
 ) -> Run:
     """Evaluate three right of four, and copies of which some are wrong."""
+    monkeypatch.setenv("EVALKIT_MIN_N", "1")
     fake_distribution(
         PERTURBATIONS,
         {"evalkit.perturbations": {"lower": "Lower", "contrast": "Contrast"}},

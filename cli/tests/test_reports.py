@@ -28,8 +28,9 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture(autouse=True)
-def _plugins(plugins: Any) -> None:
-    """All tests here use the plugins of conftest.py."""
+def _plugins(plugins: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tests here use the plugins of conftest.py, whose tags are very small."""
+    monkeypatch.setenv("EVALKIT_MIN_N", "1")
 
 
 @pytest.fixture
@@ -172,7 +173,8 @@ def test_csv_holds_every_score_as_stored(
         "model,metric,split,tag,perturbation,computed_on,value,se,ci_low,ci_high,"
         "ci_method,n,n_clusters,coverage,unit,scale,higher_is_better,reason,flag,"
         "bound_low,bound_high,mean,stddev,min,max,aggregate,p_value,replications,"
-        "stddev_within,stddev_replications,largest_cluster,effective_clusters"
+        "stddev_within,stddev_replications,largest_cluster,effective_clusters,"
+        "p_adjusted,shrunk,rank_best,rank_worst"
     )
     groups = [row["tag"] for row in rows if not row["aggregate"]]
     assert groups == ["", "topic:film", "topic:food"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evalkit import group_intervals, largest_differences
+from evalkit.intervals import Interval
 from evalkit.largest_differences import pair_differences
 from evalkit.multiplicity import holm
 from evalkit.scores import MetricScores
@@ -29,12 +30,14 @@ class BoundedMean(Mean):
     bounds = (0.0, 1.0)
 
 
+def bounds_of(interval: Interval) -> tuple[float, float]:
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.low, interval.high
+
+
 def gaps(found: MetricScores) -> list[Any]:
     return [one for one in found.aggregates if one.kind.startswith("gap:")]
-
-
-def rejected(found: MetricScores) -> float:
-    return float(np.mean([one.p_adjusted < 0.05 for one in gaps(found)]))
 
 
 def facets_of_labels(
@@ -84,10 +87,12 @@ def test_a_perfect_group_of_a_bounded_mean_does_not_cancel_the_test() -> None:
     random = np.random.default_rng(2)
     values = np.concatenate([np.ones(40), random.random(40)])
     tags = [["f:a"]] * 40 + [["f:b"]] * 40
-    gap = aggregate(scored(BoundedMean, make_table(values), make_groups(tags)), "gap:f")
+    gap = aggregate(
+        scored(BoundedMean, make_table(values.tolist()), make_groups(tags)), "gap:f"
+    )
     assert gap.p_value is not None
     assert gap.p_value < 1e-6
-    all_right = make_table(np.ones(80))
+    all_right = make_table([1.0] * 80)
     none = aggregate(scored(BoundedMean, all_right, make_groups(tags)), "gap:f")
     assert none.p_value == 1.0
     assert none.interval.low == 0.0
@@ -97,7 +102,7 @@ def eight_facets(seed: int) -> MetricScores:
     random = np.random.default_rng(seed)
     values = (random.random(240) < 0.7).astype(float)
     tags = [[f"f{f}:{random.integers(0, 4)}" for f in range(8)] for _ in values]
-    return scored(Share, make_table(values), make_groups(tags))
+    return scored(Share, make_table(values.tolist()), make_groups(tags))
 
 
 def test_several_facets_are_adjusted_and_their_intervals_agree(
@@ -124,7 +129,9 @@ def test_a_single_facet_needs_no_adjustment() -> None:
     random = np.random.default_rng(3)
     values = (random.random(120) < 0.7).astype(float)
     tags = [[f"f:{i % 4}", "plain"] for i in range(120)]
-    gap = aggregate(scored(Share, make_table(values), make_groups(tags)), "gap:f")
+    gap = aggregate(
+        scored(Share, make_table(values.tolist()), make_groups(tags)), "gap:f"
+    )
     assert gap.p_adjusted == gap.p_value
 
 
@@ -153,7 +160,8 @@ def test_ranks_of_plain_tags_are_among_themselves() -> None:
         Share, make_table(values + [1.0] * 5), make_groups([*tags, *[[]] * 5])
     )
     ranks = [main_score(found, group).ranks for group in range(7)]
-    assert ranks == [None, (3, 3), (1, 2), (1, 2), (1, 2), (1, 2), None]
+    # of two groups the test of their gap says it all
+    assert ranks == [None, (3, 3), (1, 2), (1, 2), None, None, None]
     assert main_score(found, 1).shrunk is not None
     assert main_score(found, 4).shrunk is None
 
@@ -170,26 +178,29 @@ def test_true_ranks_are_held_by_all_groups_at_once(
     values = random.random((sets, 6, 60)) < truths[:, None]
     found = scored(
         Share,
-        make_table(values.astype(float).ravel()),
+        make_table(values.astype(float).ravel().tolist()),
         make_groups([tag for tag in tags for _ in range(60)]),
     )
     groups = make_groups([tag for tag in tags for _ in range(60)])
     for numbers in groups.facets.values():
         ranks = [main_score(found, group).ranks for group in numbers]
-        held += all(low <= 6 - place <= high for place, (low, high) in enumerate(ranks))
+        held += all(
+            rank is not None and rank[0] <= 6 - place <= rank[1]
+            for place, rank in enumerate(ranks)
+        )
     assert held / sets >= 0.93
 
 
 def test_small_groups_are_not_ranked_but_shrunken() -> None:
     values = np.random.default_rng(5).random(90) < 0.6
-    sizes = {"a": 40, "b": 40, "c": 10}
+    sizes = {"a": 30, "b": 25, "d": 25, "c": 10}
     tags = [[f"f:{tag}"] for tag, size in sizes.items() for _ in range(size)]
-    table = make_table(values.astype(float))
+    table = make_table(values.astype(float).tolist())
     found = scored(Share, table, make_groups(tags), fewest=20)
     assert main_score(found, 3).ranks is None
     assert main_score(found, 3).shrunk is not None
-    assert main_score(found, 1).ranks == (1, 2)
-    assert aggregate(found, "gap:f").flag.endswith("; 1 group left out")
+    assert main_score(found, 1).ranks == (1, 3)
+    assert str(aggregate(found, "gap:f").flag).endswith("; 1 group left out")
     assert aggregate(found, "macro:f").n == 90
 
 
@@ -207,7 +218,7 @@ def covers(
     ]
     found = scored(metric, make_table(values.tolist()), make_groups(tags))
     held = [
-        one.interval.low <= truth <= one.interval.high
+        bounds_of(one.interval)[0] <= truth <= bounds_of(one.interval)[1]
         for one in found.aggregates
         if one.kind.startswith("macro:")
     ]
@@ -231,7 +242,9 @@ def test_the_mean_over_groups_is_wilsons_with_the_degrees_of_satterthwaite() -> 
     sizes, right = [10, 40, 30], [10, 31, 12]
     values = [float(i < r) for r, n in zip(right, sizes, strict=True) for i in range(n)]
     tags = [[f"f:{t}"] for t, n in zip("abc", sizes, strict=True) for _ in range(n)]
-    found = aggregate(scored(Share, make_table(values), make_groups(tags)), "macro:f")
+    found = aggregate(
+        scored(Share, make_table(values.tolist()), make_groups(tags)), "macro:f"
+    )
     pooled = (sum(right) + 1) / (sum(sizes) + 2)
     smoothed = [(r + 2 * pooled) / (n + 2) for r, n in zip(right, sizes, strict=True)]
     variances = [p * (1 - p) / n for p, n in zip(smoothed, sizes, strict=True)]
@@ -240,12 +253,12 @@ def test_the_mean_over_groups_is_wilsons_with_the_degrees_of_satterthwaite() -> 
     )
     error = sum(variances) ** 0.5 / 3
     assert found.interval.standard_error == pytest.approx(error)
-    mean, effective = np.mean(smoothed), 0.0
+    mean = np.mean(smoothed)
     effective = mean * (1 - mean) / error**2
     t = stats.t.isf(0.025, int(degrees))
     # Wilson's bounds are where the value is t standard errors away
-    for bound in (found.interval.low, found.interval.high):
-        assert abs(found.value - bound) == pytest.approx(
+    for bound in bounds_of(found.interval):
+        assert abs(float(found.value or 0.0) - bound) == pytest.approx(
             t * (bound * (1 - bound) / effective) ** 0.5, rel=1e-6
         )
     assert found.interval.method == "wilson-facet"
@@ -257,5 +270,6 @@ def test_the_mean_over_perfect_groups_has_an_interval_inside_the_bounds() -> Non
         found = aggregate(
             scored(metric, make_table([1.0] * 40), make_groups(tags)), "macro:f"
         )
-        assert found.interval.high == 1.0
-        assert 0.8 < found.interval.low < 0.98
+        low, high = bounds_of(found.interval)
+        assert high == 1.0
+        assert 0.8 < low < 0.98

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.interval_lines import interval_lines
 from evalkit_cli.printed_results import PrintedResult, labelled
+from evalkit_cli.score_cells import score_label
 
 if TYPE_CHECKING:
     from evalkit.results import Result, Score
@@ -42,9 +43,18 @@ def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
         score.flag
         for each in results
         for score in each.groups.values()
-        if score.flag and score.value is not None and is_shown(score)
+        if score.flag
+        and score.value is not None
+        and is_shown(score)
+        and (score.tag is None or score.n >= each.min_n)
     }
-    return [f"* {'; '.join(sorted(flags))}"] if flags else []
+    lines = [f"* {'; '.join(sorted(flags))}"] if flags else []
+    of_means = [
+        f"{score_label(each.headline)}: {each.headline.flag}"
+        for each in results
+        if each.headline is not None and each.headline.aggregate and each.headline.flag
+    ]
+    return [*lines, *dict.fromkeys(of_means)]
 
 
 def failed_lines(results: Sequence[PrintedResult]) -> list[str]:

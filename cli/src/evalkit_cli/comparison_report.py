@@ -134,7 +134,7 @@ def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
 
 
 def _half(row: ComparedScore) -> float | None:
-    return half_width(row.ci_low, row.ci_high, row.n, row.scale)
+    return half_width(*_ends(row), row.n, row.scale)
 
 
 def _interval(row: ComparedScore) -> str:

@@ -165,9 +165,18 @@ def _table(
         )
     by = "tag" if crossing is None else crossing
     drawn = without_empty_columns(rows) if shown else []
+    if len(columns.results) > 1 and shown and _is_shrunken(columns, shown):
+        model = columns.results[0].result.model
+        notes.insert(0, f"sorted by the shrunken scores of {model}")
     header = drawn[0] if drawn else []
     meanings = [text for name, text in _MEANINGS.items() if name in header]
     return TagTable(by, drawn, [*meanings, *notes])
+
+
+def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:
+    result, metric = columns.results[0], columns.headline.metric
+    found = (result.groups.get((metric, tag)) for tag in tags)
+    return any(score is not None and score.shrunk is not None for score in found)
 
 
 def _cut(tags: list[str], most_rows: int) -> list[str]:

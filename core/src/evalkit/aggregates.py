@@ -18,7 +18,11 @@ import numpy as np
 
 from evalkit.evidence import Evidence, interval_kind
 from evalkit.facet_groups import FacetGroups, facet_groups, plain_tags
-from evalkit.facet_means import facet_mean_interval
+from evalkit.facet_means import (
+    FEWEST_OF_CLASS,
+    TOO_NARROW,
+    facet_mean_interval,
+)
 from evalkit.group_covariance import group_covariance
 from evalkit.group_estimates import GroupEstimates, estimate_groups
 from evalkit.group_intervals import NO_INTERVAL, GroupIntervals
@@ -66,7 +70,7 @@ def aggregate_scores(
     Returns:
         Mean, worst group and gap of every facet with two groups or more, and the scores
         with their shrunken value and rank among the groups of their facet, or among all
-        tags without one.
+        tags without one, where these are three or more.
     """
     main = {found.group: found for found in scores if found.score == ""}
     facets = [
@@ -165,7 +169,8 @@ def _placed(
                 facet.everyone.groups, shrunken.tolist(), strict=True
             )
         }
-        if direction is not None and isinstance(facet.differences, PairDifferences):
+        is_ranked = direction is not None and len(facet.compared.groups) > 2
+        if is_ranked and isinstance(facet.differences, PairDifferences):
             ranks = facet.differences.ranks(
                 evidence.settings.confidence, 1 if direction else -1
             )
@@ -182,6 +187,7 @@ def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
         interval = without_interval(NO_INTERVAL)
     else:
         interval = facet_mean_interval(evidence, everyone, facet.estimates)
+    is_thin = facet.estimates.rarest < FEWEST_OF_CLASS and interval.low is not None
     return AggregateScore(
         f"macro:{everyone.name}",
         None,
@@ -189,7 +195,7 @@ def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
         everyone.n,
         everyone.n_clusters,
         interval,
-        flag=everyone.flag(),
+        flag=everyone.flag(TOO_NARROW if is_thin else None),
     )
 
 

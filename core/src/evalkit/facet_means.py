@@ -19,6 +19,14 @@ from evalkit.group_estimates import NO_GRADIENT, GroupEstimates
 from evalkit.intervals import Interval, wilson, without_interval
 from evalkit.student_t import t_quantile
 
+FEWEST_OF_CLASS = 3
+"""Examples that the rarest class of a tag should have for the interval to hold."""
+
+TOO_NARROW = (
+    f"its interval may be too narrow: most groups have fewer than {FEWEST_OF_CLASS} "
+    "examples of a class"
+)
+
 
 class _Spread(NamedTuple):
     variance: float

@@ -55,6 +55,9 @@ class GroupEstimates(NamedTuple):
     """How much higher the mean of the values is in samples than in truth."""
     bounds: tuple[float, float] | None
     """Least and greatest value; None where a side has none."""
+    rarest: float
+    """How many examples the rarest class of a group has, the median over the groups;
+    infinite where classes are of no matter."""
     units: Integers
     """How many units each group has."""
     reasons: Sequence[str | None]
@@ -72,6 +75,7 @@ class GroupEstimates(NamedTuple):
             self.noise[chosen],
             self.bias,
             self.bounds,
+            self.rarest,
             self.units[chosen],
             [self.reasons[place] for place in chosen],
         )
@@ -160,6 +164,7 @@ def _of_shares(
         pooled * (1 - pooled) / effective,
         0.0,
         (0.0, 1.0),
+        math.inf,
         units,
         reasons,
     )
@@ -176,6 +181,7 @@ def _of_others(
     centres, variances = values.copy(), np.full(len(values), np.nan)
     is_drawn = np.zeros(len(values), dtype=bool)
     shifts = np.zeros(len(values))
+    rarest = []
     for place, group in enumerate(facet.groups):
         if reasons[place]:
             continue
@@ -184,6 +190,7 @@ def _of_others(
             is_drawn[place] = True
             centres[place], variances[place] = drawn.centre, drawn.variance
             shifts[place] = drawn.mean - drawn.centre
+            rarest.append(drawn.rarest)
             continue
         variance = evidence.variance(group)
         if variance is None:
@@ -215,6 +222,7 @@ def _of_others(
         np.where(known, alike / np.maximum(units, 1), np.nan),
         float(shifts.mean()),
         bounds,
+        float(np.median(rarest)) if rarest else math.inf,
         units,
         reasons,
     )

@@ -92,6 +92,8 @@ class DrawnScore(NamedTuple):
     """The mean of the replicates."""
     variance: float
     """Their variance."""
+    rarest: float
+    """How many examples the rarest gold label of the group has."""
 
 
 class GroupIntervals:
@@ -234,7 +236,10 @@ class GroupIntervals:
         if values is None or centres is None or len(values) < REPLICATES / 2:
             return None
         return DrawnScore(
-            float(centres[0]), float(values.mean()), float(values.var(ddof=1))
+            float(centres[0]),
+            float(values.mean()),
+            float(values.var(ddof=1)),
+            self._pairs_of(group).rarest_gold,
         )
 
     def _resampled(

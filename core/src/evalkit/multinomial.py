@@ -43,6 +43,14 @@ class PairCounts(NamedTuple):
         return least
 
     @property
+    def rarest_gold(self) -> float:
+        """How many examples the rarest of the gold labels that occur has."""
+        sizes: dict[str | None, float] = {}
+        for (gold, _), count in self.counts.items():
+            sizes[gold] = sizes.get(gold, 0.0) + count
+        return min(sizes.values())
+
+    @property
     def golds(self) -> list[str | None]:
         """The gold labels that occur."""
         return list(dict.fromkeys(gold for gold, _ in self.counts))

@@ -131,13 +131,16 @@ def judge(
         different = significant and not low <= 0 <= high
         if p_value is not None and not significant:
             interval = interval._replace(low=min(low, 0.0), high=max(high, 0.0))
+    narrow = without_interval("there is no margin")
+    if margin is not None:
+        narrow = _narrow(found, size, confidence)
     return Judged(
         p_value=p_value,
         at_most=tested is not None and tested.at_most,
         interval=interval,
-        narrow=_narrow(found, size, confidence),
+        narrow=narrow,
         different=different,
-        equivalent=_is_equivalent(found, size, confidence, margin),
+        equivalent=None if margin is None else _is_within(narrow, margin),
         detectable=found.detects(alpha / size),
         reachable=tested is None or bonferroni(tested.least, size) < alpha,
         size=size,
@@ -150,13 +153,8 @@ def _narrow(found: Difference, size: int, confidence: float) -> Interval:
     return found.intervals(level) if level > 0 else without_interval("too low a level")
 
 
-def _is_equivalent(
-    found: Difference, size: int, confidence: float, margin: float | None
-) -> bool | None:
+def _is_within(narrow: Interval, margin: float) -> bool | None:
     """Tell whether a difference is smaller than a margin, by two one-sided tests."""
-    if margin is None:
-        return None
-    narrow = _narrow(found, size, confidence)
     if narrow.low is None or narrow.high is None:
         return None
     return -margin < narrow.low and narrow.high < margin

@@ -101,11 +101,19 @@ def hook_names(kind: str) -> list[str]:
 
 def implemented_hooks(kind: str, plugin: object) -> list[str]:
     """Give the names of the hooks that a plugin implements as methods."""
-    return [
-        name
-        for name in hook_names(kind)
-        if inspect.isroutine(inspect.getattr_static(plugin, name, None))
-    ]
+    return [name for name in hook_names(kind) if implements(kind, plugin, name)]
+
+
+def implements(kind: str, plugin: object, name: str) -> bool:
+    """Tell whether a name is a hook that a plugin implements as a method.
+
+    Args:
+        kind: The kind of the plugin.
+        plugin: The object.
+        name: Any name.
+    """
+    is_hook = name in vars(CONTRACTS[kind].spec) and not name.startswith("_")
+    return is_hook and inspect.isroutine(inspect.getattr_static(plugin, name, None))
 
 
 def hook_problems(kind: str, plugin: object) -> Iterator[str]:

@@ -20,6 +20,7 @@ from evalkit.contract import (
     dataset_problems,
     hook_problems,
     implemented_hooks,
+    implements,
     metric_problems,
     read_attributes,
     task_problems,
@@ -41,7 +42,7 @@ class _ComponentManager(pluggy.PluginManager):
         self.add_hookspecs(CONTRACTS[kind].spec)
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        if name not in implemented_hooks(self._kind, plugin):
+        if not implements(self._kind, plugin, name):
             return None
         return super().parse_hookimpl_opts(plugin, name) or {}
 
@@ -105,7 +106,7 @@ class Bound:
 
     def has(self, hook: str) -> bool:
         """Tell whether the plugin implements a hook as a method."""
-        return hook in implemented_hooks(self.component.kind, self.plugin)
+        return implements(self.component.kind, self.plugin, hook)
 
     def row_function(self, hook: str) -> Callable[..., Any]:
         """Give a hook that handles one row as a plain function.

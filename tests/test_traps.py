@@ -328,9 +328,14 @@ def test_a_run_is_not_passed_off_as_another_of_the_same_id(tmp_path: Path) -> No
         def score_example(self, prediction: str, target: str) -> float:
             return self.value
 
-    evalkit.evaluate(Data, RIGHT, metrics=[Threshold(0.1)], out=tmp_path)
-    with pytest.raises(evalkit.StorageError, match=r"another value of threshold \(0.1"):
-        evalkit.evaluate(Data, RIGHT, metrics=[Threshold(0.9)], out=tmp_path)
+    first, other = (
+        evalkit.evaluate(Data, RIGHT, metrics=[Threshold(value)], out=tmp_path)
+        for value in (0.1, 0.9)
+    )
+    assert other.to_dict()["repeat_of"] == first.run_id != other.run_id
+    assert other.notices[-1].startswith(f"threshold: not as in the run {first.run_id}")
+    stored = [evalkit.read_run(run.path or "")["threshold"] for run in (first, other)]
+    assert [score.value for score in stored] == [0.1, 0.9]
 
 
 def test_a_run_without_examples_does_not_quote_the_data(tmp_path: Path) -> None:

@@ -49,13 +49,25 @@ def scores(part: pd.DataFrame) -> dict[str, float]:
     }
 
 
+def satterthwaite(sizes: np.ndarray, correlation: float) -> float:
+    """Compute degrees of freedom from the covariance of the adjusted residuals."""
+    share = sizes / sizes.sum()
+    covariance = np.diag((1 - correlation) * sizes + correlation * sizes**2)
+    residual = np.eye(len(sizes)) - share[:, None]
+    adjusted = residual / np.sqrt(1 - share)[:, None]
+    found = adjusted @ covariance @ adjusted.T
+    return float(np.trace(found) ** 2 / (found**2).sum())
+
+
 def clustered_interval(data: pd.DataFrame) -> list[float]:
     """Compute Wilson's interval for a sample of clusters (Korn and Graubard 1998)."""
     right = (data["gold"] == data["label"]).astype(float)
     share, n = right.mean(), len(right)
     residuals = (right - share).groupby(data["templ_id"]).sum()
     count = len(residuals)
-    variance = count / (count - 1) * (residuals**2).sum() / n**2
+    sizes = right.groupby(data["templ_id"]).size()
+    # the adjustment of Bell and McCaffrey (2002)
+    variance = (residuals**2 / (1 - sizes / n)).sum() / n**2
     effect = variance / (share * (1 - share) / n)
     # averaged with the mean size of a cluster, which weighs as much as one of the
     # clusters that hold the rarer outcome, times the share of clusters of one outcome
@@ -64,7 +76,16 @@ def clustered_interval(data: pd.DataFrame) -> list[float]:
     weight = alike / (rarer + 1)
     effect = (1 - weight) * max(1.0, effect) + weight * max(n / count, effect)
     effective = n / effect
-    z = stats.t.ppf(0.975, count - 1)
+    means = right.groupby(data["templ_id"]).transform("mean")
+    within = ((right - means) ** 2).sum() / (n - count)
+    between = ((means - share) ** 2).sum() / (count - 1)
+    typical = (n - (sizes**2).sum() / n) / (count - 1)
+    shared = max(0.0, (between - within) / typical)
+    degrees = [
+        satterthwaite(sizes.to_numpy(float), correlation)
+        for correlation in (0.0, shared / (shared + within))
+    ]
+    z = stats.t.ppf(0.975, stats.hmean(degrees))
     # the two solutions p of (share - p)^2 = z^2 p (1 - p) / effective
     roots = np.roots(
         [1 + z**2 / effective, -2 * share - z**2 / effective, share**2]

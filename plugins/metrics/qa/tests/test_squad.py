@@ -243,18 +243,23 @@ def test_the_tokens_of_a_long_answer_are_compared_in_reasonable_time() -> None:
 # intervals and what else is declared ------------------------------------------------
 
 
-def test_f1_has_students_interval() -> None:
+def test_f1_has_wilsons_interval_of_a_mean() -> None:
     scores = [1.0, 0.0, 2 / 3, 0.8, 1.0]
     predictions = ["x", "x", "x y", "blue sky", "z"]
     targets = ["x", "y", "x", "sky is blue", "z"]
     found = one("squad-f1", predictions, targets)
     assert found.value == pytest.approx(np.mean(scores))
     error = stats.sem(scores)
-    low, high = stats.t.interval(0.95, 4, np.mean(scores), error)
-    assert found.ci == pytest.approx((low, high), abs=1e-12)
+    mean, away = np.mean(scores), 1 - np.array(scores)
+    distance = (1 + np.sum(away**2)) / (1 + np.sum(away))
+    n = (5 * mean * (1 - mean) + distance) / (5 * error**2 + distance**2 / 5)
+    z = stats.t.isf(0.025, 4)
+    # Wilson's bounds are where (mean - p)^2 = z^2 p (1 - p) / n
+    roots = np.roots([1 + z**2 / n, -(2 * mean + z**2 / n), mean**2])
+    assert found.ci == pytest.approx(sorted(roots), abs=1e-9)
     assert found.se == pytest.approx(error)
     assert found.stddev == pytest.approx(np.std(scores))
-    assert found.ci_method == "t"
+    assert found.ci_method == "wilson-bounded"
 
 
 def test_exact_match_has_wilsons_interval() -> None:

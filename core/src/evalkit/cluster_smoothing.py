@@ -157,8 +157,10 @@ def smoothed_units(
     expected = every.with_columns(counted / max(1, len(labels)) ** 2)
     keys = [gold, predicted, *others]
     return (
-        with_added(drawn, added.with_columns(counted), ["replicate", *keys], column),
-        with_added(cells, expected, keys, column),
+        with_added(
+            drawn, added.with_columns(counted), ["replicate", *keys], column
+        ).sort("replicate", *keys),
+        with_added(cells, expected, keys, column).sort(keys),
     )
 
 
@@ -209,10 +211,10 @@ def with_added(
         column: Name of the counts.
 
     Returns:
-        The sums, sorted by the keys.
+        The sums, in any order.
     """
     # so that each sum is of two numbers, and its rounding depends on no order
     once = added.group_by(keys).agg(__added=pl.col(column).sum())
     both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
     total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
-    return both.select(*keys, total).sort(keys)
+    return both.select(*keys, total)

@@ -199,21 +199,24 @@ class DropIntervals:
         columns = value_columns(self._metric, self._sides[0].statistics)
         before, after = (part.drop("position") for part in parts)
         source = UnitSums((before, after), keys, columns, self._units)
-        drawn = source.draw(SUM_REPLICATES)
+        of_originals, of_copies = source.draw(SUM_REPLICATES)
+        # together, since most of the time goes into calling
+        later = of_copies.with_columns(pl.col("replicate") + SUM_REPLICATES)
+        drawn = pl.concat([of_originals, later])
         if len(columns) == 1 and self._are_smoothed(parts):
             drawn = self._smoothed(group, parts, PairColumns(*keys, *columns), drawn)
         try:
-            values = self._values(*drawn)
+            values = self._values(drawn)
         except MetricError as error:
             return f"resampling failed: {error}"
         return {
-            name: drawn[:SUM_REPLICATES] - drawn[SUM_REPLICATES:]
-            for name, drawn in values.items()
+            name: both[:SUM_REPLICATES] - both[SUM_REPLICATES:]
+            for name, both in values.items()
         }
 
     def _smoothed(
-        self, group: int, parts: Sides, columns: PairColumns, drawn: Sides
-    ) -> Sides:
+        self, group: int, parts: Sides, columns: PairColumns, drawn: pl.DataFrame
+    ) -> pl.DataFrame:
         declared = self._context.labels or ()
         smoothing = PairSmoothing(parts, columns, self._units.units, declared)
         confidence = self._settings.confidence
@@ -224,13 +227,9 @@ class DropIntervals:
         )
         return smoothing(drawn, SUM_REPLICATES, random)
 
-    def _values(self, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Floats]:
+    def _values(self, sums: pl.DataFrame) -> dict[str, Floats]:
         """Give the scores of all replicates, first of the originals, then of copies."""
         keys = self._metric.attributes["keys"]
-        # one call for both sides, since most of its time goes into being called
-        sums = pl.concat(
-            [before, after.with_columns(pl.col("replicate") + SUM_REPLICATES)]
-        )
         numbered = sums.rename({"replicate": "group"}).drop("replication")
         ordered = numbered.select("group", *keys, pl.exclude("group", *keys))
         scores = finalize(self._metric, ordered.sort("group", *keys), self._context)

@@ -72,13 +72,14 @@ class PairSmoothing:
         self._masses = [effect * each for each in counted]
 
     def __call__(
-        self, drawn: Sides, replicates: int, random: np.random.Generator
-    ) -> Sides:
+        self, drawn: pl.DataFrame, replicates: int, random: np.random.Generator
+    ) -> pl.DataFrame:
         """Add examples.
 
         Args:
-            drawn: `replicate`, from 0, `replication`, and the three columns.
-            replicates: How many replicates there are.
+            drawn: `replicate`, `replication`, and the three columns: replicates of the
+                originals from 0, then as many of the copies.
+            replicates: How many replicates there are of each.
             random: Where the numbers come from.
 
         Returns:
@@ -87,29 +88,30 @@ class PairSmoothing:
         gold, predicted, counts = self._columns
         added = added_examples(
             self._golds[0], self._labels, ["before", "after"], replicates, random
-        ).with_columns(replication=pl.lit(0, dtype=pl.Int64))
+        )
         # what is transformed may have other answers than the originals have
         other = self._golds[1].gather(
             random.integers(0, len(self._golds[1]), added.height)
         )
         own = pl.col(gold)
-        of_copies = pl.when(own.is_in(self._golds[1].implode(), nulls_equal=True))
-        sides = (
-            added.rename({"before": predicted}),
-            added.with_columns(of_copies.then(own).otherwise(other).alias(gold)).rename(
-                {"after": predicted}
+        is_seen = own.is_in(self._golds[1].implode(), nulls_equal=True)
+        sides = [
+            added.select(
+                "replicate",
+                gold,
+                pl.col("before").alias(predicted),
+                pl.lit(self._masses[0]).alias(counts),
             ),
-        )
-        first, second = (
-            with_added(
-                part,
-                more.with_columns(pl.lit(mass).alias(counts)),
-                ["replicate", "replication", gold, predicted],
-                counts,
-            )
-            for part, more, mass in zip(drawn, sides, self._masses, strict=True)
-        )
-        return first, second
+            added.select(
+                pl.col("replicate") + replicates,
+                pl.when(is_seen).then(own).otherwise(other).alias(gold),
+                pl.col("after").alias(predicted),
+                pl.lit(self._masses[1]).alias(counts),
+            ),
+        ]
+        more = pl.concat(sides).with_columns(replication=pl.lit(0, dtype=pl.Int64))
+        keys = ["replicate", "replication", gold, predicted]
+        return with_added(drawn, more, keys, counts)
 
 
 def are_label_pairs(statistics: Sides, keys: Sequence[str]) -> bool:

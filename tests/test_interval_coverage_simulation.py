@@ -45,6 +45,8 @@ CASES = [
     ("12 equal groups, means of a score", 40, 600),
     ("12 equal groups that share clusters, shares of .8", 40, 600),
     ("12 equal groups, macro-F1 at .72", 200, 100),
+    ("12 equal small groups, shares of .95", 20, 600),
+    ("12 equal small groups, macro-F1 at .72", 30, 100),
 ]
 
 
@@ -87,11 +89,12 @@ def test_intervals_hold_the_truth(
 
 @pytest.mark.slow
 def test_a_gap_of_equal_groups_may_be_0(simulation: ModuleType) -> None:
-    for scenario in (
-        "12 equal groups, shares of .8",
-        "12 equal groups that share clusters, shares of .8",
+    for scenario, size in (
+        ("12 equal groups, shares of .8", 40),
+        ("12 equal groups that share clusters, shares of .8", 40),
+        ("12 equal small groups, macro-F1 at .72", 12),
     ):
-        tasks = simulation.tasks_of(scenario, 40, 200)
+        tasks = simulation.tasks_of(scenario, size, 200)
         gaps = [simulation.run_task(task)["gap"] for task in tasks]
         without = sum(int((gap.lows > 0).sum()) for gap in gaps)
         # 5 % of 200 are 10, with a standard deviation of 3

@@ -360,6 +360,18 @@ def _groups_in_clusters(random: Random, sets: int, size: int) -> Mapping[str, Ou
     return facet_outcomes("accuracy", sample, _tags(sets, size), [0.8] * GROUPS)
 
 
+def _groups_of_clusters(
+    random: Random, sets: int, count: int
+) -> Mapping[str, Outcomes]:
+    """Each group has clusters of its own, so many of them."""
+    drawn = _clusters(random, sets * GROUPS, count, 0.95)
+    right = random.random(len(drawn.rates)) < drawn.rates
+    numbers, groups = np.divmod(drawn.sets, GROUPS)
+    sample = _said(right, numbers)._replace(clusters=drawn.clusters)
+    tags = Tags(np.arange(len(groups)), groups)
+    return facet_outcomes("accuracy", sample, tags, [0.95] * GROUPS)
+
+
 def _groups_of_macro_f1(random: Random, sets: int, size: int) -> Mapping[str, Outcomes]:
     n = GROUPS * size
     right = random.random(sets * n) < 0.72
@@ -410,6 +422,12 @@ def _unequal(
         )
         for what, simulate in simulations.items()
     }
+
+
+def _of_small_groups(simulate: Simulate, sizes: tuple[int, ...]) -> Scenario:
+    return Scenario(
+        simulate, sizes, "a group", sizes[-1], lambda size: GROUPS * size, FEWER
+    )
 
 
 SCENARIOS: Mapping[str, Scenario] = {
@@ -465,6 +483,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         _groups([0.8] * GROUPS), (40, 200), None
     ),
     "12 equal groups, shares of .95": _of_groups(_groups([0.95] * GROUPS)),
+    "12 equal small groups, shares of .95": _of_small_groups(
+        _groups([0.95] * GROUPS), (10, 20)
+    ),
     "12 groups, one worse: 11 shares of .85 and one of .6": _of_groups(
         _groups([0.6] + [0.85] * (GROUPS - 1)), (40, 200), None
     ),
@@ -472,7 +493,14 @@ SCENARIOS: Mapping[str, Scenario] = {
     "12 equal groups that share clusters, shares of .8": _of_groups(
         _groups_in_clusters
     ),
+    "12 equal groups in clusters of their own, shares of .95": Scenario(
+        *(_groups_of_clusters, (10, 30), "clusters a group", 30),
+        *(lambda count: GROUPS * 10 * count, FEWER),
+    ),
     "12 equal groups, macro-F1 at .72": _of_groups(_groups_of_macro_f1, (200,)),
+    "12 equal small groups, macro-F1 at .72": _of_small_groups(
+        _groups_of_macro_f1, (12, 20, 30)
+    ),
 }
 
 UNPUBLISHED = frozenset(

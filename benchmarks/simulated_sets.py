@@ -154,7 +154,9 @@ def score_sample(
         None if sample.clusters is None else pl.Series(sample.clusters),
         MetricContext(sample.labels, "one"),
     )
-    found = score_metric(bound, table, group_by_tag(tags), ScoringSettings())
+    # each facet is a set of its own
+    settings = ScoringSettings(one_family=False)
+    found = score_metric(bound, table, group_by_tag(tags), settings)
     if found.failure:
         raise found.failure
     return found

@@ -242,9 +242,7 @@ def test_the_mean_over_groups_is_wilsons_with_the_degrees_of_satterthwaite() -> 
     sizes, right = [10, 40, 30], [10, 31, 12]
     values = [float(i < r) for r, n in zip(right, sizes, strict=True) for i in range(n)]
     tags = [[f"f:{t}"] for t, n in zip("abc", sizes, strict=True) for _ in range(n)]
-    found = aggregate(
-        scored(Share, make_table(values.tolist()), make_groups(tags)), "macro:f"
-    )
+    found = aggregate(scored(Share, make_table(values), make_groups(tags)), "macro:f")
     pooled = (sum(right) + 1) / (sum(sizes) + 2)
     smoothed = [(r + 2 * pooled) / (n + 2) for r, n in zip(right, sizes, strict=True)]
     variances = [p * (1 - p) / n for p, n in zip(smoothed, sizes, strict=True)]

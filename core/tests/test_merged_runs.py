@@ -150,6 +150,14 @@ def test_merging_keeps_policies_and_settings(run: Run, options: dict[str, Any]) 
     assert_equal(evalkit.merge(parts), run(*metrics, **options))
 
 
+def test_what_is_shown_of_parts_is_no_condition_of_merging(run: Run) -> None:
+    first = split(run, "accuracy", parts=2, min_n=3)[0]
+    second = split(run, "accuracy", parts=2, min_n=12)[1]
+    merged = evalkit.merge([first, second])
+    assert merged.to_dict()["min_n"] == 12
+    assert_equal(merged, run("accuracy", min_n=12))
+
+
 def test_answers_of_several_kinds_are_joined(run: Run) -> None:
     parts = split(run, "accuracy", dataset="any-of", parts=10)
     kinds = [part.to_dict()["answer_kind"] for part in parts]

@@ -78,7 +78,8 @@ def aggregate_scores(
         for name, numbers in evidence.groups.facets.items()
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
-    adjusted = iter(holm([_p_value(facet) for facet in facets if _is_tested(facet)]))
+    p_values = [_p_value(facet) for facet in facets if _is_tested(facet)]
+    adjusted = iter(holm(p_values) if evidence.settings.one_family else p_values)
     placed = dict(_placed(evidence, facets, main))
     if others := _facet(evidence, intervals, "", plain_tags(evidence), main):
         placed |= dict(_placed(evidence, [others], main))

@@ -28,6 +28,8 @@ class ScoringSettings(NamedTuple):
     """Examples below which a tag takes no part in a worst group, gap or rank."""
     resample_lists: bool = False
     """Whether functions of lists get an interval however many examples there are."""
+    one_family: bool = True
+    """Whether the tests of several facets are adjusted for being read together."""
 
 
 class GroupScore(NamedTuple):

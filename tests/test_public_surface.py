@@ -37,7 +37,8 @@ ERRORS = {
 }
 FUNCTIONS = {
     *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
-    *("merge", "perturb", "perturb_dataset", "rescore", "score", "validate", "verify"),
+    *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
+    "verify",
 }
 CLASSES = {
     "BaseTaskIO",
@@ -51,6 +52,7 @@ CLASSES = {
     "MetricContext",
     "Parameters",
     "Perturbation",
+    "Plan",
     "Registry",
     "Result",
     "Score",

@@ -57,7 +57,8 @@ _POINTS = "pt"
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     envvar="EVALKIT_CONFIDENCE",
-    help="1 less it is the level of the tests; default: that of the run.",
+    help="Confidence of the comparison: 1 less it is the level of the tests; default: "
+    "the run's.",
 )
 @folder_option
 @json_option

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evalkit.group_intervals import REPLICATES
+from evalkit.group_replicates import REPLICATES
 from evalkit.results import Score
 from evalkit_cli.digits import DRAWS, bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.score_cells import show_interval, show_value

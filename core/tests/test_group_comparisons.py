@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evalkit import group_intervals, largest_differences
+from evalkit import group_replicates, largest_differences
 from evalkit.intervals import Interval
 from evalkit.largest_differences import pair_differences
 from evalkit.multiplicity import holm
@@ -59,7 +59,7 @@ def test_equal_groups_of_few_labels_are_seldom_called_different(
 ) -> None:
     """With errors by the delta method, 10 groups of 12 are in one report of five."""
     monkeypatch.setattr(largest_differences, "DRAWS", 2_000)
-    monkeypatch.setattr(group_intervals, "REPLICATES", 200)
+    monkeypatch.setattr(group_replicates, "REPLICATES", 200)
     said, gold, tags = facets_of_labels(12, 60, 1)
     found = scored("macro-f1", make_table(said, gold), make_groups(tags))
     found_p = [one.p_value for one in gaps(found)]

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import evalkit
-from evalkit import Metric, group_intervals, statistics_rows
+from evalkit import Metric, group_replicates, statistics_rows
 from evalkit.intervals import Interval
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.scoring import score_metric
@@ -263,7 +263,7 @@ def test_a_tag_is_drawn_as_its_examples_alone() -> None:
 def test_pairs_beyond_the_limit_are_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = make_groups([["t"] if label == "a" else [] for label in GOLD])
     table = make_table(PREDICTED, GOLD)
-    monkeypatch.setattr(group_intervals, "MOST_PAIRS", 5)
+    monkeypatch.setattr(group_replicates, "MOST_PAIRS", 5)
     found = scored("macro-f1", table, groups)
     assert main_score(found, 0).interval.method == "bootstrap"
     assert main_score(found, 1).interval.method == "multinomial"
@@ -334,7 +334,7 @@ def test_a_tag_of_one_cluster_or_example_has_no_interval_beside_others() -> None
 def test_a_large_group_gets_the_delta_method_and_small_ones_are_resampled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 59)
+    monkeypatch.setattr(group_replicates, "MOST_RESAMPLED", 59)
     groups = make_groups([["t"] if i else [] for i in range(60)])
     found = scored(BootstrapMean, make_table(VALUES), groups)
     assert main_score(found, 0).interval.method == "delta"
@@ -379,7 +379,7 @@ def test_large_counts_of_labels_need_no_draws(
 ) -> None:
     predictions, targets = large_sample(100)
     quick = evalkit.score(name, predictions, targets)[name]
-    monkeypatch.setattr(group_intervals, "LEAST_OF_EACH", 10**9)
+    monkeypatch.setattr(group_replicates, "LEAST_OF_EACH", 10**9)
     drawn = evalkit.score(name, predictions, targets)[name]
     assert (quick.ci_method, drawn.ci_method) == ("delta", "multinomial")
     assert quick.value == drawn.value

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import Metric, MetricError, Result, Score, calls, group_intervals, score
+from evalkit import Metric, MetricError, Result, Score, calls, group_replicates, score
 from evalkit.bounded_means import bounded_mean_interval
 from evalkit.grouping import UNTAGGED, group_by_tag
 from evalkit.metrics import MetricContext
@@ -435,7 +435,7 @@ def test_mostly_undefined_replicates_give_no_interval() -> None:
 def test_a_large_group_gets_the_interval_of_the_delta_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 5)
+    monkeypatch.setattr(group_replicates, "MOST_RESAMPLED", 5)
     values = [1.0, 2.0, 4.0, 5.0, 7.0, 11.0]
     found = score(SumMean, values, values)["sum-mean"]
     expected = stats.t.interval(0.95, 5, loc=5, scale=stats.sem(values))

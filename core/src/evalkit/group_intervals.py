@@ -14,24 +14,16 @@ pairs in clusters are smoothed too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
-from evalkit.bootstrap import replicate_sums
 from evalkit.bounded_means import (
     Bounds,
     bounded_mean_interval,
     clustered_bounded_mean_interval,
 )
 from evalkit.cluster_smoothing import (
-    UnitRows,
-    design_effect,
-    smoothed_units,
     widened,
     widening,
 )
@@ -40,8 +32,7 @@ from evalkit.exact_shares import (
     exact_clustered_share_interval,
     exact_share_interval,
 )
-from evalkit.finalization import Replicates, finalize_replicates
-from evalkit.influence import MOST_ENTRIES
+from evalkit.group_replicates import GroupReplicates
 from evalkit.intervals import (
     N_IS_1,
     ONE_CLUSTER,
@@ -54,29 +45,8 @@ from evalkit.intervals import (
     share_interval,
     without_interval,
 )
-from evalkit.multinomial import (
-    Pair,
-    PairCounts,
-    count_pairs,
-    counts_frame,
-    replicate_counts,
-    smoothed_counts,
-)
 from evalkit.scores import Advance, bootstrap_interval, bootstrap_method
-from evalkit.seeds import generator
 from evalkit.skewed_means import clustered_skewed_mean_interval, skewed_mean_interval
-from evalkit.statistics_rows import Codes
-
-REPLICATES = 1_000
-
-MOST_RESAMPLED = 20_000
-"""Rows of a group beyond which the delta method takes the place of resampling."""
-
-LEAST_OF_EACH = 100
-"""Hits, misses and false alarms that each label of such a group must have."""
-
-MOST_PAIRS = 20_000
-"""Pairs of labels up to which counts are drawn from a multinomial."""
 
 NO_INTERVAL = "the metric declares no interval"
 NO_SUM = "the metric's statistics do not merge by sum"
@@ -106,12 +76,9 @@ class GroupIntervals:
 
     def __init__(self, evidence: Evidence, advance: Advance) -> None:
         self._evidence = evidence
-        self._advance = advance
         self._kind = interval_kind(evidence.metric)
         self._column = example_column(evidence.metric)
-        self._counted: dict[int, PairCounts] = {}
-        self._smoothed: dict[int, pl.DataFrame] = {}
-        self._unit_rows: dict[int, UnitRows] = {}
+        self._replicates = GroupReplicates(evidence, advance)
 
     def of(self, group: int, score: str, value: float, confidence: float) -> Interval:
         """Compute the interval of a score.
@@ -231,49 +198,59 @@ class GroupIntervals:
         """
         if self._kind in ("none", "wilson", "t", "delta"):
             return None
-        values = self._replicates.get(group, Replicates({})).values.get("")
-        centres = self._centres.get(group, Replicates({})).values.get("")
-        if values is None or centres is None or len(values) < REPLICATES / 2:
+        drawn, centre = self._replicates.of(group), self._replicates.centre(group, "")
+        values = None if drawn is None else drawn.values.get("")
+        if values is None or centre is None or len(values) < self._replicates.count / 2:
             return None
         return DrawnScore(
-            float(centres[0]),
+            centre,
             float(values.mean()),
             float(values.var(ddof=1)),
-            self._pairs_of(group).rarest_gold,
+            self._replicates.pairs_of(group).rarest_gold,
         )
 
     def _resampled(
         self, group: int, score: str, value: float, confidence: float
     ) -> Interval:
-        evidence = self._evidence
+        evidence, replicates = self._evidence, self._replicates
         if not evidence.merges_by_sum:
             return without_interval(NO_SUM)
         if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
             return without_interval(ONE_CLUSTER)
-        if group not in self._replicates:
+        drawn = replicates.of(group)
+        if drawn is None:
             return self.by_influence(group, score, value, confidence)
-        drawn = self._replicates[group]
         if drawn.reason:
             return without_interval(drawn.reason)
         values = drawn.values.get(score, np.empty(0))
-        if self._draws_counts(group):
+        method = bootstrap_method(evidence.clustered)
+        if replicates.draws_counts(group):
             method = "multinomial"
-        else:
-            method = bootstrap_method(evidence.clustered)
-        interval = bootstrap_interval(values, REPLICATES, confidence, method)
-        if interval.low is None or interval.high is None:
+        interval = bootstrap_interval(values, replicates.count, confidence, method)
+        if not replicates.is_smoothed(group):
             return interval
-        if group not in self._smoothed:
-            return interval
+        return self._corrected(interval, values, group, score, value, confidence)
+
+    def _corrected(
+        self,
+        interval: Interval,
+        values: Floats,
+        group: int,
+        score: str,
+        value: float,
+        confidence: float,
+    ) -> Interval:
+        """Widen percentiles of smoothed counts to those corrected for bias."""
         low, high = interval.low, interval.high
-        centre = self._centres[group].values.get(score)
+        if low is None or high is None:
+            return interval
+        centre = self._replicates.centre(group, score)
         if centre is not None:
-            middle = float(centre[0])
-            corrected = corrected_bounds(values, middle, confidence)
+            corrected = corrected_bounds(values, centre, confidence)
             # the correction helps with many classes, and misleads where a class is
             # never predicted, whose errors only smoothing can draw: both are held
             low, high = min(low, corrected[0]), max(high, corrected[1])
-            low, high = self._widened(group, (low, high), middle, confidence)
+            low, high = self._widened(group, (low, high), centre, confidence)
         # smoothing may draw the replicates away from a value at the edge of its range
         return interval._replace(low=min(low, value), high=max(high, value))
 
@@ -281,7 +258,7 @@ class GroupIntervals:
         self, group: int, bounds: tuple[float, float], middle: float, confidence: float
     ) -> tuple[float, float]:
         """Widen the bounds of counts that were drawn by unit, within what may be."""
-        rows = self._unit_rows.get(group)
+        rows = self._replicates.unit_rows(group)
         if rows is None:
             return bounds
         low, high = widened(bounds, middle, widening(rows.units, confidence))
@@ -290,156 +267,3 @@ class GroupIntervals:
             low if least is None else max(low, float(least)),
             high if greatest is None else min(high, float(greatest)),
         )
-
-    @cached_property
-    def _replicates(self) -> dict[int, Replicates]:
-        finalizer = self._evidence.finalizer
-        return finalize_replicates(finalizer, self._parts(), REPLICATES)
-
-    @cached_property
-    def _centres(self) -> dict[int, Replicates]:
-        """The scores of the smoothed counts that replicates are drawn from."""
-        parts = (
-            (group, counts.with_columns(replicate=pl.lit(0)))
-            for group, counts in self._smoothed.items()
-        )
-        return finalize_replicates(self._evidence.finalizer, parts, 1)
-
-    def _parts(self) -> Iterator[tuple[int, pl.DataFrame]]:
-        evidence = self._evidence
-        for group, tag in enumerate(evidence.groups.tags):
-            if evidence.n[group] < 2:
-                continue
-            if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
-                continue
-            self._advance(f"{evidence.metric.name}: {tag or 'all'}")
-            is_large = int(evidence.cells_of(group)[1].sum()) > MOST_RESAMPLED
-            if self._draws_counts(group):
-                if not (is_large and self._is_smooth(group)):
-                    yield group, self._drawn_counts(group)
-            elif not is_large:
-                yield group, self._drawn_units(group)
-
-    def _is_smooth(self, group: int) -> bool:
-        """Tell whether so many labels were counted that smoothing says nothing."""
-        pairs = self._pairs_of(group)
-        return len(pairs.counts) <= MOST_ENTRIES and pairs.rarest >= LEAST_OF_EACH
-
-    def _draws_counts(self, group: int) -> bool:
-        """Tell whether a group's statistics are counts of pairs of labels."""
-        return self._are_counts and self._has_few_pairs(group)
-
-    def _has_few_pairs(self, group: int) -> bool:
-        """Tell whether a group has so few pairs of labels that it can be smoothed."""
-        rows, (codes, _) = self._evidence.rows, self._evidence.cells_of(group)
-        if len(codes) > MOST_PAIRS:  # free texts, which take long as tuples
-            different = rows.distinct[codes].select(rows.keys[:2]).n_unique()
-            if different > MOST_PAIRS:
-                return False
-        pairs = self._pairs_of(group)
-        return len(pairs.golds) * len(pairs.labels) <= MOST_PAIRS
-
-    @cached_property
-    def _are_counts(self) -> bool:
-        """Whether each unit is one example that counts as one pair of labels."""
-        evidence = self._evidence
-        return (
-            self._are_pairs and not evidence.clustered and evidence.table.repeats == 1
-        )
-
-    @cached_property
-    def _are_pairs(self) -> bool:
-        """Whether each answer to an example counts as one pair of labels."""
-        rows = self._evidence.rows
-        names = self._evidence.metric.attributes["keys"]
-        return (
-            self._kind == "multinomial"
-            and rows.is_single
-            and len(names) == 2
-            and all(rows.distinct[key].dtype == pl.String for key in names)
-            and len(rows.columns) == 1
-            and bool((rows.distinct[rows.columns[0]] == 1).all())
-        )
-
-    @cached_property
-    def _pairs(self) -> list[Pair]:
-        """Gold and predicted label of every distinct row."""
-        rows = self._evidence.rows
-        return rows.distinct.select(rows.keys[:2]).rows()
-
-    def _pairs_of(self, group: int) -> PairCounts:
-        if group not in self._counted:
-            codes, counts = self._evidence.cells_of(group)
-            # where there are very many pairs, equal rows of statistics are not one
-            counted = zip(
-                (self._pairs[code] for code in codes.tolist()),
-                counts.astype(float).tolist(),
-                strict=True,
-            )
-            declared = self._evidence.table.context.labels or ()
-            self._counted[group] = count_pairs(counted, declared)
-        return self._counted[group]
-
-    def _random(self, group: int) -> np.random.Generator:
-        # by content, so that a tag draws what a file of its examples alone draws
-        counts = self._pairs_of(group).counts
-        content = repr([(*pair, count) for pair, count in counts.items()])
-        evidence = self._evidence
-        return generator(evidence.settings.seed, evidence.metric.name, content)
-
-    def _drawn_counts(self, group: int) -> pl.DataFrame:
-        evidence = self._evidence
-        keys, [column] = evidence.rows.keys, evidence.rows.columns
-        pairs, random = self._pairs_of(group), self._random(group)
-        smoothed = smoothed_counts(pairs)
-        self._smoothed[group] = counts_frame(smoothed, keys, column)
-        return replicate_counts(smoothed, keys, column, REPLICATES, random)
-
-    def _drawn_units(self, group: int) -> pl.DataFrame:
-        evidence = self._evidence
-        members = evidence.members_of(group)
-        units = evidence.units
-        unit_of_row = units.codes[members.position]
-        drawn = replicate_sums(
-            evidence.rows, members, unit_of_row, units.keys, REPLICATES
-        )
-        if not (self._are_pairs and self._has_few_pairs(group)):
-            return drawn
-        numbers, are_right = self._numbered_pairs
-        self._unit_rows[group] = UnitRows(
-            unit_of_row, numbers[members.code], are_right[members.code]
-        )
-        return self._smoothed_units(group, drawn)
-
-    def _smoothed_units(self, group: int, drawn: pl.DataFrame) -> pl.DataFrame:
-        evidence = self._evidence
-        codes, times = evidence.cells_of(group)
-        keys, [column] = evidence.rows.keys, evidence.rows.columns
-        counted = evidence.rows.distinct[codes].select(
-            *keys, pl.Series(column, times, dtype=pl.Float64)
-        )
-        # where there are very many pairs, equal rows of statistics are not one
-        cells = counted.group_by(keys).agg(pl.col(column).sum()).sort(keys)
-        # an example that is added has the same answer in each replication
-        effect = design_effect(self._unit_rows[group]) / evidence.table.repeats
-        replicates, self._smoothed[group] = smoothed_units(
-            drawn,
-            cells,
-            self._pairs_of(group),
-            max(1.0, effect),
-            REPLICATES,
-            self._random(group),
-        )
-        return replicates
-
-    @cached_property
-    def _numbered_pairs(self) -> tuple[Codes, NDArray[np.bool_]]:
-        """Number the pair of labels of every distinct row; say whether it is right."""
-        rows = self._evidence.rows
-        gold, predicted = rows.keys[:2]
-        found = rows.distinct.select(
-            number=pl.struct(gold, predicted).rank("dense"),
-            is_right=pl.col(gold).eq_missing(pl.col(predicted)),
-        )
-        numbers: Codes = found["number"].to_numpy().astype(np.int64)
-        return numbers, found["is_right"].to_numpy()

@@ -19,7 +19,8 @@ from evalkit.calls import ScoringTable, finalize, value_columns
 from evalkit.cluster_smoothing import widened, widening
 from evalkit.errors import MetricError
 from evalkit.evidence import Evidence, interval_kind
-from evalkit.group_intervals import MOST_RESAMPLED, NO_GRADIENT
+from evalkit.group_intervals import NO_GRADIENT
+from evalkit.group_replicates import MOST_RESAMPLED
 from evalkit.grouping import Groups
 from evalkit.intervals import (
     N_IS_1,

@@ -251,13 +251,13 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "tasks/sentiment",
         f"not checked: {NEVER_CHECKED}",
     ]
-    assert len(record["scores"]) == 6  # all, two tags, mean, worst and gap
+    assert len(record["scores"]) == 4  # all, two tags, and their mean
     quiet = invoke("verify", made.name, "-q", "-j", "2").stdout.splitlines()
     assert quiet == done.stdout.splitlines()[:1]
     found = json.loads(invoke("verify", str(made), "--json").stdout)
     assert found == {
         "run_id": made.name,
-        "scores": 6,
+        "scores": 4,
         "differences": [],
         "unverified": {},
         "changes": [],
@@ -291,7 +291,7 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
         done = invoke("verify", "latest", *options)
         assert done.exit_code == 0
         assert done.stdout.splitlines()[:2] == [
-            f"{made.name}: 6 scores computed again, all values the same within 1e-9",
+            f"{made.name}: 4 scores computed again, all values the same within 1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
             "those of this evalkit edition 2",
         ]
@@ -309,7 +309,7 @@ def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        f"{made.name}: 6 scores computed again, 2 of them with other numbers"
+        f"{made.name}: 4 scores computed again, 2 of them with other numbers"
     )
     rows = [line.split() for line in lines[2:5]]
     assert rows[0] == ["metric", "of", "field", "stored", "computed"]

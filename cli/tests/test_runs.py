@@ -247,7 +247,7 @@ def test_a_repeat_with_other_numbers_is_listed_as_one(
     (path / "run.json").write_text(json.dumps(record), "utf-8")
     done = invoke("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
     assert done.exit_code == 0
-    assert "75.00 %" in done.stdout
+    assert "75 %" in done.stdout
     assert f"notice: accuracy: not as in the run {path.name}, although" in done.stdout
     newest, older = invoke("runs").stdout.splitlines()[1:]
     assert newest.endswith("  complete, other repeat")

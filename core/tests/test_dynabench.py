@@ -149,8 +149,8 @@ def test_an_example_without_answer_is_named() -> None:
     with pytest.raises(DataError) as caught:
         evaluate(GOOD, rows)
     message = str(caught.value)
-    assert message.startswith("tasks/demo (demo-dist 1.2.3): label_field_converter")
-    assert "example '1' with KeyError: 'none of the keys label, answer" in message
+    assert "example 2 (uid '1'): answer" in message
+    assert "label_field_converter of tasks/demo (demo-dist 1.2.3)): is req" in message
 
 
 def with_verify(fake_distribution: Any, body: str, arguments: str = "response") -> None:
@@ -231,7 +231,7 @@ def test_a_response_without_any_of_them_is_invalid(fake_distribution: Any) -> No
     with_verify(fake_distribution, "pass")
     (problem,) = evaluate([{"id": "1", "translation": "x"}], ROWS).problems
     (violation,) = problem.violations
-    assert "none of the keys label, answer, pred, target" in violation.rule
+    assert "one of the keys label, answer, pred, target" in violation.rule
 
 
 @pytest.mark.parametrize(

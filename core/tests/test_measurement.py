@@ -140,7 +140,7 @@ def first_of(label: str) -> str:
 @pytest.mark.parametrize(
     ("metric", "texts"),
     [
-        ("nan", ["score_example for the example {uid!r}: the metric returned nan"]),
+        ("nan", ["score_example for the example {uid!r}: it returned nan"]),
         (
             "raises",
             [
@@ -205,5 +205,8 @@ def test_a_failure_in_one_group_only_fails_the_metric_alone(
     result = evalkit.evaluate("posts", predictions(), metrics=["accuracy", NotAlone])
     tags = {s.tag: s for s in scores_of(result, "not-alone") if s.aggregate is None}
     of_24 = tags["functionality:a"]
-    assert (of_24.n, of_24.value, of_24.reason) == (24, None, "the metric returned inf")
+    assert (of_24.n, of_24.value, of_24.reason) == (
+        *(24, None),
+        "metrics/not-alone (given as an object): it returned inf",
+    )
     assert tags[None].value == 1 / 96

@@ -277,7 +277,7 @@ def test_a_failing_row_of_statistics_is_named(
         ("raise", "score_example for the example 'id-41' failed with ValueError: bad"),
         ("local", "score_example for the example 'id-41' failed with Local: nowhere"),
         ("exit", "score_example for the example 'id-41' failed with SystemExit: 4"),
-        ("nan", "score_example for the example 'id-41': the metric returned nan"),
+        ("nan", "score_example for the example 'id-41': it returned nan"),
         ("die", "its worker process ended with exit code 3 while it computed the"),
         ("kill", "its worker process was ended by SIGKILL while it computed the"),
     ],
@@ -446,7 +446,7 @@ def function_of(metric: Bound) -> BatchFunction:
         ("odd", "failed", None, "with Odd: two words"),
         ("local", "failed", None, "with Local: nowhere to be found"),
         ("exit", "failed", SystemExit, "with SystemExit: 4"),
-        ("nan", "failed", None, "the metric returned nan"),
+        ("nan", "failed", None, "it returned nan"),
         ("interrupt", "raised", KeyboardInterrupt, ""),
     ],
 )

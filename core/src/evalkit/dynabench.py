@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from evalkit.columns import encode
 from evalkit.hook_calls import failed_statement
 from evalkit.tasks import TaskIO
 from evalkit.violations import Violation, from_assertion
@@ -32,7 +33,9 @@ class BaseTaskIO(TaskIO):
 
     The keys of the input handed over are the required fields of an example. A response
     may hold any keys beside its `id`. The default converters read the first of the
-    keys `label`, `answer`, `pred`, `target` that a row has.
+    keys `label`, `answer`, `pred`, `target` that a row has; a dict stands for its JSON
+    text. A response without any of them is invalid, unless the task has a
+    `pred_field_converter` of its own.
 
     Args:
         data: One input, or several.
@@ -53,9 +56,11 @@ class BaseTaskIO(TaskIO):
         fields: dict[str, Any] = {key: (Any, ...) for key in keys}
         self.Input = create_model("Input", __base__=_AnyRow, **fields)
         verify = getattr(self, "verify_response", None)
-        if verify is not None:
+        is_default = type(self).pred_field_converter is BaseTaskIO.pred_field_converter
+        if verify is not None or is_default:
             # of the object, so that a subclass can call its parent's as it was written
-            vars(self)["verify_response"] = _with_data(self, verify)
+            checked = _no_check if verify is None else verify
+            vars(self)["verify_response"] = _with_data(self, checked, is_default)
 
     def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
         """Give id, answer and tags of an example."""
@@ -70,14 +75,25 @@ class BaseTaskIO(TaskIO):
         return {"id": response["id"], "pred": _first(response)}
 
 
+_ANSWER_KEYS = ("label", "answer", "pred", "target")
+_SHOWN_KEYS = ", ".join(_ANSWER_KEYS)
+
+
 def _first(row: Mapping[str, Any]) -> Any:
-    for key in ("label", "answer", "pred", "target"):
+    for key in _ANSWER_KEYS:
         if key in row:
-            return row[key]
-    raise KeyError("none of the keys label, answer, pred, target")
+            # dynalab's answers may be dicts, which no column keeps
+            return encode(row[key]) if isinstance(row[key], Mapping) else row[key]
+    return None
 
 
-def _with_data(task: BaseTaskIO, verify: Callable[..., Any]) -> Callable[..., Any]:
+def _no_check(response: Mapping[str, Any]) -> None:
+    pass
+
+
+def _with_data(
+    task: BaseTaskIO, verify: Callable[..., Any], needs_answer: bool
+) -> Callable[..., Any]:
     takes_data = len(inspect.signature(verify).parameters) > 1
 
     def verify_response(
@@ -92,6 +108,9 @@ def _with_data(task: BaseTaskIO, verify: Callable[..., Any]) -> Callable[..., An
             statement = failed_statement(error)
             rule = f"`{statement}` must not raise {type(error).__name__}: {error}"
             return [Violation("(response)", rule)]
-        return result if isinstance(result, list | tuple) else []
+        found = result if isinstance(result, list | tuple) else []
+        if found or not needs_answer or any(key in response for key in _ANSWER_KEYS):
+            return found
+        return [Violation("(response)", f"must have one of the keys {_SHOWN_KEYS}")]
 
     return verify_response

@@ -103,9 +103,9 @@ def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
     predicted = place * len(labels) + codes["predicted"].fill_null(0).to_numpy()
     is_hit = said & (gold == predicted)
     counts = {
-        "hits": np.bincount(gold[is_hit], count[is_hit], cells),
-        "gold_count": np.bincount(gold, count, cells),
-        "predicted_count": np.bincount(predicted[said], count[said], cells),
+        "hits": _totals(gold[is_hit], count[is_hit], cells),
+        "gold_count": _totals(gold, count, cells),
+        "predicted_count": _totals(predicted[said], count[said], cells),
     }
     seen = np.zeros(cells, dtype=bool)
     seen[gold] = True
@@ -116,6 +116,13 @@ def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([group, label]).with_columns(
         pl.Series(name, numbers[chosen]) for name, numbers in counts.items()
     )
+
+
+def _totals(
+    places: NDArray[np.int64], counts: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    # of nothing, numpy's sums are whole numbers
+    return np.bincount(places, counts, size).astype(np.float64)
 
 
 def _numbered(groups: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -236,7 +236,7 @@ def unstorable_place(values: Sequence[Any]) -> int:
     """Find the value for which `to_series` cannot make a column.
 
     Args:
-        values: Values of which it could not.
+        values: The values.
 
     Returns:
         The place of the first that cannot be stored by itself; else that of the first

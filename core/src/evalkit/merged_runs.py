@@ -121,7 +121,7 @@ def merge(
     examples = _join_examples(parts)
     record = _record(parts, names, examples)
     metrics = bound_metrics(parts[0], Resolver(registry or Registry()))
-    # what is shown of the whole is no matter of how its parts were made
+    # how its parts were shown does not matter for the whole
     record["min_n"] = max(part.to_dict().get("min_n", 1) for part in parts)
     record["warnings"] += _changed_metrics(metrics, parts[0])
     joined = Result(record, (), _problems(parts), examples, _statistics(parts))

@@ -102,8 +102,8 @@ def show_bounds(
         sign: `+` to print the sign of positive bounds too.
 
     Returns:
-        For example `[57.6, 73.4]`; with more decimals where the score would otherwise seem
-        to lie outside.
+        For example `[57.6, 73.4]`; with more decimals where the score would
+        otherwise seem to lie outside.
     """
     while value is not None and places < USUAL and low <= value <= high:
         if round(low, places) <= value <= round(high, places):

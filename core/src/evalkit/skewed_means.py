@@ -3,8 +3,8 @@
 Student's interval of a mean of lognormal values misses the truth on one side (.88 of
 .95 with 200 values and sigma 1.5). Where a sample is skewed, the interval holds both
 Student's and that of Hall (1992), who turns the studentised mean into one without skew
-by a cubic. No sample shows all of the skewness of a long tail, so the interval allows for
-somewhat more than was seen.
+by a cubic. No sample shows all of the skewness of a long tail, so the interval allows
+for somewhat more than was seen.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class SquadF1(ComparisonMetric):
     Both are normalised: lower case, without ASCII punctuation and without a, an and
     the. F1 is 2 shared / (predicted + right) tokens; of several acceptable answers the
     best counts. Where either has no tokens it is 1 if neither has any, else 0. Range 0
-    to 1, higher is better; Student's interval.
+    to 1, higher is better; Wilson's interval of a bounded mean.
     """
 
     interval = "t"

@@ -141,6 +141,25 @@ def count_changed(statistics: Sides, predicted: str) -> int:
     return changed["example"].n_unique()
 
 
+def right_differences(statistics: Sides, columns: PairColumns) -> pl.DataFrame:
+    """Give how much less often the copies of each original are answered rightly.
+
+    Args:
+        statistics: `example` and the columns of originals and copies.
+        columns: Names of the columns.
+
+    Returns:
+        `example` and `difference`, -1 to 1, one row for each original with copies,
+        sorted.
+    """
+    is_right = pl.col(columns.gold).eq_missing(pl.col(columns.predicted))
+    before, after = (
+        part.group_by("example").agg(right=is_right.mean()) for part in statistics
+    )
+    both = before.join(after, on="example", suffix="_after").sort("example")
+    return both.select("example", difference=pl.col("right") - pl.col("right_after"))
+
+
 def _unit_rows(
     statistics: pl.DataFrame, columns: PairColumns, units: Integers
 ) -> UnitRows:

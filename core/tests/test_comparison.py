@@ -17,6 +17,7 @@ import evalkit
 from evalkit import EvalkitError, Metric, compare, paired_lists
 from evalkit.compared_scores import ComparedScore, Comparison
 from evalkit.errors import AlignmentError, StorageError
+from evalkit.intervals import mean_interval
 from evalkit.paired_shares import tango_bounds, tango_interval
 from evalkit.power import detectable_share_difference
 from evalkit.results import Result
@@ -84,6 +85,34 @@ def test_real_valued_scores_have_students_interval_and_sign_flips() -> None:
     )
     assert row.p_value == pytest.approx(permuted.pvalue, abs=0.02)
     assert row.p_mid is None
+
+
+def test_degrees_of_freedom_heed_one_large_cluster() -> None:
+    random = np.random.default_rng(3)
+    sizes = np.array([290] + [10] * 29)
+    clusters = np.arange(30).repeat(sizes)
+    effect = random.normal(0.2, 0.6, 30).repeat(sizes)
+    second = random.normal(0, 1, 580)
+    first = second + effect + random.normal(0, 1, 580)
+    how = {"clusters": clusters.tolist(), "unit": "", "scale": 1.0}
+    row = only(compare(*runs_of(first.tolist(), second.tolist(), **how)))
+    wanted = mean_interval(first - second, clusters, 0.95)
+    assert (row.ci_low, row.ci_high) == (wanted.low, wanted.high)
+    assert row.se == wanted.standard_error
+    # Satterthwaite's degrees of freedom from the matrices of CR2 (working model: equal
+    # variances, independent rows)
+    residuals = np.eye(580) - 1 / 580
+    weights = np.array(
+        [
+            (clusters == each) / 580 / math.sqrt(1 - size / 580) @ residuals
+            for each, size in enumerate(sizes)
+        ]
+    )
+    squares = weights @ weights.T
+    degrees = np.trace(squares) ** 2 / (squares**2).sum()
+    assert degrees < 3
+    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
+    assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
 
 
 def test_clusters_are_flipped_whole() -> None:

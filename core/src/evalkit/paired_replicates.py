@@ -99,7 +99,7 @@ def replicated_difference(
     def detects(level: float) -> float | None:
         if not error or found is None or found.least >= level or replicates.units < 2:
             return None
-        return detectable_difference(error, level, replicates.units)
+        return detectable_difference(error, level, replicates.units - 1)
 
     return Difference(
         *(*values, *counts, error),

@@ -18,7 +18,10 @@ from evalkit import EvalkitError, Metric, compare, paired_lists, plan
 from evalkit.compared_scores import ComparedScore, Comparison
 from evalkit.errors import AlignmentError, StorageError
 from evalkit.intervals import mean_interval
+from evalkit.paired_replicates import Replicates
 from evalkit.paired_shares import tango_bounds, tango_interval
+from evalkit.paired_tables import PairedTables
+from evalkit.pairing import pair_runs
 from evalkit.power import detectable_share_difference
 from evalkit.results import Result
 
@@ -649,6 +652,28 @@ def test_drawing_is_paired() -> None:
     row = only(compare(first, second, metrics=[named(MacroF1, "macro-f1")]))
     assert row.se is not None
     assert row.se < 0.01
+
+
+def test_sums_heed_one_large_cluster() -> None:
+    draws = np.random.default_rng(1).normal(0, 1, 1_000)
+    sizes = np.array([290.0] + [10.0] * 29)
+    effective = sizes.sum() ** 2 / (sizes**2).sum()
+    clusters = np.arange(30).repeat(sizes.astype(int)).tolist()
+    *_, runs = labelled(580, (0.8, 0.7), clusters=clusters)
+    tables = PairedTables(pair_runs(*runs))
+    assert tables.effective_units(0) == pytest.approx(effective, rel=1e-12)
+    found = Replicates(draws, "paired-bootstrap-clustered", effective, 30.0)
+    interval = found.interval(0.95)
+    middle = np.median(draws)
+    factor = stats.t.ppf(0.975, effective - 1) / stats.norm.ppf(0.975)
+    factor *= math.sqrt(effective / (effective - 1))
+    low = middle + factor * (np.quantile(draws, 0.025) - middle)
+    assert interval.low == pytest.approx(low, rel=0.01)
+    assert factor > 1.8
+    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
+    degrees = effective - 1
+    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
+    assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
 
 
 def test_sums_by_tag_and_cluster() -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,10 @@ from evalkit.intervals import Floats, Integers
 SEED = 20_261_122
 CONFIDENCE = 0.95
 LABELS = ("x", "y", "z")
+ONE_HALF = (290, *[10] * 29)
+"""Sizes of 30 clusters, of which one has half of the rows."""
+ZIPF = tuple(-(-400 // rank) for rank in range(1, 101))
+"""Sizes of 100 clusters, which fall as their rank rises."""
 
 
 class World(NamedTuple):
@@ -79,6 +83,27 @@ def clustered(
         numbers = np.arange(sets * clusters).repeat(size)
         flat = (sets, clusters * size)
         return _scores(first.reshape(flat), second.reshape(flat), numbers)
+
+    return draw
+
+
+def unequal(
+    sizes: Sequence[int], gains: float, losses: float, spread: float = 3.0
+) -> Callable[[np.random.Generator, int], list[Difference]]:
+    """Make pairs as `clustered` does, whose clusters have these sizes.
+
+    Two rows of a cluster correlate by 1 / (1 + spread).
+    """
+
+    def draw(random: np.random.Generator, sets: int) -> list[Difference]:
+        alphas = spread * np.array([gains, max(losses, 1e-9), 1 - gains - losses])
+        shares = random.dirichlet(alphas, (sets, len(sizes))).repeat(sizes, axis=1)
+        kind = random.random((sets, sum(sizes)))
+        gain, loss = shares[..., 0], shares[..., 1]
+        first = np.where(kind < gain, 1.0, np.where(kind < gain + loss, 0.0, 1.0))
+        second = np.where(kind < gain, 0.0, 1.0)
+        numbers = np.arange(sets * len(sizes)).reshape(sets, -1)
+        return _scores(first, second, numbers.repeat(sizes, axis=1).ravel())
 
     return draw
 
@@ -182,6 +207,12 @@ WORLDS = {
         "different", right_or_wrong(500, 0.1, 0.1)
     ),
     "equal, 30 clusters of 10": World("different", clustered(30, 10, 0.08, 0.08)),
+    "equal, 30 clusters, one has half of the rows": World(
+        "different", unequal(ONE_HALF, 0.2, 0.2, 1.0)
+    ),
+    "equal, 100 clusters, sizes of Zipf": World(
+        "different", unequal(ZIPF, 0.2, 0.2, 1.0)
+    ),
     "equal, 5 answers, n = 100": World("different", repeated(100, 0.0)),
     "equal, macro-F1, n = 50": World("different", labelled(50, (0.25, 0.25)), 1),
     "equal, macro-F1, n = 200, alike": World(
@@ -214,6 +245,12 @@ WORLDS = {
     ),
     "margin 3 points, 30 clusters of 10": World(
         "equivalent", clustered(30, 10, 0.03, 0.0), 1, 0.03
+    ),
+    "margin 10 points, 30 clusters, one has half of the rows": World(
+        "equivalent", unequal(ONE_HALF, 0.15, 0.05, 9.0), 1, 0.1
+    ),
+    "margin 10 points, 100 clusters, sizes of Zipf": World(
+        "equivalent", unequal(ZIPF, 0.15, 0.05, 9.0), 1, 0.1
     ),
     "margin 2 points, 5 answers, n = 200": World(
         "equivalent", repeated(200, 0.02 / 0.925), 1, 0.02

@@ -286,7 +286,7 @@ def compared_labels(
         for side in (first, second)
     ]
     bound = Registry().load("metrics", metric)
-    pair = _pair(first.sets)
+    pair = _pair(first.sets, first.clusters)
     tables_of_both = _SimulatedTables(pair, tables, swappable=tested)
     return compare_statistics(bound, tables_of_both, LEVELS)[""]
 

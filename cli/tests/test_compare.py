@@ -42,7 +42,7 @@ def compared(invoke: Invoke, *arguments: str) -> Any:
 
 
 def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
-    done = invoke("compare", *runs, "--metric", "accuracy")
+    done = invoke("compare", *runs, "--metric", "accuracy", "--min-n", "1")
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "right against wrong"
@@ -66,7 +66,7 @@ def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
 def test_json_has_every_row_and_the_mid_p_value(
     invoke: Invoke, runs: tuple[str, str]
 ) -> None:
-    record = compared(invoke, *runs)
+    record = compared(invoke, *runs, "--min-n", "1")
     assert [run["run_id"] for run in record["runs"]] == list(runs)
     metrics = {row["metric"] for row in record["rows"]}
     assert {"accuracy", "macro-f1"} <= metrics
@@ -82,7 +82,11 @@ def test_json_has_every_row_and_the_mid_p_value(
     assert tags == {None, "topic:film", "topic:food"}
     untagged = compared(invoke, *runs, "--no-tags")
     assert {row["tag"] for row in untagged["rows"]} == {None}
-    assert compared(invoke, *runs, "--min-n", "3")["rows"] == untagged["rows"]
+    larger = compared(invoke, *runs)
+    assert larger["rows"] == untagged["rows"]
+    assert larger["notices"] == [
+        "2 tags of fewer than 10 examples not compared (--min-n)"
+    ]
 
 
 def test_runs_are_found_by_path_prefix_and_latest(
@@ -164,7 +168,8 @@ def test_verbose_gives_every_metric_for_every_tag(
     invoke: Invoke, runs: tuple[str, str]
 ) -> None:
     short, long = (
-        invoke("compare", *runs, *more).stdout for more in ((), ("--verbose",))
+        invoke("compare", *runs, "--min-n", "1", *more).stdout
+        for more in ((), ("--verbose",))
     )
     assert short.count("by tag, worst for") == 1
     assert long.count("by tag, worst for") == 2

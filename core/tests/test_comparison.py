@@ -14,10 +14,14 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 import evalkit
-from evalkit import EvalkitError, Metric, compare, paired_lists
+from evalkit import EvalkitError, Metric, compare, paired_lists, plan
 from evalkit.compared_scores import ComparedScore, Comparison
 from evalkit.errors import AlignmentError, StorageError
+from evalkit.intervals import mean_interval
+from evalkit.paired_replicates import Replicates
 from evalkit.paired_shares import tango_bounds, tango_interval
+from evalkit.paired_tables import PairedTables
+from evalkit.pairing import pair_runs
 from evalkit.power import detectable_share_difference
 from evalkit.results import Result
 
@@ -84,6 +88,85 @@ def test_real_valued_scores_have_students_interval_and_sign_flips() -> None:
     )
     assert row.p_value == pytest.approx(permuted.pvalue, abs=0.02)
     assert row.p_mid is None
+
+
+def test_degrees_of_freedom_heed_one_large_cluster() -> None:
+    random = np.random.default_rng(3)
+    sizes = np.array([290] + [10] * 29)
+    clusters = np.arange(30).repeat(sizes)
+    effect = random.normal(0.2, 0.6, 30).repeat(sizes)
+    second = random.normal(0, 1, 580)
+    first = second + effect + random.normal(0, 1, 580)
+    how = {"clusters": clusters.tolist(), "unit": "", "scale": 1.0}
+    row = only(compare(*runs_of(first.tolist(), second.tolist(), **how)))
+    wanted = mean_interval(first - second, clusters, 0.95)
+    assert (row.ci_low, row.ci_high) == pytest.approx((wanted.low, wanted.high))
+    assert row.se == pytest.approx(wanted.standard_error)
+    # Satterthwaite's degrees of freedom from the matrices of CR2 (working model: equal
+    # variances, independent rows)
+    residuals = np.eye(580) - 1 / 580
+    weights = np.array(
+        [
+            (clusters == each) / 580 / math.sqrt(1 - size / 580) @ residuals
+            for each, size in enumerate(sizes)
+        ]
+    )
+    squares = weights @ weights.T
+    degrees = np.trace(squares) ** 2 / (squares**2).sum()
+    assert degrees < 5
+    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
+    assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 30])
+def test_one_large_cluster_is_told(n_clusters: int) -> None:
+    clusters = [0] * 30 + list(range(1, n_clusters)) * 30
+    clusters += [0] * (30 * (n_clusters - 2) // 2)
+    n = len(clusters)
+    runs = runs_of(hits(n, 0.8, 1), hits(n, 0.7, 2), clusters=clusters)
+    warning = (
+        "one cluster has 20 % or more of the examples, and the interval depends much "
+        "on it"
+    )
+    # of two equal clusters each has to have a half
+    assert compare(*runs).notices == ((warning,) if n_clusters > 2 else ())
+    assumptions = plan(*runs, detect=0.05, metric="hits").assumptions
+    assert (warning in assumptions) == (n_clusters > 2)
+
+
+class Hits(Metric):
+    """The stored score, whose range is declared by subclasses."""
+
+    name = "hits"
+    per_example = "hits"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return batch.select(hits=pl.lit(0.5), n=pl.lit(1.0)).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits") / pl.col("n"))
+
+
+class Share(Hits):
+    unit = ""
+    scale = 1.0
+    bounds = (0, 1)
+
+
+class Change(Hits):
+    unit = "%"
+    bounds = (-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "method"), [(Share, "tango-effective"), (Change, "t")]
+)
+def test_declared_bounds_tell_what_is_a_share(
+    metric: type[Metric], method: str
+) -> None:
+    halves = np.random.default_rng(4).choice([0.0, 0.5, 1.0], (2, 60)).tolist()
+    runs = runs_of(*halves, unit=metric.unit, scale=metric.scale)
+    assert only(compare(*runs, metrics=[metric])).ci_method == method
 
 
 def test_clusters_are_flipped_whole() -> None:
@@ -222,11 +305,33 @@ def test_examples_scored_in_one_run_only_are_left_out_and_counted() -> None:
     first = [1.0, 1.0, None, 0.0, 1.0]
     second = [0.0, None, None, 1.0, 0.0]
     tags = [["t"], ["t"], [], [], []]
-    whole, *tagged = compare(*runs_of(first, second, tags=tags)).rows
+    comparison = compare(*runs_of(first, second, tags=tags), min_n=1)
+    whole, *tagged = comparison.rows
     assert (whole.n, whole.left_out, whole.wins, whole.losses) == (3, 1, 2, 1)
     assert whole.value_a == pytest.approx(2 / 3)
     by_tag = {row.tag: row for row in tagged}
     assert (by_tag["t"].n, by_tag["t"].left_out) == (1, 1)
+    assert comparison.notices == ()
+    fewer = compare(*runs_of(first, second, tags=tags), min_n=2)
+    assert "t" not in {row.tag for row in fewer.rows}
+    assert fewer.notices == (
+        "hits, as scored in both: 1 tag of fewer than 2 examples not compared "
+        "(--min-n)",
+    )
+
+
+def test_small_tags_do_not_join_the_family() -> None:
+    tags = [["large", f"single:{number}"] for number in range(40)]
+    first, second = hits(40, 0.9, 1), hits(40, 0.4, 2)
+    runs = runs_of(first, second, tags=tags)
+    comparison = compare(*runs)
+    _, row = comparison.rows
+    assert (row.tag, row.family_size, row.p_adjusted) == ("large", 1, row.p_value)
+    assert comparison.to_dict()["min_n"] == 10
+    assert comparison.notices == (
+        "40 tags of fewer than 10 examples not compared (--min-n)",
+    )
+    assert compare(*runs, min_n=1).rows[1].family_size == 41
 
 
 def test_nothing_scored_in_both_is_said() -> None:
@@ -373,7 +478,10 @@ def test_metrics_of_one_run_only() -> None:
 
 
 def test_notices() -> None:
-    component = {"id": "metrics/hits", "version": "1", "source_sha256": "x"}
+    component = {
+        **{"id": "metrics/hits", "version": "1", "source_sha256": "x"},
+        **{"distribution": "not-installed", "parameters": {}},
+    }
     first = make_run(
         "a", per_example={"hits": [1.0, 0.0, 1.0]}, record={"components": [component]}
     )
@@ -544,6 +652,28 @@ def test_drawing_is_paired() -> None:
     row = only(compare(first, second, metrics=[named(MacroF1, "macro-f1")]))
     assert row.se is not None
     assert row.se < 0.01
+
+
+def test_sums_heed_one_large_cluster() -> None:
+    draws = np.random.default_rng(1).normal(0, 1, 1_000)
+    sizes = np.array([290.0] + [10.0] * 29)
+    effective = sizes.sum() ** 2 / (sizes**2).sum()
+    clusters = np.arange(30).repeat(sizes.astype(int)).tolist()
+    *_, runs = labelled(580, (0.8, 0.7), clusters=clusters)
+    tables = PairedTables(pair_runs(*runs))
+    assert tables.effective_units(0) == pytest.approx(effective, rel=1e-12)
+    found = Replicates(draws, "paired-bootstrap-clustered", effective, 30.0)
+    interval = found.interval(0.95)
+    middle = np.median(draws)
+    factor = stats.t.ppf(0.975, effective - 1) / stats.norm.ppf(0.975)
+    factor *= math.sqrt(effective / (effective - 1))
+    low = middle + factor * (np.quantile(draws, 0.025) - middle)
+    assert interval.low == pytest.approx(low, rel=0.01)
+    assert factor > 1.8
+    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
+    degrees = effective - 1
+    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
+    assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
 
 
 def test_sums_by_tag_and_cluster() -> None:

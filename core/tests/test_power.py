@@ -70,7 +70,7 @@ def test_too_few_examples_detect_nothing() -> None:
 
 def test_a_detectable_mean_is_found_in_four_of_five() -> None:
     for units, level in ((8, 0.05), (30, 0.05 / 20), (500, 0.05)):
-        found = detectable_difference(1.0, level, units)
+        found = detectable_difference(1.0, level, units - 1)
         critical = stats.t.ppf(1 - level / 2, units - 1)
         power = stats.nct.sf(critical, units - 1, found)
         assert power == pytest.approx(0.8, abs=0.03)

@@ -115,3 +115,19 @@ def test_a_margin_of_several_holds_for_all_at_once() -> None:
     wide = compare(*runs, margin=0.04).rows[1]
     assert wide.equivalent is True
     assert "simultaneous 90 % CI −2.6 to 2.6" in wide.conclusion
+
+
+def test_pairs_that_only_tell_the_best_are_told() -> None:
+    runs = [
+        make_run(name, per_example={"hits": [1.0, 0.0]}, record={"dataset": name})
+        for name in "abc"
+    ]
+    told: list[tuple[str, float]] = []
+    comparison = compare(*runs, progress=lambda *each: told.append(each))
+    assert told == [
+        ("comparing a with b", 0.0),
+        ("comparing a with c", 1 / 3),
+        ("comparing b with c", 2 / 3),
+    ]
+    assert any("on b, c (" in notice for notice in comparison.notices)
+    assert len(comparison.notices) == 3

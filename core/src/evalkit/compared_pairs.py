@@ -6,9 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from evalkit.cluster_sizes import describe_sizes
 from evalkit.conclusions import Names
 from evalkit.differences import Difference, Levels, without_difference
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
+from evalkit.evidence import interval_kind
 from evalkit.grouping import WHOLE
 from evalkit.names import metric_of
 from evalkit.objects import Resolver
@@ -128,7 +132,7 @@ class ComparedPair:
                 self.pair.example_scores(second, columns[1]),
                 levels,
                 first[metric].higher_is_better,
-                shares=first[metric].unit == "%",
+                shares=self._are_shares(metric),
             )
         for result in (first, second):
             score = result[metric]
@@ -144,6 +148,21 @@ class ComparedPair:
             return self._of_sets(name, part, bound, levels)
         except (MetricError, StorageError) as error:
             return self._none(str(error))
+
+    def _are_shares(self, metric: str) -> bool:
+        """Tell whether scores lie between 0 and 1, as the metric declares.
+
+        The unit tells it where the metric cannot be loaded, or the data set computes
+        the score.
+        """
+        name, _, part = self._owner(metric)
+        bound = self._metrics.get(name)
+        if part or bound is None or isinstance(bound, PluginError):
+            return self.pair.first[metric].unit == "%"
+        bounds = bound.attributes["bounds"]
+        if bounds is None:
+            return interval_kind(bound) == "wilson"
+        return tuple(bounds) == (0, 1)
 
     def _of_sets(
         self, name: str, part: str, metric: Bound, levels: Levels
@@ -193,6 +212,8 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
     if mixed := mixed_clusters(first, second):
         yield f"{mixed}; the first's are used"
+    if warning := _cluster_warning(pair):
+        yield warning
     if first.under_perturbation or second.under_perturbation:
         yield "scores under perturbation are not compared; `evalkit show` has them"
     mine, others = (_metric_components(result) for result in (first, second))
@@ -203,6 +224,14 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
                 f"{mine[name][0]} and {others[name][0]}); `evalkit rescore` computes "
                 "it again"
             )
+
+
+def _cluster_warning(pair: PairedRuns) -> str | None:
+    """Say that the intervals depend on one large cluster, where they do."""
+    if pair.clusters is None:
+        return None
+    _, sizes = np.unique(pair.clusters, return_counts=True)
+    return describe_sizes(sizes.astype(np.float64)).warning
 
 
 def _metric_components(result: Result) -> dict[str, tuple[Any, Any]]:

@@ -59,7 +59,7 @@ def _row(
     found, tested = member.found, member.found.tested
     score = member.compared.pair.first[member.metric]
     judged = judge(found, size, confidence, margin)
-    plain = judge(found, 1, confidence, margin).interval
+    plain = judged.interval if size == 1 else _interval_of(found, 1, confidence)
     is_adjusted = size > 1 or member.tag is not None
     reading = Reading(
         score.unit, score.scale, score.higher_is_better, confidence, margin
@@ -107,8 +107,7 @@ def judge(
     """Judge a difference as one of a family.
 
     A difference is shown where the adjusted p-value is below the level and the adjusted
-    interval does not hold zero. Where the test shows none, the interval is widened to
-    hold zero, so that it says the same.
+    interval does not hold zero.
 
     Args:
         found: The difference.
@@ -121,16 +120,10 @@ def judge(
     """
     alpha = 1 - confidence
     tested = found.tested
-    p_value = None if tested is None else bonferroni(tested.p_value, size)
-    interval = found.intervals(1 - alpha / size)
+    p_value = _adjusted(found, size)
+    interval = _interval_of(found, size, confidence)
     low, high = interval.low, interval.high
-    significant = p_value is not None and p_value < alpha
-    if low is None or high is None:
-        different = significant
-    else:
-        different = significant and not low <= 0 <= high
-        if p_value is not None and not significant:
-            interval = interval._replace(low=min(low, 0.0), high=max(high, 0.0))
+    has_zero = low is not None and high is not None and low <= 0 <= high
     narrow = without_interval("there is no margin")
     if margin is not None:
         narrow = _narrow(found, size, confidence)
@@ -139,12 +132,31 @@ def judge(
         at_most=tested is not None and tested.at_most,
         interval=interval,
         narrow=narrow,
-        different=different,
+        different=p_value is not None and p_value < alpha and not has_zero,
         equivalent=None if margin is None else _is_within(narrow, margin),
         detectable=found.detects(alpha / size),
         reachable=tested is None or bonferroni(tested.least, size) < alpha,
         size=size,
     )
+
+
+def _adjusted(found: Difference, size: int) -> float | None:
+    return None if found.tested is None else bonferroni(found.tested.p_value, size)
+
+
+def _interval_of(found: Difference, size: int, confidence: float) -> Interval:
+    """Give the interval of a difference as one of a family.
+
+    Where the test shows none, it is widened to hold zero, so that it says the same.
+    """
+    alpha = 1 - confidence
+    interval = found.intervals(1 - alpha / size)
+    p_value = _adjusted(found, size)
+    if interval.low is None or interval.high is None:
+        return interval
+    if p_value is None or p_value < alpha:
+        return interval
+    return interval._replace(low=min(interval.low, 0.0), high=max(interval.high, 0.0))
 
 
 def _narrow(found: Difference, size: int, confidence: float) -> Interval:

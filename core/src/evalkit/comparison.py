@@ -22,6 +22,7 @@ from evalkit.registry import Registry
 from evalkit.results import Result
 from evalkit.run_listing import find_run
 from evalkit.stored_runs import read_run
+from evalkit.wording import count_of
 
 _FEWEST_WITH_BEST = 3
 """Models from which it is said which are not distinguishable from the best."""
@@ -48,7 +49,7 @@ def compare(
     seed: int = 0,
     tags: bool = True,
     common: bool = False,
-    min_n: int = 1,
+    min_n: int = 10,
     margin: float | None = None,
     all_pairs: bool = False,
     runs: str | Path = "runs",
@@ -57,13 +58,24 @@ def compare(
 ) -> Comparison:
     """Compare runs on the same examples, each with the first, or all in pairs.
 
-    A difference is the first's value less the other's. Means of scores of single
-    examples are tested exactly (McNemar) where all are right or wrong and independent,
-    else by flipping the signs of whole examples' or clusters' differences; metrics of
-    the whole set, such as macro-F1, by swapping examples between the models.
+    A difference is the value of the pair's first run less that of its second.
+
+    - Means of scores of single examples: where all are right or wrong and independent,
+      McNemar's exact test and Tango's interval (1998). Else the signs of whole
+      examples' or clusters' differences are flipped, and the interval is Tango's with
+      an effective number of examples for scores between 0 and 1, and Student's for
+      others; clusters enter both with the cluster-robust standard error and degrees of
+      freedom that heed their sizes.
+    - Metrics of the whole set, such as macro-F1: examples or clusters are swapped
+      between the models, and the interval holds the differences in replicates in which
+      both models get the same ones.
+
+    What is read together is adjusted together (Bonferroni): one metric's comparisons of
+    all pairs that are shown, on the whole set, and those on all tags.
 
     Args:
-        first: A result, the path of a run, the start of its id, its model, or `latest`.
+        first: A result, the path of a run, the start of its id, its model, or `latest`;
+            all others are compared with it, unless `all_pairs` is set.
         second: Another.
         *more: Further ones.
         metrics: Metrics to compare, by name or as objects; by default all that the
@@ -74,7 +86,8 @@ def compare(
         seed: Seed of all that is drawn.
         tags: Whether tags are compared too.
         common: Whether to compare on the examples that both have, where one has others.
-        min_n: Fewest examples of a tag that is compared.
+        min_n: Fewest examples of a tag that is compared; a notice says how many tags
+            have fewer. Every tag that is compared widens the intervals of all.
         margin: Differences up to this, as stored, count as none: where the interval
             lies within it, the models are called equivalent.
         all_pairs: Whether every pair of runs is compared, not only each with the first.
@@ -159,6 +172,8 @@ class _Compared:
         every = list(combinations(range(len(results)), 2))
         self._shown = [pair for pair in every if choices.all_pairs or pair[0] == 0]
         self._others = [pair for pair in every if pair not in self._shown]
+        self._has_best = len(results) >= _FEWEST_WITH_BEST
+        self._count = len(every if self._has_best else self._shown)
         self.notices: list[str] = []
 
     def compare(
@@ -174,12 +189,12 @@ class _Compared:
         members: list[Member] = []
         for number, pair in enumerate(pairs):
             first, second = pair.names
-            progress(f"comparing {first} with {second}", number / len(pairs))
+            progress(f"comparing {first} with {second}", number / self._count)
             for metric in pair.chosen(metrics):
                 members += self._members(pair, metric, levels)
             self.notices += pair.notices
         rows = self._rows(members)
-        return rows, self._best(members, rows, metrics, levels)
+        return rows, self._best(rows, metrics, levels, progress)
 
     def _pair(self, first: int, second: int, *, tags: bool) -> ComparedPair:
         choices = self._choices
@@ -189,9 +204,24 @@ class _Compared:
             common=choices.common,
             seed=choices.seed,
         )
-        pair.keep_tags(max(1, choices.min_n) if tags and choices.tags else None)
+        if tags and choices.tags:
+            self._leave_out(sum(size < self._fewest for size in pair.groups.sizes[1:]))
+        pair.keep_tags(self._fewest if tags and choices.tags else None)
         names = Names(self._names[first], self._names[second])
         return ComparedPair(pair, names, self._resolver)
+
+    @property
+    def _fewest(self) -> int:
+        return max(1, self._choices.min_n)
+
+    def _leave_out(self, count: int, of: str = "") -> None:
+        """Say that tags are too small to be compared."""
+        if count:
+            tags = count_of(count, "tag")
+            self.notices.append(
+                f"{of}{tags} of fewer than {count_of(self._fewest, 'example')} not "
+                "compared (--min-n)"
+            )
 
     def _levels(self, pairs: Sequence[ComparedPair]) -> Levels:
         """Give the levels at which tests must decide, adjusted for their number."""
@@ -201,12 +231,14 @@ class _Compared:
 
     def _members(self, pair: ComparedPair, metric: str, levels: Levels) -> list[Member]:
         found = pair.differences(metric, levels)
-        fewest = max(1, self._choices.min_n)
-        return [
+        kept = [
             Member(pair, metric, tag, difference)
             for tag, difference in zip(pair.pair.groups.tags, found, strict=True)
-            if tag is None or difference.n >= fewest
+            if tag is None or difference.n >= self._fewest
         ]
+        if found[WHOLE].n:
+            self._leave_out(len(found) - len(kept), f"{metric}, as scored in both: ")
+        return kept
 
     def _rows(self, members: Sequence[Member]) -> list[ComparedScore]:
         """Make the rows, each adjusted for its family: metric, whole set or tags."""
@@ -236,10 +268,10 @@ class _Compared:
 
     def _best(
         self,
-        members: Sequence[Member],
         rows: Sequence[ComparedScore],
         metrics: Sequence[Any] | None,
         levels: Levels,
+        progress: Progress,
     ) -> dict[str, list[str]]:
         """Give the models that no other was shown to be better than, by metric.
 
@@ -247,7 +279,7 @@ class _Compared:
         adjusted for at least as many as there are (multiple comparisons with the best,
         Hsu 1984).
         """
-        if len(self._results) < _FEWEST_WITH_BEST:
+        if not self._has_best:
             return {}
         worse: dict[str, set[str]] = {}
         for row in rows:
@@ -257,11 +289,14 @@ class _Compared:
                     less = (row.difference or 0.0) < 0
                     loser = row.model_a if less == row.higher_is_better else row.model_b
                     worse[row.metric].add(loser)
-        for pair in self._others:
+        for number, pair in enumerate(self._others, start=len(self._shown)):
             compared = self._pair(*pair, tags=False)
+            first, second = compared.names
+            progress(f"comparing {first} with {second}", number / self._count)
             for metric in compared.chosen(metrics):
                 if metric in worse:
                     worse[metric] |= self._loser(compared, metric, levels)
+            self.notices += compared.notices
         untested = {
             row.metric for row in rows if row.tag is None and row.p_value is None
         }

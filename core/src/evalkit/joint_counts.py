@@ -107,6 +107,11 @@ class JointCounts:
         )
 
     @property
+    def effective_differing(self) -> float:
+        """The same number as `differing`, as examples are all of one size."""
+        return float(self.differing)
+
+    @property
     def differing(self) -> int:
         """The number of examples that the models label differently."""
         return int(self._swappable["n"].sum())

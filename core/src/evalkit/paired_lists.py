@@ -87,7 +87,7 @@ def _compare(
         return without_difference(why, n, left_out, clusters)
     draws, swaps = _replicates(metric, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
-    units = n if clusters is None else clusters
+    units = tables.effective_units(group)
     replicates = Replicates(draws, method, units, units, most_apart(metric))
     tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
     return replicated_difference(

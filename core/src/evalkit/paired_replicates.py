@@ -31,10 +31,12 @@ class Replicates(NamedTuple):
     """NaN where it is undefined; or why there are none."""
     method: str
     """Name of the way they were drawn."""
-    units: int
-    """Independent units: examples or clusters."""
-    differing: int
-    """Units of which the models do not have the same answers, as far as is known."""
+    units: float
+    """Independent units: examples, or as many clusters of one size as would be as
+    unequal (Kish 1965)."""
+    differing: float
+    """Units of which the models do not have the same answers, as far as is known;
+    counted in the same way."""
     most: float = math.inf
     """How far apart two values of the metric can be at most."""
 
@@ -43,12 +45,12 @@ class Replicates(NamedTuple):
 
         The percentiles are moved away from the median, by the ratio of Student's
         quantile, with as many degrees of freedom as units differ, to the normal one.
-        They are as narrow as if the spread were known, and few units that differ tell
-        little of it. From where less than 5 replicates lie beyond a percentile, the
-        last that they carry is moved.
+        They are as narrow as if the spread were known, and few units that differ, or
+        one large one among small ones, tell little of it. From where less than 5
+        replicates lie beyond a percentile, the last that they carry is moved.
         """
         draws = self.draws
-        if isinstance(draws, str) or self.units < 2:
+        if isinstance(draws, str) or self.units <= 1:
             return replicate_interval(draws, confidence, self.method)
         carried = min(confidence, 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws)))
         found = replicate_interval(draws, carried, self.method)
@@ -57,6 +59,9 @@ class Replicates(NamedTuple):
         middle = float(np.nanmedian(draws))
         degrees = max(_FEWEST_DEGREES, min(self.differing, self.units - 1))
         growth = t_quantile(confidence, degrees) / normal_quantile(carried)
+        if self.method.endswith("-clustered"):
+            # replicates have the variance of a sample divided by the number of units
+            growth *= math.sqrt(self.units / (self.units - 1))
         return found._replace(
             low=max(-self.most, middle + growth * (found.low - middle)),
             high=min(self.most, middle + growth * (found.high - middle)),
@@ -97,9 +102,9 @@ def replicated_difference(
     found = None if isinstance(tested, str) else tested
 
     def detects(level: float) -> float | None:
-        if not error or found is None or found.least >= level or replicates.units < 2:
+        if not error or found is None or found.least >= level or replicates.units <= 1:
             return None
-        return detectable_difference(error, level, replicates.units)
+        return detectable_difference(error, level, max(1.0, replicates.units - 1))
 
     return Difference(
         *(*values, *counts, error),

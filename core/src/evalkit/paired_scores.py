@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.binomial_tests import mcnemar
+from evalkit.cluster_sizes import cluster_sums, degrees_of_freedom
 from evalkit.differences import (
     Difference,
     Intervals,
@@ -23,7 +24,7 @@ from evalkit.effective_pairs import effective_interval, effective_pairs
 from evalkit.intervals import (
     Floats,
     Integers,
-    Interval,
+    clustered_mean_interval,
     mean_interval,
     without_interval,
 )
@@ -32,10 +33,9 @@ from evalkit.pairing import PairedRuns
 from evalkit.power import detectable_difference, detectable_share_difference
 from evalkit.randomised_tests import Significance
 from evalkit.sign_flips import flip_test
-from evalkit.student_t import t_quantile
 
 _FIRST_CONFIDENCE = 0.95
-"""Confidence that an interval is computed at first, to take its error from."""
+"""Confidence of the interval that the standard error is taken from."""
 
 
 class _Kind(NamedTuple):
@@ -128,10 +128,8 @@ def _compare(
         )
     else:
         tested = flip_test(*sums_by_unit(pair, examples, differences), level)
-        shown = mean_interval(differences, clusters, _FIRST_CONFIDENCE)
-        units = len(examples) if clusters is None else len(np.unique(clusters))
-        intervals, error = _intervals(differences, clusters, shown, kind, units)
-        detects = partial(_detects, error, units, tested)
+        intervals, error, degrees = _intervals(differences, clusters, kind)
+        detects = partial(_detects, error, degrees, tested)
     return Difference(
         math.fsum(first) / len(first),
         math.fsum(second) / len(second),
@@ -152,35 +150,45 @@ def _right_or_wrong(wins: int, losses: int) -> tuple[Significance, float]:
     return Significance(test.exact, "mcnemar-exact", least=least), test.mid
 
 
-def _intervals(
-    differences: Floats,
-    clusters: Integers | None,
-    shown: Interval,
-    kind: _Kind,
-    units: int,
-) -> tuple[Intervals, float | None]:
-    """Give the intervals of a mean difference, with its standard error."""
+class _Spread(NamedTuple):
+    """The intervals of a mean difference, and what they rest on."""
+
+    intervals: Intervals
+    error: float | None
+    degrees: float
+
+
+def _intervals(differences: Floats, clusters: Integers | None, kind: _Kind) -> _Spread:
+    """Give the intervals of a mean difference, with its error and their degrees."""
     if len(differences) > 1 and kind.shares:
-        found = effective_pairs(differences, clusters)
-        error = None if found is None else found.error
-        return partial(effective_interval, found), error
-    if shown.standard_error is None:
-        if len(differences) > 1 and (differences == differences[0]).all():
-            same = "zero" if differences[0] == 0 else "equal"
-            shown = without_interval(f"all differences are {same}")
-        return (lambda _confidence: shown), None
-    mean = math.fsum(differences) / len(differences)
-    return partial(_student, shown, mean, units), shown.standard_error
+        pairs = effective_pairs(differences, clusters)
+        intervals = partial(effective_interval, pairs)
+        if pairs is None:
+            return _Spread(intervals, None, 1.0)
+        return _Spread(intervals, pairs.error, pairs.degrees)
+    means, degrees = _of_mean(differences, clusters)
+    shown = means(_FIRST_CONFIDENCE)
+    if shown.standard_error is not None:
+        return _Spread(means, shown.standard_error, degrees)
+    if len(differences) > 1 and (differences == differences[0]).all():
+        same = "zero" if differences[0] == 0 else "equal"
+        shown = without_interval(f"all differences are {same}")
+    return _Spread(lambda _confidence: shown, None, degrees)
 
 
-def _student(shown: Interval, mean: float, units: int, confidence: float) -> Interval:
-    half = t_quantile(confidence, units - 1) * (shown.standard_error or 0.0)
-    return shown._replace(low=mean - half, high=mean + half)
+def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:
+    """Give Student's intervals of a mean, with their degrees of freedom."""
+    if clusters is None:
+        rows = partial(mean_interval, differences, None)
+        return rows, max(1.0, len(differences) - 1.0)
+    totals, sizes = cluster_sums(differences, clusters)
+    degrees = degrees_of_freedom(sizes) if len(sizes) > 1 else 1.0
+    return partial(clustered_mean_interval, totals, sizes), degrees
 
 
 def _detects(
-    error: float | None, units: int, tested: Significance, level: float
+    error: float | None, degrees: float, tested: Significance, level: float
 ) -> float | None:
     if not error or tested.least >= level:
         return None
-    return detectable_difference(error, level, units)
+    return detectable_difference(error, level, degrees)

@@ -122,7 +122,7 @@ class _Drawn:
         draws: Mapping[str, Floats] | str,
         swaps: Swaps | str,
         method: str,
-        differing: int = 0,
+        differing: float = 0.0,
         most: float = math.inf,
     ) -> None:
         self.differing = differing
@@ -173,7 +173,7 @@ class _Drawn:
                 swaps = _swaps(metric, source, tables)
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
-        return cls(draws, swaps, method, source.differing, most_apart(metric))
+        return cls(draws, swaps, method, source.effective_differing, most_apart(metric))
 
     @classmethod
     def none(cls, reason: str) -> _Drawn:
@@ -270,7 +270,7 @@ def _difference(
     replicates = Replicates(
         draws if isinstance(draws, str) else draws.get(name, np.empty(0)),
         drawn.method,
-        n if clusters is None else clusters,
+        tables.effective_units(group),
         drawn.differing,
         drawn.most,
     )

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from evalkit.cluster_sizes import describe_sizes
 from evalkit.intervals import Floats, Integers
 from evalkit.resampling import (
     FEWEST_POISSON_UNITS,
@@ -74,9 +75,12 @@ class UnitSums:
         together = pl.concat([part.select(self._cell_keys) for part in with_rows])
         self._cells = together.unique().sort(self._cell_keys)
         examples = np.concatenate([part["example"].to_numpy() for part in statistics])
-        units = np.unique(pair.units[examples])
+        every = pair.units[np.unique(examples)]
+        units, sizes = np.unique(every, return_counts=True)
         # in the order of their keys, so that sums round alike whatever the rows' order
-        self._units = units[np.argsort(pair.keys[units], kind="stable")]
+        order = np.argsort(pair.keys[units], kind="stable")
+        self._units = units[order]
+        self._sizes = sizes[order].astype(np.float64)
         self.keys: Keys = pair.keys[self._units]
         self._place = np.zeros(len(pair.keys), dtype=np.int64)
         self._place[self._units] = np.arange(len(self._units))
@@ -115,6 +119,12 @@ class UnitSums:
     def differing(self) -> int:
         """The number of units whose statistics are not the same in both models."""
         return len(self._unlike)
+
+    @property
+    def effective_differing(self) -> float:
+        """Units of one size that would be as unequal as those that differ."""
+        sizes = self._sizes[self._unlike]
+        return describe_sizes(sizes).effective if len(sizes) else 0.0
 
     @cached_property
     def _unlike(self) -> Integers:

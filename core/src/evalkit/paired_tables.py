@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.calls import ScoringTable
+from evalkit.cluster_sizes import describe_sizes
 from evalkit.differences import count_clusters, members_of
 from evalkit.intervals import Integers
 from evalkit.pairing import PairedRuns
@@ -81,6 +82,14 @@ class PairedTables:
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""
         return count_clusters(self.pair, self.examples[group])
+
+    def effective_units(self, group: int) -> float:
+        """Count the units of a group: clusters as those of one size, else examples."""
+        examples, clusters = self.examples[group], self.pair.clusters
+        if clusters is None or not len(examples):
+            return float(len(examples))
+        _, sizes = np.unique(clusters[examples], return_counts=True)
+        return describe_sizes(sizes.astype(np.float64)).effective
 
 
 def _mask(examples: pl.Series, n: int) -> NDArray[np.bool_]:

@@ -362,11 +362,12 @@ def _assumptions(
             "clusters are of the sizes that they have here, and their examples as "
             "alike; more examples of the same clusters tell less"
         )
+        if spread.cluster_sizes and spread.cluster_sizes.warning:
+            yield spread.cluster_sizes.warning
     if spread.replications is not None and spread.within is not None:
         yield "answers to one example differ as far as they do here"
     if tags > 1:
         yield (
             f"each tag has so many examples, spread as the whole set; the level "
-            f"{goal.level * tags:.10g} is shared by {tags} tests (Bonferroni), for "
-            "which Holm's adjustment never needs more"
+            f"{goal.level * tags:.10g} is shared by {tags} tests (Bonferroni)"
         )

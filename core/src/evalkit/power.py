@@ -31,27 +31,26 @@ _STEPS = 15
 
 
 def detectable_difference(
-    error: float, level: float, units: float = math.inf, power: float = POWER
+    error: float, level: float, degrees: float = math.inf, power: float = POWER
 ) -> float:
     """Give the difference of means that a two-sided test would find.
 
-    It is `(t(1 - level / 2) + t(power))` standard errors, with Student's quantiles of
-    `units - 1` degrees of freedom (Cohen 1988).
+    It is `(t(1 - level / 2) + t(power))` standard errors, with Student's quantiles
+    (Cohen 1988).
 
     Args:
         error: Standard error of the difference.
         level: Level of the test, after any adjustment; above 0 and below 1.
-        units: How many independent units there are, at least 2; normal quantiles are
-            used where it is infinite.
+        degrees: Degrees of freedom of the error, at least 1: one less than there are
+            independent units, or fewer; infinite for normal quantiles.
         power: Probability with which it is to be found, above 0.5 and below 1.
 
     Returns:
         The difference, in the unit of the error.
     """
     inner = 2 * power - 1
-    if math.isinf(units):
+    if math.isinf(degrees):
         return error * (normal_quantile(1 - level) + normal_quantile(inner))
-    degrees = max(1, int(units) - 1)
     return error * (t_quantile(1 - level, degrees) + t_quantile(inner, degrees))
 
 

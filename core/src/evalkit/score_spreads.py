@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.errors import EvalkitError
 from evalkit.intervals import Floats, Integers
 from evalkit.results import Result
@@ -61,6 +62,8 @@ class Spread(NamedTuple):
     replications: int | None = None
     within: float | None = None
     """Variance of an example's answers; of two models the sum of both."""
+    cluster_sizes: ClusterSizes | None = None
+    """How unequal the clusters are, where single examples are known."""
     is_of_set: bool = False
     """Whether it was taken from the standard error of a score of whole sets."""
 
@@ -228,4 +231,5 @@ def _measure(values: Floats, clusters: Integers | None) -> Spread:
         cluster_size=n / count,
         seen_size=float((sizes**2).sum()) / n,
         between_clusters=between,
+        cluster_sizes=describe_sizes(sizes.astype(np.float64)),
     )

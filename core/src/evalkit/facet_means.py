@@ -90,8 +90,9 @@ def _spread(
     evidence: Evidence, facet: FacetGroups, estimates: GroupEstimates
 ) -> _Spread | str:
     variances, units = estimates.mean_variances, estimates.units
+    squares = variances**2 / estimates.degrees
     apart = math.fsum(variances) / len(variances) ** 2
-    degrees = math.fsum(variances) ** 2 / math.fsum(variances**2 / (units - 1))
+    degrees = math.fsum(variances) ** 2 / math.fsum(squares)
     if facet.is_disjoint or not math.isfinite(apart) or apart == 0:
         return _Spread(apart, degrees)
     shared = _shared(evidence, facet)

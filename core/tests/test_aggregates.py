@@ -530,8 +530,8 @@ def test_groups_of_the_same_examples_have_no_gap() -> None:
     tags = [["f:a", "f:b"] for _ in values]
     gap = aggregate(scored(Mean, make_table(values), make_groups(tags)), "gap:f")
     assert (gap.value, gap.flag) == (0.0, "all groups are equal")
-    # rounding leaves differences of next to nothing at most
-    assert gap.interval.low is None or gap.interval.high < 1e-6
+    reason = "the groups do not differ in their examples"
+    assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
 
 
 def test_the_extreme_quantiles_stay_finite() -> None:
@@ -622,6 +622,20 @@ def test_clustered_groups_without_any_overlap_use_clustered_errors() -> None:
     assert gap.interval.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
     plain = gap_of(values, make_groups(tags), Mean)
     assert gap.interval.standard_error > 1.8 * plain.interval.standard_error
+
+
+def test_a_gap_without_doubt_has_the_level_of_the_first_of_its_family() -> None:
+    noise = np.random.default_rng(0).normal(size=600)
+    values = np.repeat([0.0, 1e6], 300) + noise
+    tags = [[f"f:{'ab'[i // 300]}", f"g:{'ab'[i % 2]}"] for i in range(600)]
+    gap = gap_of(values, make_groups(tags), Mean)
+    assert (gap.p_value, gap.p_adjusted) == (0.0, 0.0)
+    error = math.sqrt(
+        sum(part.var(ddof=1) / 300 for part in (values[:300], values[300:]))
+    )
+    # that of the smaller of two p-values, 1 - .05 / 2; not .95, which is 1.96
+    half = stats.t.isf(0.0125, 2 * 299) * error
+    assert (gap.interval.high - gap.interval.low) / 2 == pytest.approx(half, rel=0.04)
 
 
 def in_unequal_clusters(seed: int) -> tuple[Floats, Any, Floats]:

@@ -79,7 +79,9 @@ def aggregate_scores(
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
     p_values = [_p_value(facet) for facet in facets if _is_tested(facet)]
-    adjusted = iter(holm(p_values) if evidence.settings.one_family else p_values)
+    is_family = evidence.settings.one_family
+    adjusted = iter(holm(p_values) if is_family else p_values)
+    tested = len(p_values) if is_family else 1
     placed = dict(_placed(evidence, facets, main))
     if others := _facet(evidence, intervals, "", plain_tags(evidence), main):
         placed |= dict(_placed(evidence, [others], main))
@@ -91,7 +93,7 @@ def aggregate_scores(
         worst = _worst(evidence, intervals, facet, placed)
         found += [worst] if worst else []
         p_adjusted = next(adjusted) if _is_tested(facet) else None
-        found.append(_gap(evidence, facet, p_adjusted))
+        found.append(_gap(evidence, facet, p_adjusted, tested))
     with_ranks = [
         placed.get(score.group, score) if score.score == "" else score
         for score in scores
@@ -260,7 +262,9 @@ def _simultaneous(
     return widened._replace(method="sidak") if widened.low is not None else widened
 
 
-def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> AggregateScore:
+def _gap(
+    evidence: Evidence, facet: _Facet, p_adjusted: float | None, tested: int
+) -> AggregateScore:
     compared, values = facet.compared, facet.compared_estimates.values
     value = float(values.max() - values.min())
     tags = evidence.groups.tags
@@ -272,7 +276,7 @@ def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> Aggrega
         interval = without_interval(facet.differences)
     else:
         p_value = facet.differences.p_value
-        level = _level(evidence.settings.confidence, p_value, p_adjusted)
+        level = _level(evidence.settings.confidence, p_value, p_adjusted, tested)
         interval = facet.differences.interval(value, level)
     return AggregateScore(
         f"gap:{compared.name}",
@@ -287,8 +291,16 @@ def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> Aggrega
     )
 
 
-def _level(confidence: float, p_value: float, p_adjusted: float | None) -> float:
-    """Give the level at which an interval leaves out 0 as often as its test rejects."""
-    if not p_adjusted:
+def _level(
+    confidence: float, p_value: float, p_adjusted: float | None, tested: int
+) -> float:
+    """Give the level at which an interval leaves out 0 as often as its test rejects.
+
+    A p-value of 0 is the least of all that are tested, which Holm multiplies by their
+    number.
+    """
+    if p_adjusted is None:
         return confidence
+    if p_adjusted == 0:
+        return 1 - (1 - confidence) / tested
     return 1 - (1 - confidence) * min(1.0, p_value / p_adjusted)

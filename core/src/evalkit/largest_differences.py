@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit import draw_counts
 from evalkit.intervals import Floats, Integers, Interval
 from evalkit.student_t import normal_quantile, outside_probability, t_quantile
 
-DRAWS = 10_000
+DRAWS = draw_counts.OF_LARGEST_DIFFERENCES
 """Draws of the largest standardised difference."""
 
 _LEAST_IN_TAIL = 10

@@ -365,11 +365,32 @@ def _groups_of_clusters(
 ) -> Mapping[str, Outcomes]:
     """Each group has clusters of its own, so many of them."""
     drawn = _clusters(random, sets * GROUPS, count, 0.95)
+    return _of_drawn_groups(random, drawn, 0.95)
+
+
+def _groups_of_unequal_clusters(
+    random: Random, sets: int, count: int
+) -> Mapping[str, Outcomes]:
+    """Each group has clusters of its own, one of them with half of its examples."""
+    sizes = mean_worlds.half_in_one(random, count)
+    drawn = _clusters(
+        random,
+        sets * GROUPS,
+        count,
+        0.8,
+        lambda _, total: np.tile(sizes, total // count),
+    )
+    return _of_drawn_groups(random, drawn, 0.8)
+
+
+def _of_drawn_groups(
+    random: Random, drawn: _Clusters, share: float
+) -> Mapping[str, Outcomes]:
     right = random.random(len(drawn.rates)) < drawn.rates
     numbers, groups = np.divmod(drawn.sets, GROUPS)
     sample = _said(right, numbers)._replace(clusters=drawn.clusters)
     tags = Tags(np.arange(len(groups)), groups)
-    return facet_outcomes("accuracy", sample, tags, [0.95] * GROUPS)
+    return facet_outcomes("accuracy", sample, tags, [share] * GROUPS)
 
 
 def _groups_of_macro_f1(random: Random, sets: int, size: int) -> Mapping[str, Outcomes]:
@@ -497,6 +518,10 @@ SCENARIOS: Mapping[str, Scenario] = {
         *(_groups_of_clusters, (10, 30), "clusters a group", 30),
         *(lambda count: GROUPS * 10 * count, FEWER),
     ),
+    "12 equal groups in clusters of which one has half, shares of .8": Scenario(
+        *(_groups_of_unequal_clusters, (30,), "clusters a group", 30),
+        *(lambda count: GROUPS * 20 * count, FEWER),
+    ),
     "12 equal groups, macro-F1 at .72": _of_groups(_groups_of_macro_f1, (200,)),
     "12 equal small groups, macro-F1 at .72": _of_small_groups(
         _groups_of_macro_f1, (12, 20, 30)
@@ -505,6 +530,7 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 UNPUBLISHED = frozenset(
     {
+        "12 equal groups in clusters of which one has half, shares of .8",
         "drop of macro-F1 where 2 % of answers change",
         "drop of macro-F1 where 10 % of answers change",
         "drop of macro-F1 with 3 copies, 2 % of answers change",

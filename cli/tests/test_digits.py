@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from evalkit.group_replicates import REPLICATES
+from evalkit.largest_differences import DRAWS
+from evalkit.list_scoring import LIST_REPLICATES
+from evalkit.paired_statistics import SUM_REPLICATES
 from evalkit.results import Score
-from evalkit_cli.digits import DRAWS, bound_decimals, decimals, half_width, show_bounds
+from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.score_cells import show_interval, show_value
 
 
@@ -88,24 +91,54 @@ def test_other_units_have_the_digits_they_need() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["bootstrap", "bootstrap-clustered", "multinomial", "paired-multinomial"]
+    ("method", "draws"),
+    [
+        ("bootstrap", LIST_REPLICATES),
+        ("bootstrap-clustered", LIST_REPLICATES),
+        ("paired-bootstrap", LIST_REPLICATES),
+        ("multinomial", REPLICATES),
+        ("paired-multinomial", SUM_REPLICATES),
+    ],
 )
-def test_bounds_that_are_drawn_have_no_digit_that_the_seed_decides(method: str) -> None:
+def test_bounds_that_are_drawn_have_no_digit_that_the_seed_decides(
+    method: str, draws: int
+) -> None:
     found = score(0.6593, 0.5746, 0.7419, ci_method=method)
     assert (show_value(found), show_interval(found)) == ("65.9 %", "[57, 74]")
     assert show_interval(found._replace(ci_method="delta")) == "[57.5, 74.2]"
     rng = np.random.default_rng(5)
-    for half in (0.5, 1.3, 2.2, 2.4, 7.9, 22.0):
-        draws = rng.normal(0, half / 1.96, (400, REPLICATES))
-        moves = float(np.std(np.quantile(draws, 0.025, axis=1)))
-        last = 10.0 ** -bound_decimals(half, 100.0, method)
-        assert last >= 0.9 * moves
-        # and not more is hidden than need be
-        assert last in (1.0, 0.01) or last / 10 < 1.1 * moves
+    for half in HALVES:
+        replicates = rng.normal(0, half / 1.96, (400, draws))
+        moves = float(np.std(np.quantile(replicates, 0.025, axis=1)))
+        assert_last_digit(half, method, moves)
 
 
-def test_as_many_are_drawn_as_is_said() -> None:
-    assert DRAWS <= REPLICATES
+HALVES = (0.5, 1.3, 2.2, 2.4, 7.9, 22.0)
+
+
+def assert_last_digit(half: float, method: str, moves: float) -> None:
+    last = 10.0 ** -bound_decimals(half, 100.0, method)
+    # whole numbers are always printed
+    assert last == 1.0 or last >= 0.9 * moves
+    # and not more is hidden than need be
+    usual = 10.0 ** -decimals(half, 100.0)
+    assert last in (1.0, usual) or last / 10 < 1.1 * moves
+
+
+def test_the_worst_and_the_gap_have_no_digit_that_the_seed_decides() -> None:
+    rng = np.random.default_rng(6)
+    # the standard deviation of replicates, times a quantile
+    errors = np.std(rng.normal(size=(400, REPLICATES)), axis=1, ddof=1)
+    # the largest difference of two groups that are equal: from 0 to 1.96 errors
+    quantiles = [
+        np.quantile(np.abs(rng.normal(size=DRAWS)), 0.95) / 1.96 for _ in range(200)
+    ]
+    for half in HALVES:
+        assert_last_digit(half, "sidak", half * float(np.std(errors)))
+        assert_last_digit(half, "max-t", 2 * half * float(np.std(quantiles)))
+    assert bound_decimals(7.9, 100.0, "max-t") == 0
+    assert bound_decimals(7.9, 100.0, "sidak") == 0
+    assert bound_decimals(7.9, 100.0, "wilson") == 1
 
 
 def test_a_score_never_seems_to_lie_outside_its_interval() -> None:

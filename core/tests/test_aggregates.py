@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evalkit import Metric, group_covariance, largest_differences
+from evalkit.cluster_sizes import (
+    cautious_degrees,
+    degrees_of_freedom,
+    intraclass_correlation,
+)
 from evalkit.evidence import Evidence
 from evalkit.exact_shares import exact_clustered_share_interval
 from evalkit.intervals import Interval
@@ -73,9 +78,10 @@ def macro_error(
     """The standard error of a mean over tags that may overlap, and its degrees.
 
     A unit's influence on the mean of tag t is psi_ut = sum over its examples of
-    (s_i - m_t) / n_t, with the variance V_t = G_t/(G_t-1) sum_u psi_ut². The sum of
-    all V_t / T² is scaled by sum_u (sum_t psi_ut)² / sum_ut psi_ut². Units that are in
-    one tag each have the degrees of Satterthwaite; others count by their weights.
+    (s_i - m_t) / n_t, with the variance V_t = sum_u psi_ut² / (1 - n_ut / n_t). The
+    sum of all V_t / T² is scaled by sum_u (sum_t psi_ut)² / sum_ut psi_ut². Units that
+    are in one tag each have the degrees of Satterthwaite; others count by their
+    weights.
     """
     means = means_of(values, tags)
     names = range(len(values)) if units is None else units
@@ -89,7 +95,7 @@ def macro_error(
                 psi[places[unit], place] += (values[i] - mean) / size
                 weights[places[unit], place] += 1 / size
     count = np.count_nonzero(weights, axis=0)
-    own = count / (count - 1) * (psi**2).sum(axis=0)
+    own = (psi**2 / (1 - weights)).sum(axis=0)
     ratio = (psi.sum(axis=1) ** 2).sum() / (psi**2).sum()
     error = math.sqrt(own.sum() * ratio) / len(means)
     if (np.count_nonzero(weights, axis=1) <= 1).all():
@@ -524,8 +530,8 @@ def test_groups_of_the_same_examples_have_no_gap() -> None:
     tags = [["f:a", "f:b"] for _ in values]
     gap = aggregate(scored(Mean, make_table(values), make_groups(tags)), "gap:f")
     assert (gap.value, gap.flag) == (0.0, "all groups are equal")
-    # rounding leaves differences of next to nothing at most
-    assert gap.interval.low is None or gap.interval.high < 1e-6
+    reason = "the groups do not differ in their examples"
+    assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
 
 
 def test_the_extreme_quantiles_stay_finite() -> None:
@@ -616,6 +622,94 @@ def test_clustered_groups_without_any_overlap_use_clustered_errors() -> None:
     assert gap.interval.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
     plain = gap_of(values, make_groups(tags), Mean)
     assert gap.interval.standard_error > 1.8 * plain.interval.standard_error
+
+
+def test_a_gap_without_doubt_has_the_level_of_the_first_of_its_family() -> None:
+    noise = np.random.default_rng(0).normal(size=600)
+    values = np.repeat([0.0, 1e6], 300) + noise
+    tags = [[f"f:{'ab'[i // 300]}", f"g:{'ab'[i % 2]}"] for i in range(600)]
+    gap = gap_of(values, make_groups(tags), Mean)
+    assert (gap.p_value, gap.p_adjusted) == (0.0, 0.0)
+    error = math.sqrt(
+        sum(part.var(ddof=1) / 300 for part in (values[:300], values[300:]))
+    )
+    # that of the smaller of two p-values, 1 - .05 / 2; not .95, which is 1.96
+    half = stats.t.isf(0.0125, 2 * 299) * error
+    assert (gap.interval.high - gap.interval.low) / 2 == pytest.approx(half, rel=0.04)
+
+
+def in_unequal_clusters(seed: int) -> tuple[Floats, Any, Floats]:
+    """Two tags with clusters of their own, of which the first has half of the rows."""
+    random = np.random.default_rng(seed)
+    sizes = np.array([45, *[5] * 9])
+    clusters = np.repeat(np.arange(20), np.tile(sizes, 2))
+    shared = random.normal(size=20)[clusters]
+    return shared + random.normal(size=180), clusters, sizes.astype(float)
+
+
+def test_the_gap_of_unequal_clusters_has_their_error_and_degrees() -> None:
+    values, clusters, sizes = in_unequal_clusters(1)
+    tags = [["f:a" if cluster < 10 else "f:b"] for cluster in clusters]
+    found = scored(Mean, make_table(values, clusters=clusters), make_groups(tags))
+    gap = aggregate(found, "gap:f")
+    variances, degrees = [], []
+    for inside in (clusters < 10, clusters >= 10):
+        rows, within = values[inside] - values[inside].mean(), clusters[inside] % 10
+        totals = np.bincount(within, rows)
+        variances.append(float((totals**2 / (1 - sizes / 90)).sum()) / 90**2)
+        correlation = intraclass_correlation(
+            totals, np.bincount(within, rows**2), sizes
+        )
+        degrees.append(cautious_degrees(sizes, correlation))
+    error = math.sqrt(sum(variances))
+    assert gap.interval.standard_error == pytest.approx(error)
+    # the one pair's p-value is Student's, but for the error of 10 000 draws
+    p_value = 2 * stats.t.sf(gap.value / error, 2 * min(degrees))
+    assert gap.p_value == pytest.approx(p_value, abs=0.01)
+    # of twenty equal clusters the same difference would be told apart
+    assert 2 * stats.t.sf(gap.value / error, 18) < 0.04 < 0.05 < gap.p_value
+    macro = aggregate(found, "macro:f")
+    centre = (values[clusters < 10].mean() + values[clusters >= 10].mean()) / 2
+    of_mean = error**4 / sum(
+        variance**2 / each for variance, each in zip(variances, degrees, strict=True)
+    )
+    assert_student(macro.interval, centre, error / 2, of_mean)
+
+
+def test_aggregates_warn_of_one_large_cluster_as_tags_do() -> None:
+    values, clusters, _ = in_unequal_clusters(1)
+    tags = [["f:a" if cluster < 10 else "f:b"] for cluster in clusters]
+    # the second tag has equal clusters
+    clusters = np.where(clusters < 10, clusters, 100 + np.arange(180) // 9)
+    found = scored(Mean, make_table(values, clusters=clusters), make_groups(tags))
+    large = "one cluster has 20 % or more of the examples, and the interval "
+    of_both = f"in 1 of the 2 groups {large}may depend much on it"
+    assert aggregate(found, "macro:f").flag == of_both
+    assert aggregate(found, "gap:f").flag == f"from f:b to f:a; {of_both}"
+    by_tag = {group: main_score(found, group) for group in (1, 2)}
+    assert [by_tag[1].flag, by_tag[2].flag] == [f"{large}depends much on it", None]
+    assert aggregate(found, "worst:f").flag == by_tag[2].flag
+    higher = scored(Mean, make_table(-values, clusters=clusters), make_groups(tags))
+    assert aggregate(higher, "worst:f").flag == by_tag[1].flag
+    without = scored(
+        NoInterval, make_table(values, clusters=clusters), make_groups(tags)
+    )
+    assert aggregate(without, "macro:f").flag is None
+    assert aggregate(without, "gap:f").flag == "from f:b to f:a"
+
+
+def test_the_worst_of_resampled_groups_has_the_degrees_of_its_clusters() -> None:
+    values, clusters, sizes = in_unequal_clusters(1)
+    tags = [["f:a" if cluster < 10 else "f:b"] for cluster in clusters]
+    found = scored(
+        BootstrapMean, make_table(values, clusters=clusters), make_groups(tags)
+    )
+    worst = aggregate(found, "worst:f")
+    assert worst.interval.method == "sidak"
+    half = stats.t.isf((1 - 0.95**0.5) / 2, degrees_of_freedom(sizes))
+    half *= worst.interval.standard_error
+    bounds = (worst.value - half, worst.value + half)
+    assert (worst.interval.low, worst.interval.high) == pytest.approx(bounds)
 
 
 def test_a_facet_of_very_many_groups_has_no_interval_of_its_gap(

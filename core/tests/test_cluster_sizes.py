@@ -16,6 +16,7 @@ from evalkit.cluster_sizes import (
     clustered_error,
     degrees_of_freedom,
     describe_sizes,
+    effective_number,
     intraclass_correlation,
 )
 from evalkit.intervals import clustered_mean_interval, clustered_share_interval
@@ -172,3 +173,13 @@ def test_shares_in_unequal_clusters_are_covered() -> None:
         assert found.high is not None
         covered += found.low <= 0.9 <= found.high
     assert covered / 400 >= 0.93
+
+
+@given(many_sizes)
+def test_the_effective_number_is_that_of_equal_shares(sizes: list[int]) -> None:
+    given_sizes = np.array(sizes, float)
+    shares = given_sizes / given_sizes.sum()
+    expected = 1 / sum(share**2 for share in shares.tolist())
+    assert effective_number(given_sizes) == pytest.approx(expected)
+    assert describe_sizes(given_sizes).effective == effective_number(given_sizes)
+    assert 1 <= effective_number(given_sizes) <= len(sizes) + 1e-9

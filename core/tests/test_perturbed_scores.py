@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalkit import Result
+from evalkit.cluster_sizes import degrees_of_freedom
 from evalkit.intervals import wilson
 from evalkit.perturbed_scores import NO_WORST, UNCERTAIN
 from evalkit.perturbed_sets import UNEQUAL
@@ -322,6 +324,41 @@ class TestIntervals:
         assert smooth.value == drawn.value
         assert drawn.se is not None
         assert smooth.se == pytest.approx(drawn.se, rel=0.1)
+
+    def test_the_delta_methods_drop_knows_that_one_cluster_is_large(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("evalkit.perturbed_drops.MOST_DRAWN", 10)
+        monkeypatch.setattr("evalkit.perturbed_drops.FEWEST_CHANGED", 0)
+        pages = np.repeat(np.arange(9), [40, *[5] * 8])
+        rows = [
+            {**example(str(n), E), "page": str(page)} for n, page in enumerate(pages)
+        ]
+        copies = [{**copy(f"{n}_1", row), "page": "?"} for n, row in enumerate(rows)]
+        right = np.random.default_rng(3).random((2, 80)) < [[0.8], [0.6]]
+        said, of_copies = (
+            answers(
+                **{
+                    row["uid"]: E if is_right else N
+                    for row, is_right in zip(made, side, strict=True)
+                }
+            )
+            for made, side in zip((rows, copies), right.tolist(), strict=True)
+        )
+        result = evaluate(
+            rows, said, copies, of_copies, dataset=Clustered, metrics=["macro-recall"]
+        )
+        drop = found(result, "drop", metric="macro-recall")
+        # of a single class, recall is the share of right answers
+        difference = right[0].astype(float) - right[1]
+        mean = difference.mean()
+        totals = np.bincount(pages, difference - mean)
+        sizes = np.bincount(pages).astype(float)
+        error = math.sqrt((totals**2 / (1 - sizes / 80)).sum()) / 80
+        assert (drop.ci_method, drop.value) == ("delta-clustered", pytest.approx(mean))
+        assert drop.se == pytest.approx(error)
+        half = t_quantile(0.95, degrees_of_freedom(sizes)) * error
+        assert drop.ci == pytest.approx((mean - half, mean + half))
 
 
 class TestEffects:

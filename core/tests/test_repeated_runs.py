@@ -14,7 +14,8 @@ import pytest
 
 import evalkit
 from evalkit.last_evaluations import last_evaluation, note_evaluation
-from evalkit.results import Result
+from evalkit.repeated_runs import COMPUTED, what_differs
+from evalkit.results import Result, Score
 from evalkit.run_listing import LATEST, find_run, list_runs
 from evalkit.storage import RUN_FILE
 
@@ -260,3 +261,28 @@ def test_other_counts_are_named(evaluated: Evaluate) -> None:
     other = evaluated("a", RIGHT[:2], on_missing="skip")
     assert other.to_dict()["repeat_of"] == first.run_id
     assert other.notices[-1].startswith("the counts of examples: not as in the run ")
+
+
+@pytest.mark.parametrize("field", COMPUTED)
+def test_a_repeat_with_any_other_number_is_a_run_of_its_own(
+    evaluated: Evaluate, field: str
+) -> None:
+    first = evaluated("a")
+    path = path_of(first) / RUN_FILE
+    record = json.loads(path.read_text("utf-8"))
+    record["scores"][0][field] = (record["scores"][0][field] or 0) + 0.25
+    path.write_text(json.dumps(record), "utf-8")
+    assert what_differs(path, first) == [record["scores"][0]["metric"]]
+
+
+def test_all_numbers_of_a_score_are_computed_ones_but_two() -> None:
+    numbers = {name for name, kind in Score.__annotations__.items() if _is_number(kind)}
+    # the number of replications is given, and the scale declared
+    assert numbers - {"replications", "scale"} == set(COMPUTED)
+
+
+def _is_number(annotation: object) -> bool:
+    return str(getattr(annotation, "__forward_arg__", annotation)).split(" |")[0] in (
+        "int",
+        "float",
+    )

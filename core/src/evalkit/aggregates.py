@@ -79,7 +79,9 @@ def aggregate_scores(
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
     p_values = [_p_value(facet) for facet in facets if _is_tested(facet)]
-    adjusted = iter(holm(p_values) if evidence.settings.one_family else p_values)
+    is_family = evidence.settings.one_family
+    adjusted = iter(holm(p_values) if is_family else p_values)
+    tested = len(p_values) if is_family else 1
     placed = dict(_placed(evidence, facets, main))
     if others := _facet(evidence, intervals, "", plain_tags(evidence), main):
         placed |= dict(_placed(evidence, [others], main))
@@ -88,10 +90,10 @@ def aggregate_scores(
         found.append(_macro(evidence, facet))
         if len(facet.compared.groups) < 2:
             continue
-        worst = _worst(evidence, intervals, facet.compared, placed)
+        worst = _worst(evidence, intervals, facet, placed)
         found += [worst] if worst else []
         p_adjusted = next(adjusted) if _is_tested(facet) else None
-        found.append(_gap(evidence, facet, p_adjusted))
+        found.append(_gap(evidence, facet, p_adjusted, tested))
     with_ranks = [
         placed.get(score.group, score) if score.score == "" else score
         for score in scores
@@ -133,7 +135,7 @@ def _differences(
     covariance = group_covariance(evidence, facet, estimates)
     if isinstance(covariance, str):
         return covariance
-    least = int(estimates.units.min()) - 1
+    least = float(estimates.degrees.min())
     # groups of the same clusters differ by what each cluster says, as pairs do
     present = facet.n_clusters if evidence.clustered else facet.n
     is_apart = int(estimates.units.sum()) == present
@@ -188,7 +190,8 @@ def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
         interval = without_interval(NO_INTERVAL)
     else:
         interval = facet_mean_interval(evidence, everyone, facet.estimates)
-    is_thin = facet.estimates.rarest < FEWEST_OF_CLASS and interval.low is not None
+    has_interval = interval.low is not None
+    is_thin = facet.estimates.rarest < FEWEST_OF_CLASS and has_interval
     return AggregateScore(
         f"macro:{everyone.name}",
         None,
@@ -196,42 +199,46 @@ def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
         everyone.n,
         everyone.n_clusters,
         interval,
-        flag=everyone.flag(TOO_NARROW if is_thin else None),
+        flag=everyone.flag(TOO_NARROW if is_thin else None, has_interval=has_interval),
     )
 
 
 def _worst(
     evidence: Evidence,
     intervals: GroupIntervals,
-    facet: FacetGroups,
+    facet: _Facet,
     main: Mapping[int, GroupScore],
 ) -> AggregateScore | None:
     direction = evidence.metric.attributes["higher_is_better"]
     if direction is None:
         return None
     sign = 1.0 if direction else -1.0
-    tags = evidence.groups.tags
+    compared, tags = facet.compared, evidence.groups.tags
     worst = min(
-        (main[group] for group in facet.groups),
+        (main[group] for group in compared.groups),
         key=lambda found: (sign * float(found.value or 0.0), str(tags[found.group])),
     )
-    level = evidence.settings.confidence ** (1 / len(facet.groups))
-    interval = _simultaneous(intervals, worst, level)
+    level = evidence.settings.confidence ** (1 / len(compared.groups))
+    place = compared.groups.index(worst.group)
+    degrees = float(facet.compared_estimates.degrees[place])
+    interval = _simultaneous(intervals, worst, level, degrees)
+    sizes = worst.cluster_sizes
+    warning = sizes.warning if sizes and interval.low is not None else None
     return AggregateScore(
-        f"worst:{facet.name}",
+        f"worst:{compared.name}",
         tags[worst.group],
         worst.value,
         worst.n,
         worst.n_clusters,
         interval,
-        flag=facet.flag(),
+        flag=compared.flag(warning),
         shrunk=worst.shrunk,
         ranks=worst.ranks,
     )
 
 
 def _simultaneous(
-    intervals: GroupIntervals, worst: GroupScore, level: float
+    intervals: GroupIntervals, worst: GroupScore, level: float, degrees: float
 ) -> Interval:
     """Widen a group's interval to a level that holds for all groups at once."""
     error, method = worst.interval.standard_error, worst.interval.method
@@ -239,8 +246,7 @@ def _simultaneous(
         return worst.interval
     if method.startswith(("bootstrap", "multinomial")):
         # the tails of 1 000 replicates are too thin for so high a level
-        units = worst.n_clusters or worst.n
-        half = t_quantile(level, units - 1) * error
+        half = t_quantile(level, degrees) * error
         low, high = worst.value - half, worst.value + half
         own = worst.interval
         return Interval(
@@ -256,7 +262,9 @@ def _simultaneous(
     return widened._replace(method="sidak") if widened.low is not None else widened
 
 
-def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> AggregateScore:
+def _gap(
+    evidence: Evidence, facet: _Facet, p_adjusted: float | None, tested: int
+) -> AggregateScore:
     compared, values = facet.compared, facet.compared_estimates.values
     value = float(values.max() - values.min())
     tags = evidence.groups.tags
@@ -268,7 +276,7 @@ def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> Aggrega
         interval = without_interval(facet.differences)
     else:
         p_value = facet.differences.p_value
-        level = _level(evidence.settings.confidence, p_value, p_adjusted)
+        level = _level(evidence.settings.confidence, p_value, p_adjusted, tested)
         interval = facet.differences.interval(value, level)
     return AggregateScore(
         f"gap:{compared.name}",
@@ -277,14 +285,22 @@ def _gap(evidence: Evidence, facet: _Facet, p_adjusted: float | None) -> Aggrega
         compared.n,
         compared.n_clusters,
         interval,
-        flag=compared.flag(text),
+        flag=compared.flag(text, has_interval=interval.low is not None),
         p_value=p_value,
         p_adjusted=p_adjusted,
     )
 
 
-def _level(confidence: float, p_value: float, p_adjusted: float | None) -> float:
-    """Give the level at which an interval leaves out 0 as often as its test rejects."""
-    if not p_adjusted:
+def _level(
+    confidence: float, p_value: float, p_adjusted: float | None, tested: int
+) -> float:
+    """Give the level at which an interval leaves out 0 as often as its test rejects.
+
+    A p-value of 0 is the least of all that are tested, which Holm multiplies by their
+    number.
+    """
+    if p_adjusted is None:
         return confidence
+    if p_adjusted == 0:
+        return 1 - (1 - confidence) / tested
     return 1 - (1 - confidence) * min(1.0, p_value / p_adjusted)

@@ -141,6 +141,18 @@ def intraclass_correlation(totals: Floats, squares: Floats, sizes: Floats) -> fl
     return variance / (variance + within)
 
 
+def effective_number(weights: Floats) -> float:
+    """Give how many equal weights would be as unequal: (Σ weight)² / Σ weight².
+
+    Args:
+        weights: Such as the sizes of clusters, of shape (clusters,); one or more.
+
+    Returns:
+        Between 1 and their number (Kish 1965).
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
 class ClusterSizes(NamedTuple):
     """How unequal clusters are."""
 
@@ -148,7 +160,7 @@ class ClusterSizes(NamedTuple):
     largest: float
     """Share of all rows that the largest has."""
     effective: float
-    """How many clusters of one size would be as unequal: 1 / sum of share^2."""
+    """How many clusters of one size would be as unequal: see `effective_number`."""
 
     @property
     def warning(self) -> str | None:
@@ -170,6 +182,5 @@ def describe_sizes(sizes: Floats) -> ClusterSizes:
     Returns:
         Their number, the largest share, and the effective number.
     """
-    n = float(sizes.sum())
-    effective = n**2 / float((sizes**2).sum())
-    return ClusterSizes(len(sizes), float(sizes.max()) / n, effective)
+    largest = float(sizes.max() / sizes.sum())
+    return ClusterSizes(len(sizes), largest, effective_number(sizes))

@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.intervals import Floats, Integers
+from evalkit.cluster_sizes import effective_number
+from evalkit.intervals import Floats, Integers, drawn_design_effect
 from evalkit.multinomial import PairCounts
 from evalkit.student_t import normal_quantile, t_quantile
 
@@ -78,9 +79,8 @@ def _effect_on(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
     alike = float(np.mean((rarer == 0) | (rarer == sizes)))
     high = (1 + float((sizes**2).sum() / sizes.sum())) / 2
     clustered = float(((right - share * sizes) ** 2).sum())
-    estimate = _ratio(clustered, share * (1 - share), sizes) if seen else high
-    weight = alike / (seen + 1)
-    return (1 - weight) * max(1.0, estimate) + weight * max(high, estimate)
+    estimate = _ratio(clustered, share * (1 - share), sizes) if seen else 0.0
+    return drawn_design_effect(estimate, high, seen, alike)
 
 
 def _ratio(clustered: float, spread: float, sizes: Floats) -> float:
@@ -95,8 +95,9 @@ def widening(units: Integers, confidence: float) -> float:
     """Give the factor by which percentiles over few units are too narrow.
 
     Replicates have the variance of a sample divided by the number of units and not by
-    one less, and the normal's tails, not Student's. The number is the effective one,
-    (Σ size)² / Σ size², as one large unit among small ones tells little.
+    one less, and the normal's tails, not Student's. The number is the effective one, as
+    one large unit among small ones tells little, and for Student's degrees of freedom
+    it is rounded down: of few unequal units even that is more than they are worth.
 
     Args:
         units: The unit of each row, of shape (rows,).
@@ -107,7 +108,7 @@ def widening(units: Integers, confidence: float) -> float:
     """
     _, counts = np.unique(units, return_counts=True)
     sizes = counts.astype(np.float64)
-    effective = max(2.0, float(sizes.sum() ** 2 / (sizes**2).sum()))
+    effective = max(2.0, effective_number(sizes))
     quantile = t_quantile(confidence, int(effective + 1e-9) - 1)
     spread = math.sqrt(effective / (effective - 1))
     return quantile / normal_quantile(confidence) * spread

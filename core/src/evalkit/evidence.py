@@ -11,7 +11,14 @@ import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable
-from evalkit.cluster_sizes import ClusterSizes, describe_sizes
+from evalkit.cluster_sizes import (
+    ClusterSizes,
+    adjusted_root,
+    cautious_degrees,
+    degrees_of_freedom,
+    describe_sizes,
+    intraclass_correlation,
+)
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
 from evalkit.hookspecs import IntervalKind, MergeKind
@@ -144,9 +151,43 @@ class Evidence:
         """Say how unequal the clusters of a group are; None where there are none."""
         if not self.clustered or not self.n[group]:
             return None
+        return describe_sizes(self._unit_sizes(group))
+
+    def degrees(self, group: int) -> float:
+        """Give the degrees of freedom of the standard error of a group's score.
+
+        Args:
+            group: The group.
+
+        Returns:
+            One less than its units; of unequal clusters fewer, but at least 1 where
+            there are two.
+        """
+        if not self.clustered:
+            return max(0.0, float(self.n[group]) - 1)
+        sizes = self._unit_sizes(group)
+        if len(sizes) < 2:
+            return 0.0
+        column = example_column(self.metric)
+        if column is None or sizes.min() == sizes.max():
+            return degrees_of_freedom(sizes)
+        return self._degrees_of_mean(group, self.rows.distinct[column].to_numpy())
+
+    def _degrees_of_mean(self, group: int, scores: Floats) -> float:
+        """Give the degrees for as much correlation as scores of examples show."""
+        _, totals, sizes = self.unit_sums(group, scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.unit_sums(group, scores**2).totals
+        if not np.isfinite(squares).all():
+            return degrees_of_freedom(sizes)
+        correlation = intraclass_correlation(totals, squares, sizes)
+        return cautious_degrees(sizes, correlation)
+
+    def _unit_sizes(self, group: int) -> Floats:
+        """Count the examples of each unit of a group."""
         positions = self.groups.positions_of(group)
         present = positions[self.rows.has_rows[positions]]
-        return describe_sizes(self.units.sizes_of(present))
+        return self.units.sizes_of(present)
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Give the values of a number column in a group, and how often each occurs."""
@@ -219,22 +260,22 @@ class Evidence:
             score: Name of the score.
 
         Returns:
-            The squared standard error; None where the score is no smooth function of
-            sums or the group has fewer than two units.
+            The squared standard error, of clusters as Bell and McCaffrey (2002) adjust
+            it; None where the score is no smooth function of sums or the group has
+            fewer than two units.
         """
         if not self.is_simple:
             found = self.influences(group, score)
             if found is None or len(found.units) < 2:
                 return None
-            count, squares = len(found.units), found.totals**2
-        else:
-            by_code = self._influence_of_rows(group, score)
-            codes, counts = self.cells_of(group)
-            count = int(counts.sum())
-            if by_code is None or count < 2:
-                return None
-            mean = math.fsum(counts * by_code[codes]) / count
-            squares = counts * (by_code[codes] - mean) ** 2
+            return adjusted_root(found.totals, found.sizes) ** 2
+        by_code = self._influence_of_rows(group, score)
+        codes, counts = self.cells_of(group)
+        count = int(counts.sum())
+        if by_code is None or count < 2:
+            return None
+        mean = math.fsum(counts * by_code[codes]) / count
+        squares = counts * (by_code[codes] - mean) ** 2
         return count / (count - 1) * math.fsum(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.cluster_sizes import MOST_OF_ONE
 from evalkit.evidence import Evidence
 from evalkit.grouping import UNTAGGED
 from evalkit.names import facet_of
@@ -26,12 +27,30 @@ class FacetGroups(NamedTuple):
     n_clusters: int | None
     is_disjoint: bool
     """Whether each unit is one example, with one row, in one of the groups."""
+    large_clusters: int = 0
+    """How many of the groups have one cluster that their interval depends much on."""
 
-    def flag(self, text: str | None = None) -> str | None:
-        """Give what a reader should know, and how many groups are left out."""
+    def flag(self, text: str | None = None, has_interval: bool = False) -> str | None:
+        """Give what a reader should know, and how many groups are left out.
+
+        Args:
+            text: What else is to be said, or None.
+            has_interval: Whether there is an interval that all groups have a part in,
+                of which it is said when one cluster is large.
+
+        Returns:
+            The parts, separated by semicolons; None where there are none.
+        """
         groups = count_of(self.left_out, "group")
         left_out = f"{groups} left out" if self.left_out else None
-        return "; ".join(filter(None, [text, left_out])) or None
+        warning = None
+        if has_interval and self.large_clusters:
+            warning = (
+                f"in {self.large_clusters} of the {len(self.groups)} groups one "
+                f"cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
+                "interval may depend much on it"
+            )
+        return "; ".join(filter(None, [text, warning, left_out])) or None
 
 
 def facet_groups(
@@ -71,7 +90,9 @@ def facet_groups(
     memberships = int(evidence.n[list(chosen)].sum())
     is_disjoint = evidence.is_simple and memberships == n
     left_out = len(numbers) - len(chosen)
-    return FacetGroups(name, chosen, left_out, n, clusters, is_disjoint)
+    sizes = [main[number].cluster_sizes for number in chosen]
+    large = sum(bool(found and found.warning) for found in sizes)
+    return FacetGroups(name, chosen, left_out, n, clusters, is_disjoint, large)
 
 
 def plain_tags(evidence: Evidence) -> list[int]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.cluster_sizes import effective_number
 from evalkit.evidence import Evidence
 from evalkit.facet_groups import FacetGroups
 from evalkit.group_estimates import NO_GRADIENT, GroupEstimates
@@ -90,8 +91,9 @@ def _spread(
     evidence: Evidence, facet: FacetGroups, estimates: GroupEstimates
 ) -> _Spread | str:
     variances, units = estimates.mean_variances, estimates.units
+    squares = variances**2 / estimates.degrees
     apart = math.fsum(variances) / len(variances) ** 2
-    degrees = math.fsum(variances) ** 2 / math.fsum(variances**2 / (units - 1))
+    degrees = math.fsum(variances) ** 2 / math.fsum(squares)
     if facet.is_disjoint or not math.isfinite(apart) or apart == 0:
         return _Spread(apart, degrees)
     shared = _shared(evidence, facet)
@@ -124,9 +126,10 @@ def _shared(evidence: Evidence, facet: FacetGroups) -> _Shared | str:
         totals[found.units] += found.totals
         weights[found.units] += found.sizes / found.sizes.sum()
         apart += float((found.totals**2).sum())
+    # what a unit adds to the variance, if its examples are alike
     squares = weights**2
     return _Shared(
         float((totals**2).sum()) / apart if apart > 0 else 1.0,
         int(np.count_nonzero(weights)),
-        float(squares.sum() ** 2 / (squares**2).sum()),
+        effective_number(squares),
     )

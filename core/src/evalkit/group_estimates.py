@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalkit.evidence import Evidence, example_column, interval_kind
 from evalkit.facet_groups import FacetGroups
@@ -60,24 +61,25 @@ class GroupEstimates(NamedTuple):
     infinite where classes are of no matter."""
     units: Integers
     """How many units each group has."""
+    degrees: Floats
+    """Degrees of freedom of the variances, fewer where clusters are unequal; 0 where
+    there is no variance for want of units."""
     reasons: Sequence[str | None]
     """Why a group has no variance."""
 
     def only(self, places: Sequence[int]) -> GroupEstimates:
         """Give the estimates of some of the groups, by their place."""
         chosen = list(places)
-        return GroupEstimates(
-            self.values[chosen],
-            self.centres[chosen],
-            self.variances[chosen],
-            self.means[chosen],
-            self.mean_variances[chosen],
-            self.noise[chosen],
-            self.bias,
-            self.bounds,
-            self.rarest,
-            self.units[chosen],
-            [self.reasons[place] for place in chosen],
+        return self._replace(
+            values=self.values[chosen],
+            centres=self.centres[chosen],
+            variances=self.variances[chosen],
+            means=self.means[chosen],
+            mean_variances=self.mean_variances[chosen],
+            noise=self.noise[chosen],
+            units=self.units[chosen],
+            degrees=self.degrees[chosen],
+            reasons=[self.reasons[place] for place in chosen],
         )
 
     @property
@@ -105,12 +107,28 @@ def estimate_groups(
     """
     units = np.array([_units(evidence, group) for group in facet.groups])
     few = ONE_CLUSTER if evidence.clustered else ONE_EXAMPLE
-    reasons = [few if count < 2 else None for count in units.tolist()]
-    scores = np.array(values)
+    sample = _Sample(
+        np.array(values),
+        units,
+        np.array([evidence.degrees(group) for group in facet.groups]),
+        [few if count < 2 else None for count in units.tolist()],
+    )
     shares = _shares(evidence, facet)
     if shares is not None:
-        return _of_shares(scores, shares, units, reasons, evidence.clustered)
-    return _of_others(evidence, intervals, facet, scores, units, reasons)
+        degrees = sample.degrees if shares.degrees is None else shares.degrees
+        sample = sample._replace(degrees=degrees)
+        return _of_shares(sample, shares.effective, evidence.clustered)
+    return _of_others(evidence, intervals, facet, sample)
+
+
+class _Sample(NamedTuple):
+    """The groups as they are; arrays of shape (groups,)."""
+
+    values: Floats
+    units: Integers
+    degrees: Floats
+    reasons: list[str | None]
+    """Why a group can have no variance."""
 
 
 def _units(evidence: Evidence, group: int) -> int:
@@ -118,8 +136,18 @@ def _units(evidence: Evidence, group: int) -> int:
     return int(count or 0)
 
 
-def _shares(evidence: Evidence, facet: FacetGroups) -> Floats | None:
-    """Give the effective number of rows of each group; None if they are no shares."""
+class _Shares(NamedTuple):
+    """What shares are worth; arrays of shape (groups,)."""
+
+    effective: Floats
+    """Effective number of rows."""
+    degrees: Floats | None
+    """Degrees of freedom, as those of the groups' own intervals; None without
+    clusters."""
+
+
+def _shares(evidence: Evidence, facet: FacetGroups) -> _Shares | None:
+    """Say what the shares of groups are worth; None if they are no shares."""
     column = example_column(evidence.metric)
     if column is None or interval_kind(evidence.metric) != "wilson":
         return None
@@ -129,23 +157,21 @@ def _shares(evidence: Evidence, facet: FacetGroups) -> Floats | None:
         if not np.isin(values, (0.0, 1.0)).all():
             return None
         effective.append(float(counts.sum()))
-    if evidence.clustered:
-        by_code = evidence.rows.distinct[column].to_numpy()
-        for place, group in enumerate(facet.groups):
-            _, totals, sizes = evidence.unit_sums(group, by_code)
-            if len(sizes) > 1:
-                effective[place] = clustered_share(totals, sizes).effective
-    return np.array(effective)
+    if not evidence.clustered:
+        return _Shares(np.array(effective), None)
+    by_code = evidence.rows.distinct[column].to_numpy()
+    degrees = [0.0] * len(effective)
+    for place, group in enumerate(facet.groups):
+        _, totals, sizes = evidence.unit_sums(group, by_code)
+        if len(sizes) > 1:
+            found = clustered_share(totals, sizes)
+            effective[place], degrees[place] = found.effective, found.degrees
+    return _Shares(np.array(effective), np.array(degrees))
 
 
-def _of_shares(
-    values: Floats,
-    effective: Floats,
-    units: Integers,
-    reasons: Sequence[str | None],
-    clustered: bool,
-) -> GroupEstimates:
-    ones = values * effective
+def _of_shares(sample: _Sample, effective: Floats, clustered: bool) -> GroupEstimates:
+    units = sample.units
+    ones = sample.values * effective
     centres = (ones + 1) / (effective + 2)
     variances = centres * (1 - centres) / (effective + 2)
     pooled = (ones.sum() + 1) / (effective.sum() + 2)
@@ -156,31 +182,69 @@ def _of_shares(
         variances = np.where(units < 2, np.nan, variances)
         mean_variances = np.where(units < 2, np.nan, mean_variances)
     return GroupEstimates(
-        values,
-        centres,
-        variances,
-        means,
-        mean_variances,
-        pooled * (1 - pooled) / effective,
-        0.0,
-        (0.0, 1.0),
-        math.inf,
-        units,
-        reasons,
+        values=sample.values,
+        centres=centres,
+        variances=variances,
+        means=means,
+        mean_variances=mean_variances,
+        noise=pooled * (1 - pooled) / effective,
+        bias=0.0,
+        bounds=(0.0, 1.0),
+        rarest=math.inf,
+        units=units,
+        degrees=sample.degrees,
+        reasons=sample.reasons,
     )
 
 
 def _of_others(
-    evidence: Evidence,
-    intervals: GroupIntervals,
-    facet: FacetGroups,
-    values: Floats,
-    units: Integers,
-    reasons: list[str | None],
+    evidence: Evidence, intervals: GroupIntervals, facet: FacetGroups, sample: _Sample
 ) -> GroupEstimates:
-    centres, variances = values.copy(), np.full(len(values), np.nan)
-    is_drawn = np.zeros(len(values), dtype=bool)
-    shifts = np.zeros(len(values))
+    own = _own_variances(evidence, intervals, facet, sample)
+    units, bounds = sample.units, _bounds(evidence)
+    means, variances = _smoothed(own, sample, bounds)
+    reasons = [
+        ALL_EQUAL if variance <= 1e-30 else reason
+        for reason, variance in zip(own.reasons, variances.tolist(), strict=True)
+    ]
+    known = np.isfinite(variances)
+    alike = float((variances * units)[known].mean()) if known.any() else np.nan
+    return GroupEstimates(
+        values=sample.values,
+        centres=own.centres,
+        variances=variances,
+        means=means,
+        mean_variances=variances,
+        noise=np.where(known, alike / np.maximum(units, 1), np.nan),
+        bias=own.bias,
+        bounds=bounds,
+        rarest=own.rarest,
+        units=units,
+        degrees=sample.degrees,
+        reasons=reasons,
+    )
+
+
+class _OwnVariances(NamedTuple):
+    """What each group says of its own variance; arrays of shape (groups,)."""
+
+    centres: Floats
+    variances: Floats
+    """nan where there is none."""
+    is_drawn: NDArray[np.bool_]
+    """Whether they are those of replicates of smoothed counts."""
+    bias: float
+    rarest: float
+    reasons: list[str | None]
+
+
+def _own_variances(
+    evidence: Evidence, intervals: GroupIntervals, facet: FacetGroups, sample: _Sample
+) -> _OwnVariances:
+    """Give the variances of replicates, or where there are none the delta method's."""
+    reasons = list(sample.reasons)
+    centres, variances = sample.values.copy(), np.full(len(reasons), np.nan)
+    is_drawn, shifts = np.zeros(len(reasons), dtype=bool), np.zeros(len(reasons))
     rarest = []
     for place, group in enumerate(facet.groups):
         if reasons[place]:
@@ -197,34 +261,31 @@ def _of_others(
             reasons[place] = NO_GRADIENT
         else:
             variances[place] = variance
-    known, bounds = np.isfinite(variances), _bounds(evidence)
-    means = centres
-    if known.any():
-        pooled = _pool(values, variances, units, bounds)
-        freedom, own = units - 1.0, variances * units
-        borrowed = freedom * own + _BORROWED * pooled.spread
-        borrowed /= (freedom + _BORROWED) * np.maximum(units, 1)
-        is_smoothed = ~is_drawn & ((variances <= 1e-30) | (bounds is not None))
-        variances = np.where(is_smoothed, borrowed, variances)
-        drawn_in = (values * units + _BORROWED * pooled.mean) / (units + _BORROWED)
-        means = np.where(is_smoothed, drawn_in, centres)
-    reasons = [
-        ALL_EQUAL if variance <= 1e-30 else reason
-        for reason, variance in zip(reasons, variances.tolist(), strict=True)
-    ]
-    alike = float((variances * units)[known].mean()) if known.any() else np.nan
-    return GroupEstimates(
-        values,
-        centres,
-        variances,
-        means,
-        variances,
-        np.where(known, alike / np.maximum(units, 1), np.nan),
-        float(shifts.mean()),
-        bounds,
-        float(np.median(rarest)) if rarest else math.inf,
-        units,
-        reasons,
+    median = float(np.median(rarest)) if rarest else math.inf
+    bias = float(shifts.mean())
+    return _OwnVariances(centres, variances, is_drawn, bias, median, reasons)
+
+
+def _smoothed(
+    own: _OwnVariances, sample: _Sample, bounds: tuple[float, float] | None
+) -> tuple[Floats, Floats]:
+    """Draw groups towards all of them, where their own variance may be too small.
+
+    Returns:
+        The means and the variances.
+    """
+    values, units, variances = sample.values, sample.units, own.variances
+    if not np.isfinite(variances).any():
+        return own.centres, variances
+    pooled = _pool(values, variances, units, bounds)
+    freedom = units - 1.0
+    borrowed = freedom * variances * units + _BORROWED * pooled.spread
+    borrowed /= (freedom + _BORROWED) * np.maximum(units, 1)
+    is_smoothed = ~own.is_drawn & ((variances <= 1e-30) | (bounds is not None))
+    drawn_in = (values * units + _BORROWED * pooled.mean) / (units + _BORROWED)
+    return (
+        np.where(is_smoothed, drawn_in, own.centres),
+        np.where(is_smoothed, borrowed, variances),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit import draw_counts
 from evalkit.bootstrap import replicate_sums
 from evalkit.cluster_smoothing import UnitRows, design_effect, smoothed_units
 from evalkit.evidence import Evidence, interval_kind
@@ -32,7 +33,7 @@ from evalkit.scores import Advance
 from evalkit.seeds import generator
 from evalkit.statistics_rows import Codes
 
-REPLICATES = 1_000
+REPLICATES = draw_counts.OF_SUMS
 
 MOST_RESAMPLED = 20_000
 """Rows of a group beyond which the delta method takes the place of resampling."""

@@ -165,20 +165,20 @@ def drawn_design_effect(
 
     The estimate says little where few clusters hold the rarer outcome: with none there
     is no spread to see, with one it is close to 1 whatever the truth. So it is drawn
-    towards the mean size of a cluster, which is the effect of clusters whose rows are
-    all alike, with the weight of one cluster, and the less the more clusters hold both
-    outcomes, because their rows are not all alike. (Chosen by simulation: without it
-    the interval of a share of .98 in 30 clusters of 10 covers .89, with it .98.)
+    towards an extreme, such as the mean size of a cluster, which is the effect of
+    clusters whose rows are all alike, with the weight of one cluster, and the less the
+    more clusters hold both outcomes, because their rows are not all alike. (Chosen by
+    simulation: without it the interval of a share of .98 in 30 clusters of 10 covers
+    .89, with it .98.)
 
     Args:
         estimate: The variance in clusters by that of independent rows.
-        extreme: The mean size of a cluster.
+        extreme: What it is drawn towards, such as the mean size of a cluster.
         seen: How many clusters hold the rarer outcome.
         alike: Share of the clusters whose rows are all alike.
 
     Returns:
-        The design effect; that of clusters whose rows are all alike where none was
-        seen.
+        The design effect; the extreme one where none was seen.
     """
     if not seen:
         return max(1.0, extreme)

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit import draw_counts
 from evalkit.intervals import Floats, Integers, Interval
 from evalkit.student_t import normal_quantile, outside_probability, t_quantile
 
-DRAWS = 10_000
+DRAWS = draw_counts.OF_LARGEST_DIFFERENCES
 """Draws of the largest standardised difference."""
 
 _LEAST_IN_TAIL = 10
@@ -41,7 +42,7 @@ class PairDifferences(NamedTuple):
     """Standard errors of their differences, of shape (groups, groups)."""
     largest: Floats
     """Draws of the largest standardised difference of equal groups."""
-    degrees: int
+    degrees: float
     """Degrees of freedom of a difference."""
 
     @property
@@ -126,7 +127,7 @@ class PairDifferences(NamedTuple):
 
 
 def pair_differences(
-    values: Floats, covariance: Floats, degrees: int, random: np.random.Generator
+    values: Floats, covariance: Floats, degrees: float, random: np.random.Generator
 ) -> PairDifferences:
     """Draw the largest standardised difference between equal groups.
 
@@ -151,7 +152,7 @@ def pair_differences(
         least = 1e-12 * (variances[:, None] + variances[None, :])
         errors = np.sqrt(np.where(squares > least, squares, 0.0))
         largest = _largest_of_dependent(covariance, errors, random)
-    return PairDifferences(values, errors, largest, max(1, degrees))
+    return PairDifferences(values, errors, largest, max(1.0, degrees))
 
 
 def _largest_of_independent(variances: Floats, random: np.random.Generator) -> Floats:
@@ -224,7 +225,7 @@ def _largest_of_dependent(
     return largest
 
 
-def _student_quantile(normal: float, degrees: int) -> float:
+def _student_quantile(normal: float, degrees: float) -> float:
     """Give Student's quantile of the probability that a normal one stands for."""
     inside = math.erf(normal / math.sqrt(2))
     if not 0 < inside < 1 - 1e-12:
@@ -232,7 +233,7 @@ def _student_quantile(normal: float, degrees: int) -> float:
     return t_quantile(inside, degrees) * normal / normal_quantile(inside)
 
 
-def _normal_equivalent(t: float, degrees: int) -> float:
+def _normal_equivalent(t: float, degrees: float) -> float:
     """Give the normal quantile of the probability that one of Student's stands for."""
     outside = outside_probability(t, degrees)
     return -NormalDist().inv_cdf(outside / 2) if outside > _LEAST_TAIL else t

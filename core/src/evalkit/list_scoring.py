@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evalkit import draw_counts
 from evalkit.bootstrap import unit_weights
 from evalkit.calls import ScoringTable, call, checked_value
 from evalkit.cluster_sizes import ClusterSizes, describe_sizes
@@ -27,7 +28,7 @@ from evalkit.statistics_rows import Codes
 from evalkit.units import Units
 from evalkit.unscored import NOTHING_SCORED
 
-LIST_REPLICATES = 200
+LIST_REPLICATES = draw_counts.OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
 """Examples in a group beyond which a function of lists gets no interval unless it is
 asked for."""

@@ -294,4 +294,6 @@ class DropIntervals:
         difference = before.totals - after.totals
         clustered = self._sample.clusters is not None
         confidence = self._settings.confidence
-        return influence_interval(value, difference, confidence, clustered)
+        return influence_interval(
+            value, difference, confidence, clustered, before.sizes
+        )

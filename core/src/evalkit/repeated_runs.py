@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 COUNTS = "the counts of examples"
 """Stands for the counts where they differ."""
 
-_NUMBERS = (
-    *("value", "se", "ci_low", "ci_high", "n", "n_clusters", "coverage", "p_value"),
+COMPUTED = (
+    *("value", "se", "ci_low", "ci_high", "n", "n_clusters", "coverage"),
+    *("p_value", "p_adjusted", "shrunk", "rank_best", "rank_worst"),
     *("bound_low", "bound_high", "mean", "stddev", "min", "max"),
-    *("stddev_within", "stddev_replications"),
+    *("stddev_within", "stddev_replications", "largest_cluster", "effective_clusters"),
 )
+"""The fields of a score that are computed numbers."""
+
+_MOST_NAMES = 5
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-12
 _DIGITS = ".9g"
@@ -74,6 +78,27 @@ def own_run_id(result: Result) -> str:
     return run_id_of({"repeat_of": result.run_id, "counts": counts, "numbers": rows})
 
 
+def repeat_notice(run_id: str, differs: Sequence[str]) -> str:
+    """Say of a repeat that it gave other numbers.
+
+    Args:
+        run_id: The id of the run that it repeats.
+        differs: What `what_differs` gave.
+
+    Returns:
+        The text.
+    """
+    shown = ", ".join(differs[:_MOST_NAMES])
+    more = len(differs) - _MOST_NAMES
+    shown += f" and {more} more" if more > 0 else ""
+    return (
+        f"{shown}: not as in the run {run_id}, although all that its id is made of is "
+        "the same; so this is a run of its own. A plugin depends on something else: a "
+        "random number, a file, the version of a library, or the state of an object "
+        "that is no parameter"
+    )
+
+
 def _computed(result: Result) -> dict[tuple[Any, ...], Numbers]:
     rows = (score._asdict() for score in result.scores)
     return {_key(row): dict(_numbers(row)) for row in rows}
@@ -103,7 +128,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     yield "value", row["value"]
-    yield from ((name, row[name]) for name in _NUMBERS[1:] if name in row)
+    yield from ((name, row[name]) for name in COMPUTED[1:] if name in row)
 
 
 def _are_equal(first: Numbers | None, second: Numbers | None) -> bool:

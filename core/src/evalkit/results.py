@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.errors import EvalkitError
 from evalkit.problems import Problem, Problems
+from evalkit.repeated_runs import repeat_notice
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT_VERSION = 1
 """Version of the run folder's format."""
-
-_MOST_NAMES = 5
 
 
 def plain_number(value: float | None) -> float | None:
@@ -318,19 +317,10 @@ class Result:
             differs: What is not as in the run whose id it had.
         """
         first = self.run_id
-        shown = ", ".join(differs[:_MOST_NAMES])
-        more = len(differs) - _MOST_NAMES
-        shown += f" and {more} more" if more > 0 else ""
         self._record |= {
             "run_id": run_id,
             "repeat_of": first,
-            "notices": [
-                *self.notices,
-                f"{shown}: not as in the run {first}, although all that its id is made "
-                "of is the same; so this is a run of its own. A plugin depends on "
-                "something else: a random number, a file, the version of a library, or "
-                "the state of an object that is no parameter",
-            ],
+            "notices": [*self.notices, repeat_notice(first, differs)],
         }
 
     def record_warning(self, text: str) -> None:
@@ -370,6 +360,13 @@ class Result:
         return self.path
 
 
+_TEXTS = (
+    *("metric", "split", "tag", "perturbation", "computed_on", "ci_method", "unit"),
+    *("reason", "flag", "aggregate"),
+)
+_COUNTS = ("n", "n_clusters", "replications", "rank_best", "rank_worst")
+
+
 def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
     """Make a table of scores.
 
@@ -381,42 +378,10 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
     """
     import polars as pl
 
-    text, number = pl.String, pl.Float64
-    schema: dict[str, Any] = {
-        "metric": text,
-        "split": text,
-        "tag": text,
-        "perturbation": text,
-        "computed_on": text,
-        "value": number,
-        "se": number,
-        "ci_low": number,
-        "ci_high": number,
-        "ci_method": text,
-        "n": pl.Int64,
-        "n_clusters": pl.Int64,
-        "coverage": number,
-        "unit": text,
-        "scale": number,
+    types: dict[str, Any] = {
+        **dict.fromkeys(_TEXTS, pl.String),
+        **dict.fromkeys(_COUNTS, pl.Int64),
         "higher_is_better": pl.Boolean,
-        "reason": text,
-        "flag": text,
-        "bound_low": number,
-        "bound_high": number,
-        "mean": number,
-        "stddev": number,
-        "min": number,
-        "max": number,
-        "aggregate": text,
-        "p_value": number,
-        "replications": pl.Int64,
-        "stddev_within": number,
-        "stddev_replications": number,
-        "largest_cluster": number,
-        "effective_clusters": number,
-        "p_adjusted": number,
-        "shrunk": number,
-        "rank_best": pl.Int64,
-        "rank_worst": pl.Int64,
     }
+    schema = {name: types.get(name, pl.Float64) for name in Score._fields}
     return pl.DataFrame(list(scores), schema=schema, orient="row")

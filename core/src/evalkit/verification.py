@@ -19,6 +19,7 @@ from evalkit.perturbed_rescoring import (
     rescore_perturbed,
 )
 from evalkit.registry import Bound, Registry
+from evalkit.repeated_runs import COMPUTED
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
 from evalkit.score_records import to_scores
@@ -32,30 +33,7 @@ from evalkit.stored_tables import (
     with_inputs,
 )
 
-COMPARED = (
-    "value",
-    "se",
-    "ci_low",
-    "ci_high",
-    "n",
-    "n_clusters",
-    "coverage",
-    "p_value",
-    "p_adjusted",
-    "shrunk",
-    "rank_best",
-    "rank_worst",
-    "bound_low",
-    "bound_high",
-    "mean",
-    "stddev",
-    "min",
-    "max",
-    "stddev_within",
-    "stddev_replications",
-    "largest_cluster",
-    "effective_clusters",
-)
+COMPARED = COMPUTED
 """Fields of a score that are compared: all that are computed."""
 
 OF_INTERVALS = (

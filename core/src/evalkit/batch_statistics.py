@@ -10,7 +10,7 @@ import polars as pl
 
 from evalkit.batches import Batch
 from evalkit.errors import MetricError
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.registry import Bound
 
 RESERVED = (
@@ -70,7 +70,7 @@ def _attempt(metric: Bound, batch: Batch) -> pl.DataFrame | _Problem:
         returned = metric.hooks.statistics(batch=offered, context=batch.context)
     except MetricError:
         raise
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         return _column_problem(error, batch) or _Problem(
             f" failed with {described(error)}", type(error).__name__, False, error
         )
@@ -96,9 +96,10 @@ def _column_problem(error: BaseException, batch: Batch) -> _Problem | None:
         name = error.args[0]
     if name is None or name in batch.frame.columns:
         return None
+    found = described(error).partition("; valid columns")[0]
     return _Problem(
         f" asks for the column {name!r}, which its batch does not have: name it in the "
-        f"metric's `columns` ({described(error).splitlines()[0]})",
+        f"metric's `columns` ({found})",
         "column",
         True,
         error,

@@ -12,9 +12,9 @@ from evalkit.batch_statistics import RESERVED as RESERVED
 from evalkit.batch_statistics import batch_statistics
 from evalkit.batches import Advance, GrowingSizes, compute_batches
 from evalkit.errors import MetricError
-from evalkit.hook_calls import HOOK_FAILURES as HOOK_FAILURES
 from evalkit.hook_calls import call as call
 from evalkit.hook_calls import failure as failure
+from evalkit.hook_failures import hook_failures
 from evalkit.metrics import MetricContext
 from evalkit.registry import Bound
 from evalkit.violations import shorten
@@ -236,7 +236,7 @@ def checked_value(
         if isinstance(value, str | bytes):
             raise TypeError("a text is not taken for a number")
         number = float(value)
-    except HOOK_FAILURES as error:  # an object's own __float__ may raise anything
+    except hook_failures() as error:  # an object's own __float__ may raise anything
         raise MetricError(
             f"{where}its value must be a number, is {shorten(value)}"
         ) from error

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evalkit import hookspecs
 from evalkit.datasets import Dataset
+from evalkit.hook_failures import described, hook_failures
 from evalkit.metrics import Metric
 from evalkit.names import is_component_name
 from evalkit.perturbations import Perturbation
@@ -310,12 +311,8 @@ def task_problems(attributes: Mapping[str, Any]) -> list[str]:
         problems.append(
             f"its example is not a valid Input: {describe(from_pydantic(error))}"
         )
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # what a library in Rust raises is no Exception
-        problems.append(
-            f"its Input failed for its example with {type(error).__name__}: {error}"
-        )
+    except hook_failures() as error:
+        problems.append(f"its Input failed for its example with {described(error)}")
     return problems
 
 

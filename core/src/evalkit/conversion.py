@@ -20,7 +20,7 @@ from evalkit.errors import (
     PluginError,
     SchemaError,
 )
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.ids import read_id
 from evalkit.names import is_component_name
 from evalkit.registry import Bound
@@ -143,7 +143,7 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
             uid = response["id"]
             try:
                 result = convert(response=response, example=response)
-            except HOOK_FAILURES as error:
+            except hook_failures() as error:
                 raise _failure(bound, PRED_CONVERTER, uid, error) from error
             return scored_value(converted(bound, PRED_CONVERTER, result, uid)["pred"])
 
@@ -292,7 +292,7 @@ def convert_labels_by_columns(
         raise DataError(_missing_column(bound, declared, names, error)) from error
     except PluginContractError:
         raise
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         kind = PluginError if _has_expressions(declared) else DataError
         raise kind(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
@@ -391,7 +391,7 @@ def convert_labels_by_rows(
         uid = row["uid"]
         try:
             result = convert(example=row)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise _failure(bound, LABEL_CONVERTER, uid, error) from error
         results.append(converted(bound, LABEL_CONVERTER, result, uid))
     return results

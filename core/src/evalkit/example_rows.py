@@ -18,7 +18,7 @@ from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
 from evalkit.example_cells import read_cells
 from evalkit.file_datasets import AS_FILE
 from evalkit.file_formats import Format, detect_format
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.json_lines import read_json_rows
 from evalkit.json_tables import Wanted, read_json_table
@@ -123,7 +123,7 @@ def load_rows(
         loaded = _materialise(dataset, task, rows, kept)
     except EvalkitError:
         raise
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         raise DataError(
             f"{dataset.component.origin}: load({split!r}) failed with "
             f"{described(error)}"
@@ -344,7 +344,7 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
                 f"{loaded.where(position)} (uid {row['uid']!r}): "
                 f"{describe(from_pydantic(error))}"
             )
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise PluginError(
                 f"{task.component.origin}: Input failed for the example "
                 f"{row['uid']!r} with {described(error)}"

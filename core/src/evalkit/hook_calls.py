@@ -7,19 +7,9 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import polars as pl
-
 from evalkit.errors import MetricError
+from evalkit.hook_failures import described, hook_failures
 from evalkit.registry import Bound
-
-HOOK_FAILURES = (Exception, SystemExit, pl.exceptions.PanicException)
-"""What a hook may raise that is its own failure; an interrupt by the user is none."""
-
-
-def described(error: BaseException) -> str:
-    """Give the type of an exception, and its text where it has one."""
-    text = f": {error}" if str(error) else ""
-    return f"{type(error).__name__}{text}"
 
 
 def failure(metric: Bound, step: str, error: BaseException) -> MetricError:
@@ -56,7 +46,7 @@ def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
         return function()
     except MetricError:
         raise
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         raise failure(metric, step, error) from error
 
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.registry import Bound, Registry
 
 
@@ -37,7 +37,7 @@ class Observers:
         for observer in self._observers:
             try:
                 getattr(observer.hooks, hook)(**copy.deepcopy(values))
-            except HOOK_FAILURES as error:
+            except hook_failures() as error:
                 self.warnings.append(
                     f"{observer.component.origin}: {hook} failed with "
                     f"{described(error)}"

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from evalkit.edits import Edit, checked_edits, compose, find_difference, make_edits
 from evalkit.errors import PluginError
 from evalkit.example_texts import Place, find_texts, text_at, with_text
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.protected_spans import (
     PROTECTED_KINDS,
     ProtectedKind,
@@ -165,7 +165,7 @@ class Step:
         seed = self._scope.settings.seed
         try:
             rng = self._own_rng(seed=seed, uid=uid, variant=variant)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise hook_failure(self._bound, "make_rng", uid, error) from error
         if not isinstance(rng, Random):
             raise _wrong(self._bound, "make_rng", "a random.Random", rng, uid)
@@ -191,7 +191,7 @@ class Step:
             return [self._apply_to_texts(state, rng, uid)]
         except PluginError:
             raise
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
@@ -246,7 +246,7 @@ class Step:
             return changed
         except PluginError:
             raise
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
@@ -307,7 +307,7 @@ def changed_tags(
     """
     try:
         found = change(**offered)
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         raise hook_failure(bound, "change_tags", uid, error) from error
     if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
         raise _wrong(bound, "change_tags", "a list of texts", found, uid)

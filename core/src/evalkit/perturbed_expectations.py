@@ -11,7 +11,7 @@ import polars as pl
 
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.example_rows import load_rows
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.intervals import Floats
 from evalkit.perturbed_copies import Copies, Originals
 from evalkit.perturbed_effects import Effect
@@ -155,7 +155,7 @@ def _expected(
             original_pred=first,
             perturbed_pred=second,
         )
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         raise PluginError(f"{where} failed with {described(error)}") from error
     if not isinstance(told, str) or told not in _VALUES:
         raise PluginContractError(

@@ -10,11 +10,11 @@ import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, align
 from evalkit.blocks import Block
-from evalkit.calls import HOOK_FAILURES
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples import Examples, load_examples
 from evalkit.file_datasets import bind_file, is_file_name, local_path
 from evalkit.file_formats import model_name
+from evalkit.hook_failures import hook_failures
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.prediction_files import read_given, read_prediction_file
@@ -95,7 +95,7 @@ def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
     if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
         try:
             return predictions.collect() if is_lazy else pl.DataFrame(predictions)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise DataError(
                 f"the table of {what} cannot be read: {type(error).__name__}: {error}"
             ) from error

@@ -27,6 +27,7 @@ from evalkit.contract import (
 )
 from evalkit.discovery import Catalog, Component, find_components, value_problem
 from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.hook_failures import described, hook_failures
 from evalkit.metrics import FunctionMetric
 from evalkit.names import parse_reference, score_name
 from evalkit.parameter_values import read_parameters
@@ -253,9 +254,9 @@ def bind(
     plugin, built_from = _construct(component, loaded, parameters or {})
     try:
         bound = Bound(component, plugin, built_from)
-    except (PluginContractError, KeyboardInterrupt):
+    except PluginContractError:
         raise
-    except BaseException as error:
+    except hook_failures() as error:
         raise _load_error(component, "checking it", error) from error
     problems = []
     if component.kind == "tasks":
@@ -294,9 +295,7 @@ def import_component(component: Component) -> object:
     )
     try:
         loaded: object = entry_point.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except hook_failures() as error:
         raise _load_error(component, f"importing {component.value}", error) from error
     return loaded
 
@@ -337,9 +336,9 @@ def _build(
             return plugin_class(), None
         parameters = read_parameters(component, model, values)
         return plugin_class(parameters), parameters
-    except (PluginContractError, KeyboardInterrupt):
+    except PluginContractError:
         raise
-    except BaseException as error:
+    except hook_failures() as error:
         raise _load_error(component, "constructing it", error) from error
 
 
@@ -353,9 +352,7 @@ def _accepts_argument(plugin_class: type) -> bool:
 def _load_error(
     component: Component, step: str, error: BaseException
 ) -> PluginLoadError:
-    text = str(error).strip()
-    cause = f"{type(error).__name__}" + (f": {text}" if text else "")
-    return PluginLoadError(f"{component.origin}: {step} failed with {cause}")
+    return PluginLoadError(f"{component.origin}: {step} failed with {described(error)}")
 
 
 def _contract_message(

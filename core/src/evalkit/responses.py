@@ -18,7 +18,8 @@ from evalkit.column_plans import ColumnPlan, plan_of, text_fields
 from evalkit.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
-from evalkit.hook_calls import HOOK_FAILURES, described, failed_statement
+from evalkit.hook_calls import failed_statement
+from evalkit.hook_failures import described, hook_failures
 from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.registry import Bound
 from evalkit.rows import unwritable
@@ -133,7 +134,7 @@ class ResponseReader:
         )
         try:
             verified = hook(responses=offered, labels=self._labels)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise PluginError(
                 f"{self._task.component.origin}: verify_columns failed with "
                 f"{described(error)}"
@@ -211,7 +212,7 @@ class ResponseReader:
             self._refused += 1
             rule = f"adapt_response of {origin} must accept it ({described(error)})"
             return response, Violation("(response)", rule)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
             raise PluginError(
                 f"{origin}: adapt_response failed for the response {shorten(uid)} with "
@@ -317,7 +318,7 @@ class ResponseReader:
             validated = self._output.model_validate(response)
         except ValidationError as error:
             return response, from_pydantic(error)
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             raise PluginError(
                 f"{self._task.component.origin}: Output failed for the response "
                 f"{response['id']!r} with {described(error)}"
@@ -344,7 +345,7 @@ class ResponseReader:
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error, failed_statement(error))]
-        except HOOK_FAILURES as error:
+        except hook_failures() as error:
             if found:
                 return []
             raise PluginError(

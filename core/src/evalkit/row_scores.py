@@ -16,7 +16,8 @@ import polars as pl
 from evalkit.batches import Advance, Batch, TimedSizes, compute_batches
 from evalkit.calls import BOUNDS_SLACK, ScoringTable, checked_value
 from evalkit.errors import MetricError
-from evalkit.hook_calls import HOOK_FAILURES, failure
+from evalkit.hook_calls import failure
+from evalkit.hook_failures import hook_failures
 from evalkit.registry import Bound
 from evalkit.workers import Workers
 
@@ -96,7 +97,7 @@ def _called(metric: Bound, batch: Batch) -> list[Any]:
             append(value)
         if len(values) < batch.rows:
             raise StopIteration  # raised in the function, it ends the loop above
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         row = len(values)
         _scores(metric, batch.part(0, row), values)
         step = f"score_example for the example {batch.id_of(row)!r}"

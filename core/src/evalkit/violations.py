@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit.hook_failures import hook_failures, text_of
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
@@ -46,7 +48,7 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
     """
     try:
         text = repr(value)
-    except Exception as error:
+    except hook_failures() as error:
         text = f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
     if len(text) <= length:
         return text
@@ -110,7 +112,7 @@ def from_assertion(error: AssertionError, source: str | None) -> Violation:
     Returns:
         A violation of the field `(response)` that quotes the assertion.
     """
-    message = str(error)
+    message = text_of(error)
     quoted = f"`{source}`" if source else "an assertion of verify_response"
     rule = f"{quoted} must hold" + (f" ({message})" if message else "")
     return Violation("(response)", rule)

@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import IO, Any, Literal, NamedTuple
 
 from evalkit.errors import MetricError, PluginError
+from evalkit.hook_failures import text_of
 
 GRACE = 5.0
 """Seconds that a worker gets to end by itself."""
@@ -102,9 +103,9 @@ def _error_reply(
 ) -> Reply:
     name = type(error).__name__
     if cause is None:
-        return Reply(kind, None, str(error), name)
+        return Reply(kind, None, text_of(error), name)
     trace = "".join(traceback.format_exception(cause)).rstrip()
     pickled = None
     with suppress(Exception):  # an exception may hold anything
         pickled = pickle.dumps(cause)
-    return Reply(kind, None, str(error), name, pickled, trace)
+    return Reply(kind, None, text_of(error), name, pickled, trace)

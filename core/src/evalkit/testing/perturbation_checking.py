@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evalkit.errors import EvalkitError
-from evalkit.hook_calls import HOOK_FAILURES, described
+from evalkit.hook_failures import described, hook_failures
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.testing.drawn_runs import run_drawn
@@ -218,7 +218,7 @@ def _broken_by(
         law.check(trial)
     except LawBroken as error:
         return _law_error(law, trial, str(error))
-    except HOOK_FAILURES as error:
+    except hook_failures() as error:
         found = _law_error(law, trial, f"it failed: {described(error)}")
         found.__cause__ = error
         return found

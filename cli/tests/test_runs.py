@@ -183,7 +183,7 @@ def test_broken_folders_are_named_and_harm_no_other(
         line.startswith("evalkit: warning: runs/tiny/broken") for line in warnings[:5]
     )
     assert "run.json: is not JSON: " in warnings[0]
-    assert warnings[5] == "evalkit: warning: and 2 more folders like these"
+    assert warnings[5] == "evalkit: warning: and 2 more like these"
 
 
 def test_no_runs_is_no_error_and_says_how_to_make_one(
@@ -254,3 +254,23 @@ def test_a_repeat_with_other_numbers_is_listed_as_one(
     assert older.startswith(path.name)
     [row, _] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
     assert row["repeat_of"] == path.name
+
+
+def test_a_repeat_that_leaves_no_time_is_told_even_where_all_else_is_quiet(
+    invoke: Invoke, predict: Write, tmp_path: Path
+) -> None:
+    labels = ("positive", "negative", "neutral", "positive")
+    arguments = ("eval", "tiny", "-p", predict("quiet.jsonl", labels), "-q")
+    first = invoke(*arguments, "-o", "repeats")
+    assert (first.exit_code, first.stderr) == (0, "")
+    notes = tmp_path / "repeats" / "tiny" / ".evaluated"
+    notes.write_text("in the way", "utf-8")
+    told = "evalkit: warning: the run was there already, and it cannot be noted that"
+    assert invoke(*arguments, "-o", "repeats").stderr.startswith(told)
+    notes.unlink()
+    assert invoke(*arguments, "-o", "repeats").stderr == ""
+    [note] = notes.iterdir()
+    note.write_text("yesterday", "utf-8")
+    done = invoke("runs", "-o", "repeats")
+    assert len(done.stdout.splitlines()) == 2
+    assert "holds no time, so that it is not known when the run was" in done.stderr

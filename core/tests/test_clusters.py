@@ -93,7 +93,7 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
         dataset: str = "one",
         **options: Any,
     ) -> Result:
-        code = CODE.replace("ROWS = []", f"ROWS = {rows!r}")
+        code = CODE.replace("ROWS = []", f"nan = float('nan')\nROWS = {rows!r}")
         fake_distribution(code, ENTRY_POINTS, name="clustered-plugins")
         labels = ["a" if is_right else "b" for is_right in right]
         predictions = [{"id": str(i), "label": x} for i, x in enumerate(labels)]
@@ -150,8 +150,8 @@ def test_several_columns_make_a_cluster_together(run: Callable[..., Result]) -> 
         {"template": None, "person": None},
     ]
     found = run(Hit, rows, RIGHT, dataset="two")["hit"]
-    # a row counts alone only where no column names anything
-    assert (found.n_clusters, found.ci_method) == (6, "wilson-clustered")
+    # a row counts alone where one column names nothing
+    assert (found.n_clusters, found.ci_method) == (7, "wilson-clustered")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,8 @@ def test_clusters_that_are_chosen_are_as_those_that_are_declared(
     assert chosen.scores == declared.scores != plain.scores
     assert chosen.to_dict()["cluster"] == declared.to_dict()["cluster"]
     assert chosen.run_id not in (declared.run_id, plain.run_id)
-    assert not told(chosen)
+    without = "2 examples without a value of template or person: each is a cluster of "
+    assert told(chosen) == [f"{without}its own"] * (declaring == "two")
 
 
 def test_chosen_clusters_take_the_place_of_the_declared(
@@ -263,6 +264,35 @@ def test_clusters_that_tell_little_are_noticed(
     assert starts == notices
     checked = validate("plain", cluster="person")
     assert list(checked.notices) == told(result)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize(
+    ("columns", "clusters", "said"),
+    [
+        (["person"], 5, ["4 examples without a value of person: each"]),
+        (["person", "same"], 5, ["4 examples without a value of person or same: each"]),
+        (
+            ["same", "empty"],
+            8,
+            ["8 examples without a value of same or empty", "no example has a value "],
+        ),
+        (["empty"], 8, ["8 examples without a value of empty: each"]),
+    ],
+)
+def test_a_row_without_one_of_the_values_is_a_cluster_of_its_own(
+    run: Callable[..., Result],
+    missing: float | None,
+    columns: list[str],
+    clusters: int,
+    said: list[str],
+) -> None:
+    people = [1.0, 1.0, 1.0, 1.0, *[missing] * 4]
+    rows = [{"person": each, "same": "x", "empty": missing} for each in people]
+    result = run(Hit, rows, RIGHT, dataset="plain", cluster=columns)
+    assert result["hit"].n_clusters == clusters
+    for text, start in zip(told(result), said, strict=True):
+        assert text.startswith(start)
 
 
 def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(

@@ -230,9 +230,17 @@ def test_macro_f1_of_two_runs_is_planned_by_their_comparison() -> None:
         ({"detect": math.nan}, "must be above 0, is nan"),
         ({"detect": 2.0}, "is stored as 0 to 1, so that no difference is 2"),
         ({"detect": 0.9}, "no model differs from it by 0.9, at most by 0.7"),
-        ({"detect": 0.1, "tags": 0}, "tags must be at least 1"),
-        ({"detect": 0.1, "power": 0.05}, "power must be between 0.05 and 1"),
+        ({"detect": 0.1, "tags": 0}, "tags must be a whole number of at least 1, is 0"),
+        ({"detect": 0.1, "power": 0.05}, "below the power, 0.05, is 0.05 with a conf"),
         ({"detect": 0.1, "confidence": 1.0}, "confidence must be between 0 and 1"),
+        ({"detect": 0.1, "confidence": 0.01}, "power, 0.8, is 0.99 with a confidence"),
+        ({"detect": 0.1, "power": "x"}, "power must be between 0 and 1, is x"),
+        ({"detect": 0.1, "tags": 1.5}, "tags must be a whole number .*, is 1.5"),
+        ({"detect": 0.1, "tags": math.nan}, "tags must be a whole number .*, is nan"),
+        ({"detect": "2pt"}, "must be a number, is '2pt'; two points .* are 0.02"),
+        ({"detect": 1e-12}, r"is too small to plan for: it needs 1e\+12 examples"),
+        ({"detect": 1e-300}, "is too small to plan for"),
+        ({"detect": 5e-324}, "is too small to plan for"),
         ({"detect": 0.1, "metric": "f"}, r"has no score 'f'; it has m"),
         ({"detect": 0.1, "metric": None}, r"has no score None"),
     ],
@@ -251,6 +259,38 @@ def test_without_variance_there_is_no_plan() -> None:
         plan(run_of([1.0, 0.0], clusters=[1, 1]), detect=0.1, metric="m")
     with pytest.raises(EvalkitError, match="two or more scored examples"):
         plan(run_of([1.0, None]), detect=0.1, metric="m")
+
+
+@pytest.mark.parametrize("difference", [1e-12, 1e-300, 5e-324])
+def test_mean_differences_that_are_too_small_are_refused(difference: float) -> None:
+    run = run_of([0.1, 0.4, 0.8], unit="", scale=1.0)
+    with pytest.raises(EvalkitError, match="is too small to plan for"):
+        plan(run, detect=difference, metric="m")
+
+
+def test_outputs_that_are_the_same_tell_no_variance() -> None:
+    said = [
+        {"id": f"sent-{n:03}", "label": ("positive", "negative", "neutral")[n % 3]}
+        for n in range(1, 136)
+    ]
+    one, other = (
+        evalkit.evaluate("sample-sentiment", said, model=model) for model in "ab"
+    )
+    for second in (one, other):
+        for metric in ("accuracy", "macro-f1"):
+            with pytest.raises(EvalkitError, match=f"{metric}: the runs do not differ"):
+                plan(one, second, detect=0.05, metric=metric)
+    said[0] = {**said[0], "label": "neutral"}
+    third = evalkit.evaluate("sample-sentiment", said, model="c")
+    assert plan(one, third, detect=0.05, metric="macro-f1").rows
+
+
+def test_the_score_now_has_its_own_interval() -> None:
+    said = [{"id": f"sent-{n:03}", "label": "positive"} for n in range(1, 136)]
+    run = evalkit.evaluate("sample-sentiment", said)
+    found = plan(run, detect=0.1, metric="accuracy", confidence=0.9)
+    assert (found.ci_low, found.ci_high) == run["accuracy"].ci
+    assert (found.confidence, found.ci_confidence) == (0.9, 0.95)
 
 
 def test_models_that_differ_by_much_cannot_be_alike() -> None:

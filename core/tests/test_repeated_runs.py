@@ -169,7 +169,24 @@ def test_a_note_that_is_no_time_is_none(
     later = path_of(second) / RUN_FILE
     os.utime(later, (later.stat().st_mtime + 5,) * 2)
     begin(path_of(first), "2025-03-01T10:00:00+00:00")
+    with pytest.warns(UserWarning, match=f"{first.run_id}: holds no time"):
+        assert find_run(LATEST, tmp_path / "runs") == second.path
+    said = {run.run_id: run.warning for run in list_runs(tmp_path / "runs")}
+    assert said[second.run_id] is None
+    assert "`latest` may be another one" in str(said[first.run_id])
+
+
+def test_evaluations_of_one_second_are_told_apart(
+    evaluated: Evaluate, tmp_path: Path
+) -> None:
+    first, second = evaluated("a"), evaluated("b", OTHER)
+    assert "." in first.to_dict()["timings"]["started"]
+    # what began later is the later, whatever was written last
+    begin(path_of(second), "2999-03-01T10:00:00.600000+00:00")
+    begin(path_of(first), "2999-03-01T10:00:00.500000+00:00")
     assert find_run(LATEST, tmp_path / "runs") == second.path
+    note_evaluation(path_of(first), "2999-03-01T10:00:00.700000+00:00")
+    assert find_run(LATEST, tmp_path / "runs") == first.path
 
 
 def test_a_folder_that_takes_no_note_is_told_and_is_no_error(

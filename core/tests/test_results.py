@@ -132,7 +132,7 @@ def test_the_dict_can_be_written_as_json(result: Result) -> None:
     result.record_time(started=0.0, seconds=1.23456)
     written = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert written["timings"] == {
-        "started": "1970-01-01T00:00:00+00:00",
+        "started": "1970-01-01T00:00:00.000000+00:00",
         "seconds": 1.235,
     }
     assert [Score(**row) for row in written["scores"]] == SCORES

@@ -32,11 +32,23 @@ def print_plan(plan: Plan) -> None:
 
 def _title(plan: Plan) -> str:
     models = " and ".join(printable(str(model)) for model in plan.models)
-    width = "" if plan.half_width is None else f" ± {_shown(plan, plan.half_width)}"
+    width = _interval(plan)
     whose = f" of {printable(str(plan.models[0]))}" if len(plan.models) > 1 else ""
     places = decimals(_in_unit(plan, plan.half_width), plan.scale)
     value = f"{plan.value * plan.scale:z.{places}f} {plan.unit}".rstrip()
     return f"{plan.metric}: {models}, {_n(plan)}; now {value}{width}{whose}"
+
+
+def _interval(plan: Plan) -> str:
+    """Give the interval of the score as its report does."""
+    if plan.ci_low is None or plan.ci_high is None:
+        return ""
+    places = decimals(_in_unit(plan, (plan.ci_high - plan.ci_low) / 2), plan.scale)
+    ends = [f"{end * plan.scale:z.{places}f}" for end in (plan.ci_low, plan.ci_high)]
+    shown = f" [{ends[0]}, {ends[1]}]"
+    if plan.ci_confidence in (None, plan.confidence):
+        return shown
+    return f"{shown} ({100 * plan.ci_confidence:g} %)"
 
 
 def _n(plan: Plan) -> str:

@@ -53,10 +53,18 @@ def print_report(
         for result in results:
             for error in result.errors:
                 click.echo(f"evalkit: error: {error}", err=True)
+        _warn(results)
         return
     notes = [] if talk else _notes(printed, tables, table_format, verbose)
     for line in [*notes, *_below(printed, verbose)]:
         click.echo(line, err=not talk)
+
+
+def _warn(results: Sequence[Result]) -> None:
+    """Say what went wrong without changing a score where nothing else is said."""
+    for result in results:
+        for warning in result.warnings:
+            click.echo(f"evalkit: warning: {warning}", err=True)
 
 
 def _notes(
@@ -119,6 +127,8 @@ def print_overview(
     for each in printed if not quiet else ():
         for line in [*failed_lines([each]), *account(each.result)]:
             click.echo(f"{each.result.dataset}: {line}", err=not talk)
+    if quiet:
+        _warn(results)
 
 
 def _tag_tables(

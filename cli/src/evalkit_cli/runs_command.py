@@ -56,6 +56,7 @@ def runs_command(
 
     everything = list_runs(folder)
     problems = [run.problem for run in everything if run.problem is not None]
+    garbled = [run.warning for run in everything if run.warning is not None]
     whole = [run for run in everything if run.problem is None]
     chosen = [
         run
@@ -70,12 +71,12 @@ def runs_command(
         draw(_table(chosen), table_format, _TEXT_COLUMNS)
     if not chosen:
         click.echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
-    _tell(problems)
+    _tell([*problems, *garbled])
 
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
     row = run._asdict()
-    del row["problem"], row["bounds"]
+    del row["problem"], row["bounds"], row["warning"]
     headline = run.headline and run.headline._asdict()
     return {**row, "path": str(run.path), "headline": headline}
 
@@ -131,4 +132,4 @@ def _tell(problems: Sequence[str]) -> None:
         click.echo(f"evalkit: warning: {problem}", err=True)
     more = len(problems) - _MOST_PROBLEMS
     if more > 0:
-        click.echo(f"evalkit: warning: and {more} more folders like these", err=True)
+        click.echo(f"evalkit: warning: and {more} more like these", err=True)

@@ -113,8 +113,8 @@ def evaluate(
         cluster: Column of the data, or several, whose values say which examples are
             not independent of each other, such as questions about one text; several
             columns stand for the combination of their values. Takes the place of the
-            clusters that the data set declares. An example without a value is a
-            cluster of its own.
+            clusters that the data set declares. An example without a value
+            (null or NaN) in one of them is a cluster of its own.
         on_missing: What happens when examples have no prediction: `error` refuses,
             `wrong` counts them as wrong, `skip` leaves them out and lowers coverage.
         on_invalid: The same for invalid predictions.

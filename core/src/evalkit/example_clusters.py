@@ -97,8 +97,11 @@ def cluster_notices(
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
     without = int(_without_value(frame, columns).sum())
     if without:
-        rows = count_of(without, "example")
-        yield f"{rows} without a value of {names}: each is a cluster of its own"
+        rows, either = count_of(without, "example"), " or ".join(columns)
+        yield f"{rows} without a value of {either}: each is a cluster of its own"
+    empty = [name for name in columns if _without_value(frame, [name]).all()]
+    if empty and len(columns) > 1 and len(frame):
+        yield f"no example has a value of {' or '.join(empty)}"
     distinct = clusters.n_unique()
     if distinct == len(clusters) > 1 and without < len(clusters):
         yield (
@@ -113,7 +116,14 @@ def cluster_notices(
 
 
 def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    return frame.select(pl.all_horizontal(pl.col(columns).is_null())).to_series()
+    """Tell which rows have null or NaN in one of the columns or more."""
+    lacking = [
+        pl.col(name).is_null() | pl.col(name).is_nan().fill_null(value=False)
+        if frame.schema[name].is_float()
+        else pl.col(name).is_null()
+        for name in columns
+    ]
+    return frame.select(pl.any_horizontal(lacking)).to_series()
 
 
 def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
@@ -125,8 +135,8 @@ def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
 
     Returns:
         The column `cluster` of integers; null where nobody names any and the data
-        are no perturbed copies. A row without a value in any of the columns is a
-        cluster of its own; copies and their original are one cluster.
+        are no perturbed copies. A row that has no value (null or NaN) in one of the
+        columns or more is a cluster of its own; copies and their original are one.
 
     Raises:
         DataError: The data does not have one of the columns.

@@ -22,6 +22,8 @@ class LastTime(NamedTuple):
     """When that began, in ISO 8601; None where nobody recorded it."""
     order: tuple[float, int]
     """Greater for a later evaluation."""
+    problem: str | None = None
+    """Why it is not known whether it was evaluated again; None where it is."""
 
 
 def note_evaluation(run: Path, started: str) -> None:
@@ -56,13 +58,21 @@ def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTi
         recorded: When its record says that the evaluation began; None if it does not.
 
     Returns:
-        The later one of what is recorded and what was noted since.
+        The later one of what is recorded and what was noted since; with a problem where
+        the note cannot be read.
     """
+    place = _place(run)
     times = [(recorded, run / record_file)]
-    noted = _read(_place(run))
+    noted = _read(place)
     if noted is not None:
-        times.append((noted, _place(run)))
-    return max((_last_time(*each) for each in times), key=lambda time: time.order)
+        times.append((noted, place))
+    last = max((_last_time(*each) for each in times), key=lambda time: time.order)
+    if noted is not None or not place.exists():
+        return last
+    return last._replace(
+        problem=f"{place}: holds no time, so that it is not known when the run was "
+        "evaluated again; `latest` may be another one"
+    )
 
 
 def read_start(record: dict[str, Any]) -> str | None:
@@ -84,7 +94,7 @@ def _last_time(started: str | None, file: Path) -> LastTime:
         written = file.stat().st_mtime_ns
     except OSError:  # it was removed just now
         written = 0
-    # the record counts seconds; of several runs of one second the last written is later
+    # older records count seconds; of several runs of one the last written is later
     return LastTime(started, (0.0 if started is None else _moment(started), written))
 
 

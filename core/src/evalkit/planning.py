@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.comparison import compare
+from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
 from evalkit.pairing import pair_runs, score_column
+from evalkit.planned_goals import goal_of, refuse_more_than_there_is
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
-from evalkit.sample_sizes import Goal, detectable, pairs_for, units_for
+from evalkit.sample_sizes import MOST_UNITS, Goal, detectable, pairs_for, units_for
 from evalkit.score_spreads import (
     AS_IT_IS,
     Factors,
@@ -68,8 +70,10 @@ class Plan(NamedTuple):
     level: float
     """Of each test: 1 less the confidence, shared by the tags (Bonferroni)."""
     value: float
-    """The score of the (first) run, and half the width of its interval now."""
+    """The score of the (first) run."""
     half_width: float | None
+    """Half the width of Student's interval with as many examples as now, by which those
+    of the rows are measured."""
     n: int
     n_clusters: int | None
     deviation: float
@@ -89,6 +93,11 @@ class Plan(NamedTuple):
     rows: tuple[Requirement, ...]
     assumptions: tuple[str, ...]
     """What must hold for the numbers to be right."""
+    ci_low: float | None = None
+    """The interval of the (first) run's score as the run holds it, and its confidence;
+    None where it has none."""
+    ci_high: float | None = None
+    ci_confidence: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON values."""
@@ -131,9 +140,9 @@ def plan(
     """
     results = [as_result(each, folder) for each in (run, other) if each is not None]
     score = _score(results, metric)
-    if confidence is None:
-        confidence = float(str(results[0].to_dict().get("confidence", 0.95)))
-    goal = _goal(score, detect, tags, power, confidence)
+    of_run = float(str(results[0].to_dict().get("confidence", 0.95)))
+    confidence = of_run if confidence is None else confidence
+    goal = goal_of(score, detect, tags, power, confidence)
     alone = _spread(results[0], score.metric)
     spread = alone if other is None else _spread_of_both(results, score.metric)
     if not spread.variance > 0:
@@ -141,7 +150,7 @@ def plan(
         raise EvalkitError(
             f"{score.metric}: {what}, so that nothing says how far they would be spread"
         )
-    _refuse_more_than_there_is(score, spread, goal)
+    refuse_more_than_there_is(score, spread, goal)
     measured = other is not None
     rows = tuple(_rows(spread, alone, goal, confidence, measured=measured))
     return Plan(
@@ -166,6 +175,9 @@ def plan(
         test=_test(spread),
         rows=rows,
         assumptions=tuple(_assumptions(spread, goal, tags, rows)),
+        ci_low=score.ci_low,
+        ci_high=score.ci_high,
+        ci_confidence=None if score.ci is None else of_run,
     )
 
 
@@ -183,36 +195,6 @@ def _score(results: list[Result], metric: str | None) -> Score:
     if score.value is None:
         raise EvalkitError(f"{name} has no value: {score.reason}")
     return score
-
-
-def _goal(
-    score: Score, detect: float, tags: int, power: float, confidence: float
-) -> Goal:
-    if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
-    if tags < 1:
-        raise EvalkitError(f"tags must be at least 1, is {tags}")
-    level = (1 - confidence) / tags
-    if not level < power < 1:
-        raise EvalkitError(f"power must be between {level:g} and 1, is {power}")
-    if not (detect > 0 and math.isfinite(detect)):
-        raise EvalkitError(f"the difference to detect must be above 0, is {detect}")
-    if score.scale == 100 and detect >= 1:
-        raise EvalkitError(
-            f"{score.metric} is stored as 0 to 1, so that no difference is {detect:g}; "
-            f"two points are 0.02"
-        )
-    return Goal(detect, level, power)
-
-
-def _refuse_more_than_there_is(score: Score, spread: Spread, goal: Goal) -> None:
-    value = float(score.value or 0.0)
-    most = max(value, 1 - value)
-    if spread.binary and goal.difference > most:
-        raise EvalkitError(
-            f"{score.metric} is {value:g} here: no model differs from it by "
-            f"{goal.difference:g}, at most by {most:g}"
-        )
 
 
 def _spread(result: Result, metric: str) -> Spread:
@@ -240,6 +222,11 @@ def _spread_of_both(results: list[Result], metric: str) -> Spread:
         within = [result[metric].stddev_within for result in results]
         counts = [result[metric].replications for result in results]
         return spread_of_differences(mine, theirs, pair.clusters, within, counts)
+    if have_same_outputs(first, second):
+        raise EvalkitError(
+            f"{metric}: the runs do not differ, so that nothing says how far they "
+            "would be spread"
+        )
     found = compare(first, second, metrics=[metric], tags=False, common=True).rows[0]
     if found.se is None:
         raise EvalkitError(f"{metric}: the runs do not tell: {found.reason}")
@@ -257,6 +244,11 @@ def _rows(
             factors = AS_IT_IS if correlation is None else of_difference(correlation)
             needed = partial(_needed, spread, factors, answers, goal)
             units = needed(goal.difference)
+            if units >= MOST_UNITS:
+                raise EvalkitError(
+                    f"the difference to detect, {goal.difference:g} as stored, is too "
+                    f"small to plan for: it needs {MOST_UNITS:.0e} examples or more"
+                )
             examples = math.ceil(units * spread.cluster_size)
             now = spread.n if spread.clusters is None else spread.clusters
             most = 1.0 if spread.binary else 1e3 * math.sqrt(spread.variance)

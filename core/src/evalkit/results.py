@@ -305,7 +305,7 @@ class Result:
         """
         moment = datetime.fromtimestamp(started, tz=UTC)
         self._record["timings"] = {
-            "started": moment.isoformat(timespec="seconds"),
+            "started": moment.isoformat(timespec="microseconds"),
             "seconds": round(seconds, 3),
         }
 

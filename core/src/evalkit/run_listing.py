@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +52,8 @@ class RunSummary(NamedTuple):
     `started` where it was repeated; None where neither was recorded."""
     repeat_of: str | None = None
     """The run of the same inputs that has other numbers; None where there is none."""
+    warning: str | None = None
+    """Why `evaluated` may be too early; None where it is known."""
 
 
 def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
@@ -69,6 +72,10 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
     Raises:
         StorageError: There is no such run, there are several, or the path is of
             something else.
+
+    Warns:
+        UserWarning: `latest` may be another one, as a note of a later evaluation cannot
+            be read.
     """
     path, root = local_path(reference), local_path(folder)
     name = str(reference)
@@ -133,6 +140,7 @@ def _summarise(folder: Path) -> RunSummary:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
     started = read_start(record)
+    last = last_evaluation(folder, RUN_FILE, started)
     return RunSummary(
         folder,
         result.run_id,
@@ -145,8 +153,9 @@ def _summarise(folder: Path) -> RunSummary:
         result.headline,
         bounds=record.get("bounds", {}),
         parent=record.get("parent"),
-        evaluated=last_evaluation(folder, RUN_FILE, started).started,
+        evaluated=last.started,
         repeat_of=record.get("repeat_of"),
+        warning=last.problem,
     )
 
 
@@ -154,6 +163,9 @@ def _newest(root: Path) -> Path:
     summaries = list_runs(root)
     if not summaries or summaries[0].problem is not None:
         raise StorageError(_unknown(LATEST, root, []))
+    for summary in summaries:
+        if summary.warning is not None:
+            warnings.warn(summary.warning, stacklevel=3)
     return summaries[0].path
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from evalkit.intervals import Floats, Integers
 
-_MOST = 2**53
-"""More units are never looked for."""
+MOST_UNITS = 10**12
+"""More units are never looked for: so many stand for so many or more."""
 
 _STEPS = 40
 """Halvings after which a difference is known to twelve digits."""
@@ -39,7 +39,7 @@ class Goal(NamedTuple):
     def quantiles(self) -> tuple[float, float]:
         """The normal quantiles of the level, two-sided, and of the power."""
         normal = NormalDist()
-        return normal.inv_cdf(1 - self.level / 2), normal.inv_cdf(self.power)
+        return -normal.inv_cdf(self.level / 2), normal.inv_cdf(self.power)
 
 
 def units_for(goal: Goal, variance: float) -> int:
@@ -53,11 +53,11 @@ def units_for(goal: Goal, variance: float) -> int:
         variance: Of the difference of one unit, above 0.
 
     Returns:
-        The number, at least 2.
+        The number, at least 2 and at most `MOST_UNITS`.
     """
     level, power = goal.quantiles
-    needed = (level + power) ** 2 * variance / goal.difference**2 + level**2 / 2
-    return _whole(needed)
+    root = (level + power) * math.sqrt(variance) / goal.difference
+    return _whole(root, level**2 / 2)
 
 
 def pairs_for(goal: Goal, disagreement: float) -> int:
@@ -76,14 +76,14 @@ def pairs_for(goal: Goal, disagreement: float) -> int:
             least the difference.
 
     Returns:
-        The number, at least 2.
+        The number, at least 2 and at most `MOST_UNITS`.
     """
     level, power = goal.quantiles
     difference = goal.difference
     spread = max(0.0, disagreement - difference**2)
     errors = level * math.sqrt(disagreement) + power * math.sqrt(spread)
     root = (errors + math.sqrt(errors**2 + 4 * difference)) / (2 * difference)
-    found = _whole(root**2)
+    found = _whole(root, 0.0)
     expected = found * disagreement
     if expected > _MOST_SUMMED:
         return found
@@ -176,5 +176,9 @@ def detectable(needed: Callable[[float], int], units: int, most: float) -> float
     return high
 
 
-def _whole(needed: float) -> int:
-    return _MOST if needed > _MOST else max(2, math.ceil(needed))
+def _whole(root: float, more: float) -> int:
+    """Give the square of a number and some more, rounded up, within what is planned."""
+    # the square of a number that is too large for it is an error
+    if root > math.sqrt(MOST_UNITS):
+        return MOST_UNITS
+    return min(MOST_UNITS, max(2, math.ceil(root**2 + more)))

@@ -17,9 +17,9 @@ from evalkit.bounded_means import (
     clustered_bounded_mean_interval,
 )
 from evalkit.cluster_sizes import cluster_sums
+from evalkit.effective_pairs import share_difference_interval
 from evalkit.errors import AlignmentError
 from evalkit.intervals import Interval, proportion_interval
-from evalkit.perturbed_shares import share_drop_interval
 from evalkit.skewed_means import clustered_skewed_mean_interval, skewed_mean_interval
 
 from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example
@@ -373,7 +373,7 @@ def check_interval(
     is_share = key[0] == "right" and bool(np.isin(values, (0.0, 1.0)).all())
     of_values = proportion_interval if is_share else skewed_interval
     if key[0] == "right" and key[2] == "drop":
-        of_values = share_drop_interval
+        of_values = share_difference_interval
     elif key[0] == "right" and not is_share:
         of_values = bounded_interval
     interval = of_values(values, numbers, 0.95)

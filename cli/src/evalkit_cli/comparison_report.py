@@ -54,7 +54,7 @@ def _print_tables(comparison: Comparison, table_format: str, verbose: bool) -> N
         click.echo(err=talk_to_stderr)
     for metric, names in comparison.best.items():
         models = ", ".join(printable(name) for name in names)
-        line = f"{metric}: not distinguishable from the best: {models}"
+        line = f"{metric}: not distinguishable from the best, by all pairs: {models}"
         click.echo(line, err=talk_to_stderr)
 
 

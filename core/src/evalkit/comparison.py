@@ -172,6 +172,7 @@ class _Compared:
         every = list(combinations(range(len(results)), 2))
         self._shown = [pair for pair in every if choices.all_pairs or pair[0] == 0]
         self._others = [pair for pair in every if pair not in self._shown]
+        self._every = len(every)
         self._has_best = len(results) >= _FEWEST_WITH_BEST
         self._count = len(every if self._has_best else self._shown)
         self.notices: list[str] = []
@@ -275,17 +276,19 @@ class _Compared:
     ) -> dict[str, list[str]]:
         """Give the models that no other was shown to be better than, by metric.
 
-        The best one is left out only if one of its comparisons is wrong, and those are
-        adjusted for at least as many as there are (multiple comparisons with the best,
-        Hsu 1984).
+        All pairs are compared, whether they are shown or not, and adjusted for their
+        number, so that the best one is left out only if one of its comparisons is
+        wrong (multiple comparisons with the best, Hsu 1984).
         """
         if not self._has_best:
             return {}
+        alpha = 1 - self._choices.confidence
+        levels = levels._replace(whole=alpha / self._every)
         worse: dict[str, set[str]] = {}
         for row in rows:
             if row.tag is None and row.higher_is_better is not None:
                 worse.setdefault(row.metric, set())
-                if row.different:
+                if row.different and (row.p_value or 0.0) * self._every < alpha:
                     less = (row.difference or 0.0) < 0
                     loser = row.model_a if less == row.higher_is_better else row.model_b
                     worse[row.metric].add(loser)
@@ -309,7 +312,7 @@ class _Compared:
     def _loser(self, compared: ComparedPair, metric: str, levels: Levels) -> set[str]:
         """Give the worse of two models whose comparison is not shown, if it is."""
         found = compared.differences(metric, levels)[WHOLE]
-        judged = judge(found, len(self._shown), self._choices.confidence, None)
+        judged = judge(found, self._every, self._choices.confidence, None)
         if not judged.different:
             return set()
         higher = compared.pair.first[metric].higher_is_better

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,10 @@ class Replicates(NamedTuple):
     counted in the same way."""
     most: float = math.inf
     """How far apart two values of the metric can be at most."""
+    value: float = 0.0
+    """The observed difference."""
+    reach: Callable[[float], tuple[float, float]] | None = None
+    """How far below and above the difference its interval must reach, by confidence."""
 
     def interval(self, confidence: float) -> Interval:
         """Give the interval of a probability.
@@ -62,10 +67,12 @@ class Replicates(NamedTuple):
         if self.method.endswith("-clustered"):
             # replicates have the variance of a sample divided by the number of units
             growth *= math.sqrt(self.units / (self.units - 1))
-        return found._replace(
-            low=max(-self.most, middle + growth * (found.low - middle)),
-            high=min(self.most, middle + growth * (found.high - middle)),
-        )
+        low = middle + growth * (found.low - middle)
+        high = middle + growth * (found.high - middle)
+        if self.reach is not None:
+            below, above = self.reach(confidence)
+            low, high = min(low, self.value - below), max(high, self.value + above)
+        return found._replace(low=max(-self.most, low), high=min(self.most, high))
 
 
 def most_apart(metric: Bound) -> float:

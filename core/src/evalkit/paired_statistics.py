@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from evalkit.calls import finalize, merge_by_group, value_columns
 from evalkit.differences import Difference, Levels, without_difference
+from evalkit.effective_pairs import share_reach
 from evalkit.errors import MetricError
 from evalkit.intervals import Floats
 from evalkit.joint_counts import JointCounts, Labels
@@ -22,6 +24,9 @@ from evalkit.scoring import metric_statistics, why_not
 from evalkit.swap_tests import AllSwaps, RandomSwaps, Swaps
 
 SUM_REPLICATES = 1_000
+
+Reach = Callable[[float], tuple[float, float]]
+"""How far below and above a difference its interval must reach, by confidence."""
 
 Parts = Mapping[str, list[Difference]]
 """The difference of each group by number, by name of the score within the metric."""
@@ -124,7 +129,9 @@ class _Drawn:
         method: str,
         differing: float = 0.0,
         most: float = math.inf,
+        reach: Reach | None = None,
     ) -> None:
+        self.reach = reach
         self.differing = differing
         self.most = most
         self.draws = draws
@@ -173,12 +180,30 @@ class _Drawn:
                 swaps = _swaps(metric, source, tables)
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
-        return cls(draws, swaps, method, source.effective_differing, most_apart(metric))
+        reach = None
+        if keys == ["gold", "predicted"]:
+            reach = _reach(both, tables)
+        differing = source.effective_differing
+        return cls(draws, swaps, method, differing, most_apart(metric), reach)
 
     @classmethod
     def none(cls, reason: str) -> _Drawn:
         """Give no replicates, with the reason."""
         return cls(reason, reason, "none")
+
+
+def _reach(parts: SumPair, tables: PairedTables) -> Reach:
+    """Give how far the interval of the share of right answers reaches."""
+    is_right = pl.col("gold").eq_missing(pl.col("predicted"))
+    first, second = (
+        part.group_by("example").agg(right=is_right.mean()) for part in parts
+    )
+    both = first.join(second, on="example", suffix="_second").sort("example")
+    differences = (both["right"] - both["right_second"]).to_numpy()
+    clusters = tables.pair.clusters
+    if clusters is not None:
+        clusters = clusters[both["example"].to_numpy()]
+    return partial(share_reach, differences, clusters)
 
 
 def _swaps(
@@ -273,6 +298,8 @@ def _difference(
         tables.effective_units(group),
         drawn.differing,
         drawn.most,
+        first[0] - second[0],
+        drawn.reach,
     )
     tested: Significance | str = (
         drawn.swaps

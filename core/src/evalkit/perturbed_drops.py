@@ -8,7 +8,6 @@ an original adds to the error of both values is summed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +17,7 @@ import polars as pl
 
 from evalkit.calls import ScoringTable, finalize, value_columns
 from evalkit.cluster_smoothing import widened, widening
+from evalkit.effective_pairs import share_reach
 from evalkit.errors import MetricError
 from evalkit.evidence import Evidence, interval_kind
 from evalkit.group_intervals import NO_GRADIENT
@@ -37,7 +37,6 @@ from evalkit.paired_replicates import replicate_interval
 from evalkit.paired_statistics import SUM_REPLICATES
 from evalkit.paired_sums import UnitSums
 from evalkit.perturbed_pairs import Sample
-from evalkit.perturbed_shares import share_drop_interval
 from evalkit.perturbed_smoothing import (
     PairColumns,
     PairSmoothing,
@@ -154,21 +153,13 @@ class DropIntervals:
     def _reach_of_shares(
         self, parts: Sides, columns: PairColumns
     ) -> tuple[float, float]:
-        """Give how far the interval of the share of right answers reaches.
-
-        Where few answers change, replicates are too much alike: with 1 % of 200 they
-        cover .85, and Tango's interval .95.
-        """
+        """Give how far the interval of the share of right answers reaches."""
         found = right_differences(parts, columns)
-        differences = found["difference"].to_numpy()
         units = None
         if self._sample.clusters is not None:
             units = self._units.units[found["example"].to_numpy()]
-        interval = share_drop_interval(differences, units, self._settings.confidence)
-        if interval.low is None or interval.high is None:
-            return 0.0, 0.0
-        mean = math.fsum(differences) / len(differences)
-        return mean - interval.low, interval.high - mean
+        differences = found["difference"].to_numpy()
+        return share_reach(differences, units, self._settings.confidence)
 
     def _is_rare(self, group: int) -> bool:
         """Tell whether so few answers change that they have to be smoothed."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from evalkit.effective_pairs import effective_interval, effective_pairs
-from evalkit.intervals import Floats, Integers, Interval
-from evalkit.paired_shares import tango_interval
+from evalkit.effective_pairs import share_difference_interval
+from evalkit.intervals import Integers
 from evalkit.perturbed_pairs import PairGroups, Rows, clusters_of, score_rows
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
@@ -44,7 +43,7 @@ def score_share_drops(
     for score in scores:
         if score.value is not None:
             part = order[ends[score.group] : ends[score.group + 1]]
-            interval = share_drop_interval(
+            interval = share_difference_interval(
                 rows.value[part],
                 None if clusters is None else clusters[part],
                 settings.confidence,
@@ -52,29 +51,6 @@ def score_share_drops(
             score = score._replace(interval=interval)
         found.append(score)
     return found
-
-
-def share_drop_interval(
-    differences: Floats, clusters: Integers | None, confidence: float
-) -> Interval:
-    """Compute the interval of a mean difference of scores between 0 and 1.
-
-    Args:
-        differences: The differences, -1 to 1, of shape (n,).
-        clusters: The cluster of each, of shape (n,); None for independent rows.
-        confidence: Probability of the interval.
-
-    Returns:
-        Tango's interval (1998) where rows are independent and all differences whole,
-        else that of as many independent rows as tell as much; none for n = 1 or a
-        single cluster.
-    """
-    is_whole = bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
-    if clusters is not None or (not is_whole and len(differences) > 1):
-        pairs = effective_pairs(differences, clusters)
-        return effective_interval(pairs, confidence)
-    losses, gains = int((differences > 0).sum()), int((differences < 0).sum())
-    return tango_interval(losses, gains, len(differences), confidence)
 
 
 def _numbers(clusters: pl.Series | None) -> Integers | None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable
-from evalkit.cluster_sizes import ClusterSizes, describe_sizes
+from evalkit.cluster_sizes import ClusterSizes, describe_sizes, sum_or_infinity
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
 from evalkit.hookspecs import IntervalKind, MergeKind
@@ -226,7 +226,9 @@ class Evidence:
             found = self.influences(group, score)
             if found is None or len(found.units) < 2:
                 return None
-            count, squares = len(found.units), found.totals**2
+            count = len(found.units)
+            with np.errstate(over="ignore"):
+                squares = found.totals**2
         else:
             by_code = self._influence_of_rows(group, score)
             codes, counts = self.cells_of(group)
@@ -234,8 +236,9 @@ class Evidence:
             if by_code is None or count < 2:
                 return None
             mean = math.fsum(counts * by_code[codes]) / count
-            squares = counts * (by_code[codes] - mean) ** 2
-        return count / (count - 1) * math.fsum(squares)
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = counts * (by_code[codes] - mean) ** 2
+        return count / (count - 1) * sum_or_infinity(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
         if not self.merges_by_sum:

@@ -23,7 +23,15 @@ import numpy as np
 from evalkit.evidence import Evidence, example_column, interval_kind
 from evalkit.facet_groups import FacetGroups
 from evalkit.group_intervals import GroupIntervals
-from evalkit.intervals import Floats, Integers, clustered_share
+from evalkit.intervals import (
+    LARGEST,
+    SMALLEST,
+    TOO_LARGE,
+    TOO_SMALL,
+    Floats,
+    Integers,
+    clustered_share,
+)
 
 ONE_EXAMPLE = "n of a group is 1"
 ONE_CLUSTER = "all examples of a group are in one cluster"
@@ -195,8 +203,14 @@ def _of_others(
         variance = evidence.variance(group)
         if variance is None:
             reasons[place] = NO_GRADIENT
+        elif not variance <= LARGEST**2:
+            reasons[place] = TOO_LARGE
         else:
             variances[place] = variance
+    # a mean of scores is rounded by their size, other scores by that of shares
+    is_mean = example_column(evidence.metric) is not None
+    size = min(1.0, float(np.abs(values).max())) if is_mean else 1.0
+    least = max(1e-15 * size, SMALLEST) ** 2 if size < 1 else 1e-30
     known, bounds = np.isfinite(variances), _bounds(evidence)
     means = centres
     if known.any():
@@ -204,12 +218,14 @@ def _of_others(
         freedom, own = units - 1.0, variances * units
         borrowed = freedom * own + _BORROWED * pooled.spread
         borrowed /= (freedom + _BORROWED) * np.maximum(units, 1)
-        is_smoothed = ~is_drawn & ((variances <= 1e-30) | (bounds is not None))
+        is_smoothed = ~is_drawn & ((variances <= least) | (bounds is not None))
         variances = np.where(is_smoothed, borrowed, variances)
         drawn_in = (values * units + _BORROWED * pooled.mean) / (units + _BORROWED)
         means = np.where(is_smoothed, drawn_in, centres)
     reasons = [
-        ALL_EQUAL if variance <= 1e-30 else reason
+        (TOO_SMALL if 0 < size < SMALLEST else ALL_EQUAL)
+        if variance <= least
+        else reason
         for reason, variance in zip(reasons, variances.tolist(), strict=True)
     ]
     alike = float((variances * units)[known].mean()) if known.any() else np.nan
@@ -267,4 +283,6 @@ def _bounds(evidence: Evidence) -> tuple[float, float] | None:
     low, high = found
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return None
+    if high - low > LARGEST:
+        return None  # bounds so far away say nothing
     return float(low), float(high)

@@ -9,8 +9,10 @@ from scipy import stats
 
 from evalkit import (
     DataError,
+    Dataset,
     EvalkitError,
     Metric,
+    PluginContractError,
     Result,
     compare,
     evaluate,
@@ -371,3 +373,18 @@ def test_numbers_of_scores_are_those_of_python(
             assert type(value) in (bool, float, int, str, type(None)), (name, value)
             assert value is None or value == value, f"{name} is NaN"
         assert (record.ci_low is None) == (record.ci_high is None)
+
+
+def test_a_column_that_a_data_set_names_twice_breaks_its_contract() -> None:
+    class Twice(Dataset):
+        task = "sentiment"
+        license = "CC0-1.0"
+        cluster = ("grp", "grp")
+
+        def load(self, split: str) -> list[dict[str, Any]]:
+            return []
+
+    with pytest.raises(PluginContractError) as caught:
+        evaluate(Twice, [])
+    assert "datasets/" in str(caught.value)
+    assert "its cluster names the column 'grp' twice" in str(caught.value)

@@ -202,7 +202,7 @@ class TestLoading:
         self, value: Any
     ) -> None:
         message = refused(SchemaError, [row(1, note="x"), row(2, note=value)])
-        assert f"{ORIGIN}: example 2: note: must be a value that can be st" in message
+        assert f"{ORIGIN}: example 2 (uid '2'): note: must be a value" in message
 
     def test_a_key_that_is_no_text_harms_nobody(self) -> None:
         found = load([{**row(1), 3: [4]}])

@@ -305,12 +305,12 @@ def test_a_field_of_the_input_is_no_address() -> None:
     result = run(rows, said(["a"]))
     assert result["same"].value == 1.0
     mixed = [*rows, {"uid": "1", "label": "b", "image": "x"}]
-    with pytest.raises(SchemaError, match="example 1: image: must be a value that can"):
+    with pytest.raises(SchemaError, match=r"example 1 \(uid '0'\): image: must be a"):
         run(mixed, said(["a", "b"]))
     rows = [{"uid": "0", "label": "a", "image": Thing()}]
     with pytest.raises(SchemaError) as caught:
         run(rows, said(["a"]))
-    assert "example 1: image: must be a value that can be stored" in str(caught.value)
+    assert "image: must be a value that can be stored" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -337,3 +337,74 @@ def test_nothing_is_stored_as_a_text_that_it_is_not(value: Any) -> None:
         to_series("x", [value])
     with pytest.raises(UnscorableError):
         scored_value(value)
+
+
+@pytest.mark.parametrize("value", [[[1]], [[[1]]], [["a", "b"]], [[["a"]]], [[1], [2]]])
+def test_lists_in_lists_are_refused_where_answers_are_single(value: Any) -> None:
+    with pytest.raises(SchemaError) as caught:
+        run(gold([value]), said([value]))
+    assert "example 1 (uid '0'): label: must be a single value" in str(caught.value)
+    assert f"found lists in a list: {value}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "text"), [([["a", "b"], "c"], '["a", "b"]'), ([[1], [2]], "[1]")]
+)
+def test_a_list_that_is_compared_as_its_text_is_said(
+    answers: list[Any], text: str
+) -> None:
+    predicted = [a if isinstance(a, list) else [a] for a in answers]
+    result = run(gold(answers), said(predicted))
+    assert result["same"].value == 0
+    [notice] = result.notices
+    assert notice == (
+        "2 predictions given as a list where answers are single values: each is "
+        f"compared as its JSON text, such as {text!r} (id '0')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "predicted", "seen"),
+    [
+        ([1, 2], ["1", "3"], [("1", "1"), ("3", "2")]),
+        ([True, False], ["true", "x"], [("true", "true"), ("x", "false")]),
+        ([1.5, 2.0], ["1.5", "x"], [("1.5", "1.5"), ("x", "2.0")]),
+        (["1", "2"], [1, 3], [("1", "1"), ("3", "2")]),
+        ([0.5, 1.5], [[0.5], [2.5]], [("[0.5]", "0.5"), ("[2.5]", "1.5")]),
+        ([1, 2], [1.0, 3.5], [(1.0, 1), (3.5, 2)]),
+    ],
+)
+def test_columns_of_two_types_are_compared_as_texts(
+    answers: list[Any], predicted: list[Any], seen: list[Any]
+) -> None:
+    run(gold(answers), said(predicted))
+    assert seen == Same.seen
+
+
+def test_numbers_and_texts_are_equal_for_metrics_that_compare_columns() -> None:
+    found = evalkit.score("accuracy", predictions=["1", "2"], targets=[1, 3])
+    assert found["accuracy"].value == 0.5
+    [notice] = evalkit.score("accuracy", predictions=[[1]], targets=[1]).notices
+    assert "as its JSON text, such as '[1]' (id '0')" in notice
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400", "1e-400"])
+def test_a_decimal_that_no_float_holds_is_refused(text: str) -> None:
+    value = Decimal(text)
+    with pytest.raises(SchemaError) as caught:
+        run(gold([value]), said(["x"]))
+    assert "(uid '0'): label: must be" in str(caught.value)
+    assert "a Decimal that no float holds" in str(caught.value)
+    with pytest.raises(UnscorableError, match="a Decimal that no float holds"):
+        scored_value(value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind"),
+    [([{1}, "y"], "a set"), ([b"x", "y"], "bytes"), ([Thing()], THING)],
+)
+def test_answers_that_cannot_be_stored_are_named(answers: Any, kind: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        run(gold(answers), said(answers))
+    assert "example 1 (uid '0'): label: must be" in str(caught.value)
+    assert f"is {kind}: " in str(caught.value)

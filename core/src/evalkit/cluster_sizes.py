@@ -25,6 +25,14 @@ MOST_OF_ONE = 0.2
 few that it is less than twice their mean share."""
 
 
+def sum_or_infinity(values: Floats) -> float:
+    """Add up numbers exactly; infinite where the sum is beyond what a float holds."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # also infinities of both signs
+        return math.inf
+
+
 def cluster_sums(scores: Floats, clusters: Integers) -> tuple[Floats, Floats]:
     """Sum scores by cluster, and count them.
 
@@ -69,7 +77,7 @@ def adjusted_root(residuals: Floats, sizes: Floats) -> float:
         squares = residuals**2 / rest
     if not np.isfinite(squares).all():
         return math.inf
-    return math.sqrt(math.fsum(squares))
+    return math.sqrt(sum_or_infinity(squares))
 
 
 def degrees_of_freedom(sizes: Floats, correlation: float = 0.0) -> float:

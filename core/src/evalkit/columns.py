@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from datetime import date, time
 from decimal import Decimal
@@ -166,6 +167,9 @@ def native(value: Any) -> Any:
 
     Returns:
         The text, number, boolean or list that it is or means; else the same value.
+
+    Raises:
+        ValueError: It is a Decimal that no float holds.
     """
     if isinstance(value, np.generic | np.ndarray | pl.Series):
         value = value.to_list() if isinstance(value, pl.Series) else value.tolist()
@@ -175,7 +179,7 @@ def native(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Decimal):
         # as numbers of tables: without decimal places an integer
-        return int(value) if value.as_tuple().exponent == 0 else float(value)
+        return int(value) if value.as_tuple().exponent == 0 else _as_float(value)
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, str):
@@ -187,6 +191,13 @@ def native(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [native(item) for item in value]
     return value
+
+
+def _as_float(value: Decimal) -> float:
+    number = float(value)
+    if value.is_finite() and (math.isinf(number) or (number == 0) != (value == 0)):
+        raise ValueError("a Decimal that no float holds")
+    return number
 
 
 def encode(value: Any) -> str | None:

@@ -8,7 +8,7 @@ hooks, and attributes of the wrong type.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -335,6 +335,16 @@ def dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     Returns:
         One sentence for each problem.
     """
+    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+
+
+def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
+    columns = [cluster] if isinstance(cluster, str) else list(cluster or ())
+    twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
+    return [f"its cluster names the column {name!r} twice" for name in twice]
+
+
+def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     aggregate = attributes["aggregate"]
     if aggregate is None:
         return []

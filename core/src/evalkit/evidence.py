@@ -18,6 +18,7 @@ from evalkit.cluster_sizes import (
     degrees_of_freedom,
     describe_sizes,
     intraclass_correlation,
+    sum_or_infinity,
 )
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
@@ -275,8 +276,9 @@ class Evidence:
         if by_code is None or count < 2:
             return None
         mean = math.fsum(counts * by_code[codes]) / count
-        squares = counts * (by_code[codes] - mean) ** 2
-        return count / (count - 1) * math.fsum(squares)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = counts * (by_code[codes] - mean) ** 2
+        return count / (count - 1) * sum_or_infinity(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
         if not self.merges_by_sum:

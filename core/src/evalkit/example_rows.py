@@ -25,6 +25,7 @@ from evalkit.json_tables import Wanted, read_json_table
 from evalkit.read_ahead import in_background
 from evalkit.registry import Bound
 from evalkit.rows import Row
+from evalkit.scored_values import unscorable_kind
 from evalkit.sources import sha256_of
 from evalkit.table_files import holds_integers, read_frames
 from evalkit.violations import Violation, describe, few, from_pydantic, shorten
@@ -256,14 +257,28 @@ def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
         except ValueError as error:
             position = unstorable_place(values)
             raise SchemaError(
-                f"{loaded.source(dataset)}: {loaded.where(position)}: {name}: must be "
-                f"a value that can be stored ({error}), found "
-                f"{shorten(values[position])}"
+                f"{loaded.source(dataset)}: {_named_row(loaded, position)}: {name}: "
+                f"must be a value that can be stored ({error}), "
+                f"{_what_is(values[position], str(error))}"
             ) from error
         columns.append(column)
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):
             nested[column.name] = values
     return loaded._replace(frame=pl.DataFrame(columns), nested=nested)
+
+
+def _named_row(loaded: ExampleRows, position: int) -> str:
+    """Say which row is meant, also by its id where it has a sound one."""
+    rows = loaded.rows or []
+    uid = read_id(rows[position], EXAMPLE_ID_KEYS)
+    name = "" if isinstance(uid, Violation) else f" (uid {uid!r})"
+    return loaded.where(position) + name
+
+
+def _what_is(value: Any, known: str) -> str:
+    kind = unscorable_kind(value)
+    is_said = kind is None or kind == known
+    return f"{'found' if is_said else f'is {kind}:'} {shorten(value)}"
 
 
 def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:

@@ -368,6 +368,7 @@ def _answer_column(
         answers = answers.to_list()
     if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
         wrapped = [a if isinstance(a, list) else [a] for a in answers]
+        _refuse_nested(reporter, wrapped)
         if all(len(answer) == 1 for answer in wrapped):
             return "one", to_series("answer", [answer[0] for answer in wrapped])
         column = to_series("answer", wrapped)
@@ -395,6 +396,22 @@ def _answer_column(
             ]
         )
     return kind, column
+
+
+def _refuse_nested(reporter: _Reporter, answers: Sequence[list[Any]]) -> None:
+    """Refuse lists in lists of acceptable answers, which would match nothing."""
+    problems = [
+        reporter.problem(
+            position,
+            reporter.field,
+            "must be a single value, or a list of texts where several are acceptable, "
+            f"found lists in a list: {shorten(answer)}",
+        )
+        for position, answer in enumerate(answers)
+        if any(isinstance(item, list) for item in answer)
+    ]
+    if problems:
+        raise reporter.error(problems)
 
 
 def _tag_column(reporter: _Reporter, tags: list[Any] | pl.Series) -> pl.Series:

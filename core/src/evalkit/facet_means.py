@@ -17,7 +17,7 @@ from evalkit.cluster_sizes import effective_number
 from evalkit.evidence import Evidence
 from evalkit.facet_groups import FacetGroups
 from evalkit.group_estimates import NO_GRADIENT, GroupEstimates
-from evalkit.intervals import Interval, wilson, without_interval
+from evalkit.intervals import TOO_LARGE, Interval, wilson, without_interval
 from evalkit.student_t import t_quantile
 
 FEWEST_OF_CLASS = 3
@@ -55,8 +55,8 @@ def facet_mean_interval(
     value = math.fsum(estimates.values) / len(estimates.values)
     error = math.sqrt(found.variance)
     if not math.isfinite(error):
-        return without_interval("the values are too large for an interval")
-    if error <= 1e-15 * max(1.0, abs(value)):
+        return without_interval(TOO_LARGE)
+    if error <= 1e-15 * abs(value):
         return without_interval("all values are equal")
     degrees = max(1, math.floor(found.degrees))
     quantile = t_quantile(evidence.settings.confidence, degrees)

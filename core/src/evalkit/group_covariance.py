@@ -44,11 +44,12 @@ def group_covariance(
         if found is None:
             return NO_GRADIENT
         influences[found.units, place] = found.totals
-    product = influences.T @ influences
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = influences.T @ influences
     lengths = np.sqrt(np.diag(product))
-    with np.errstate(divide="ignore"):
-        inverse = np.where(lengths > 1e-15, 1 / lengths, 0.0)
-    correlation = product * np.outer(inverse, inverse)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = np.where(lengths > 1e-15 * min(1.0, lengths.max()), 1 / lengths, 0.0)
+        correlation = product * np.outer(inverse, inverse)
     np.fill_diagonal(correlation, 1.0)
     if np.abs(correlation - np.eye(count)).max() < _LEAST_CORRELATION:
         return estimates.variances

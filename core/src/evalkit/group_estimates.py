@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 from evalkit.evidence import Evidence, example_column, interval_kind
 from evalkit.facet_groups import FacetGroups
 from evalkit.group_intervals import GroupIntervals
-from evalkit.intervals import Floats, Integers, clustered_share
+from evalkit.intervals import (
+    LARGEST,
+    SMALLEST,
+    TOO_LARGE,
+    TOO_SMALL,
+    Floats,
+    Integers,
+    clustered_share,
+)
 
 ONE_EXAMPLE = "n of a group is 1"
 ONE_CLUSTER = "all examples of a group are in one cluster"
@@ -202,9 +210,14 @@ def _of_others(
 ) -> GroupEstimates:
     own = _own_variances(evidence, intervals, facet, sample)
     units, bounds = sample.units, _bounds(evidence)
-    means, variances = _smoothed(own, sample, bounds)
+    # a mean of scores is rounded by their size, other scores by that of shares
+    is_mean = example_column(evidence.metric) is not None
+    size = min(1.0, float(np.abs(sample.values).max())) if is_mean else 1.0
+    least = max(1e-15 * size, SMALLEST) ** 2 if size < 1 else 1e-30
+    means, variances = _smoothed(own, sample, bounds, least)
+    too_little = TOO_SMALL if 0 < size < SMALLEST else ALL_EQUAL
     reasons = [
-        ALL_EQUAL if variance <= 1e-30 else reason
+        too_little if variance <= least else reason
         for reason, variance in zip(own.reasons, variances.tolist(), strict=True)
     ]
     known = np.isfinite(variances)
@@ -259,6 +272,8 @@ def _own_variances(
         variance = evidence.variance(group)
         if variance is None:
             reasons[place] = NO_GRADIENT
+        elif not variance <= LARGEST**2:
+            reasons[place] = TOO_LARGE
         else:
             variances[place] = variance
     median = float(np.median(rarest)) if rarest else math.inf
@@ -267,7 +282,10 @@ def _own_variances(
 
 
 def _smoothed(
-    own: _OwnVariances, sample: _Sample, bounds: tuple[float, float] | None
+    own: _OwnVariances,
+    sample: _Sample,
+    bounds: tuple[float, float] | None,
+    least: float,
 ) -> tuple[Floats, Floats]:
     """Draw groups towards all of them, where their own variance may be too small.
 
@@ -281,7 +299,7 @@ def _smoothed(
     freedom = units - 1.0
     borrowed = freedom * variances * units + _BORROWED * pooled.spread
     borrowed /= (freedom + _BORROWED) * np.maximum(units, 1)
-    is_smoothed = ~own.is_drawn & ((variances <= 1e-30) | (bounds is not None))
+    is_smoothed = ~own.is_drawn & ((variances <= least) | (bounds is not None))
     drawn_in = (values * units + _BORROWED * pooled.mean) / (units + _BORROWED)
     return (
         np.where(is_smoothed, drawn_in, own.centres),
@@ -328,4 +346,6 @@ def _bounds(evidence: Evidence) -> tuple[float, float] | None:
     low, high = found
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return None
+    if high - low > LARGEST:
+        return None  # bounds so far away say nothing
     return float(low), float(high)

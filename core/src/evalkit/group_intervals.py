@@ -34,6 +34,7 @@ from evalkit.exact_shares import (
 )
 from evalkit.group_replicates import GroupReplicates
 from evalkit.intervals import (
+    LARGEST,
     N_IS_1,
     ONE_CLUSTER,
     Floats,
@@ -162,6 +163,8 @@ class GroupIntervals:
         low, high = attributes["bounds"] or default or (None, None)
         if low is None or high is None or not low < high < math.inf or low == -math.inf:
             return None
+        if high - low > LARGEST:
+            return None  # bounds so far away say nothing
         slack = 1e-9 * (high - low)
         is_within = low - slack <= values.min() and values.max() <= high + slack
         return (float(low), float(high)) if is_within else None

@@ -24,6 +24,7 @@ from evalkit.cluster_sizes import (
     clustered_error,
     degrees_of_freedom,
     intraclass_correlation,
+    sum_or_infinity,
 )
 from evalkit.student_t import normal_quantile, t_quantile
 
@@ -36,6 +37,10 @@ INTERVAL_RULES = 2
 are computed. It is raised with every change after which one run has other ones."""
 
 N_IS_1 = "n is 1"
+TOO_LARGE = "the values are too large for an interval"
+TOO_SMALL = "the values are too small for an interval"
+LARGEST, SMALLEST = 1e70, 1e-70
+"""Beyond these a float does not hold the squares of variances."""
 ONE_CLUSTER = "all examples are in one cluster"
 
 
@@ -247,7 +252,8 @@ def weighted_mean_interval(
     with np.errstate(over="ignore", invalid="ignore"):
         mean = math.fsum(counts * values) / n
         squares = counts * (values - mean) ** 2
-    return _student(mean, _root(squares, n, n), n - 1, confidence, "t")
+    size = float(np.abs(values).max())
+    return _student(mean, _root(squares, n, n), n - 1, confidence, "t", size)
 
 
 def clustered_mean_interval(
@@ -273,7 +279,8 @@ def clustered_mean_interval(
         residuals = totals - mean * sizes
     error = clustered_error(residuals, sizes)
     degrees = degrees_of_freedom(sizes)
-    return _student(mean, error, degrees, confidence, "t-clustered")
+    size = float(np.abs(totals / sizes).max())
+    return _student(mean, error, degrees, confidence, "t-clustered", size)
 
 
 def influence_interval(
@@ -327,11 +334,19 @@ def delta_interval(
 
 
 def _student(
-    value: float, error: float, degrees: float, confidence: float, method: str
+    value: float,
+    error: float,
+    degrees: float,
+    confidence: float,
+    method: str,
+    size: float = 1.0,
 ) -> Interval:
+    """Make Student's interval; up to 1e-15 of the values' size an error is rounding."""
     if not math.isfinite(error):
-        return without_interval("the values are too large for an interval")
-    if error <= 1e-15 * max(1.0, abs(value)):
+        return without_interval(TOO_LARGE)
+    if 0 < size < SMALLEST:
+        return without_interval(TOO_SMALL)
+    if error <= 1e-15 * max(size, abs(value)):
         return without_interval("all values are equal")
     half = t_quantile(confidence, degrees) * error
     return Interval(value - half, value + half, error, method)
@@ -339,7 +354,7 @@ def _student(
 
 def _root(squares: Floats, count: float, n: float) -> float:
     """Give sqrt(G/(G-1) * sum of squares) / n; infinite where it is too large."""
-    total = math.fsum(squares) if np.isfinite(squares).all() else math.inf
+    total = sum_or_infinity(squares) if np.isfinite(squares).all() else math.inf
     return math.sqrt(count / (count - 1) * total) / n
 
 

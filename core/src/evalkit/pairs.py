@@ -10,6 +10,7 @@ import polars as pl
 
 from evalkit.calls import ScoringTable
 from evalkit.columns import list_column, to_series
+from evalkit.comparable_values import comparable, list_notices
 from evalkit.errors import DataError, EvalkitError
 from evalkit.grouping import group_by_tag
 from evalkit.hookspecs import AnswerKind
@@ -83,7 +84,7 @@ def score(
         # without values it has no type of its own to compare with the targets'
         prediction = prediction.cast(target.dtype)
     position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
-    frame = pl.DataFrame([position, prediction, target])
+    frame = comparable(pl.DataFrame([position, prediction, target]), kind)
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
     given = tags if tags is not None else [[] for _ in targets]
@@ -99,7 +100,7 @@ def score(
         "headline": headline_name([scored]),
         "interval_rules": INTERVAL_RULES,
         "counts": {"examples": len(targets), "scored": len(targets)},
-        "notices": list(scored.notices),
+        "notices": [*list_notices(prediction, kind, ids), *scored.notices],
     }
     return Result(record, to_scores([scored], groups, "given"), (), None)
 

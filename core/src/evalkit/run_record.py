@@ -14,6 +14,7 @@ from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
 from evalkit.byte_streams import refuse_other_than_file
 from evalkit.columns import encode
+from evalkit.comparable_values import list_notices
 from evalkit.errors import DataError
 from evalkit.example_clusters import chosen_clusters, cluster_names
 from evalkit.examples import Examples
@@ -298,6 +299,12 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     notices += label_notices(parts.examples, alignment, show=options.include_examples)
+    notices += list_notices(
+        alignment.predictions,
+        parts.examples.answer_kind,
+        parts.examples.frame["id"],
+        show=options.include_examples,
+    )
     if not options.include_examples:
         alignment = alignment._replace(undeclared=Counter())
     task = parts.task.component.name

@@ -40,17 +40,30 @@ def scored_value(value: Any) -> Any:
     """
     if type(value) in PLAIN_TYPES:
         return value
-    try:
-        plain = native(value)
-        kind = _unscorable(plain)
-    except RecursionError:
-        kind = "nested too deeply"
+    kind = unscorable_kind(value)
     if kind is not None:
         raise UnscorableError(
             f"{kind}, which cannot be scored; texts, numbers, booleans and lists of "
             "them can"
         )
-    return plain
+    return native(value)
+
+
+def unscorable_kind(value: Any) -> str | None:
+    """Say what a value is that cannot be scored.
+
+    Args:
+        value: An answer or a prediction.
+
+    Returns:
+        A phrase such as "a set"; None for a value that can be scored.
+    """
+    try:
+        return _unscorable(native(value))
+    except RecursionError:
+        return "nested too deeply"
+    except ValueError as error:
+        return str(error)
 
 
 def _unscorable(value: Any) -> str | None:

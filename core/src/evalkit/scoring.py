@@ -302,8 +302,11 @@ def _score(
 ) -> GroupScore:
     metric, group, score = evidence.metric, row["group"], row["score"]
     value, reason = checked_value(metric, row["value"])
-    reason = row["reason"] or reason if value is None else None
     column = example_column(metric)
+    if metric.has("score_example") and row["value"] in (math.inf, -math.inf):
+        # each score is finite: it was evalkit that added them up
+        reason = "the sum of the scores is too large for a number"
+    reason = row["reason"] or reason if value is None else None
     interval, spread = without_interval("there is no value"), None
     if value is not None:
         confidence = evidence.settings.confidence

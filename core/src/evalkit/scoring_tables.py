@@ -6,6 +6,7 @@ import polars as pl
 
 from evalkit.alignment import Alignment
 from evalkit.calls import ScoringTable
+from evalkit.comparable_values import comparable
 from evalkit.examples import Examples
 from evalkit.metrics import MetricContext
 from evalkit.run_record import prediction_column
@@ -31,7 +32,7 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
         columns.append(values)
         taken.add(name)
     columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
-    frame = pl.DataFrame(columns)
+    frame = comparable(pl.DataFrame(columns), examples.answer_kind)
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()

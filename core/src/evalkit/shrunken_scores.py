@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evalkit.intervals import Floats
+from evalkit.intervals import SMALLEST, Floats
 
 FEWEST_GROUPS = 3
 """Groups below which nothing can be said of how they vary."""
@@ -30,7 +30,7 @@ def shrink(values: Floats, variances: Floats) -> Floats:
         for all where fewer than three have one.
     """
     shrunken = np.full(len(values), np.nan)
-    known = np.isfinite(variances) & (variances > 0)
+    known = np.isfinite(variances) & (variances > SMALLEST**2)
     if np.count_nonzero(known) < FEWEST_GROUPS:
         return shrunken
     scores, noise = values[known], variances[known]

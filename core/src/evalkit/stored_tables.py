@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from evalkit.calls import ScoringTable
+from evalkit.comparable_values import comparable
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples import Examples, load_examples
 from evalkit.file_datasets import AS_FILE
@@ -119,7 +120,7 @@ def measured_frame(
     )
     clusters = examples["cluster"]
     everything = ScoringTable(
-        frame,
+        comparable(frame, kind),
         examples["id"].to_list(),
         clusters if clusters.null_count() < examples.height else None,
         context,

@@ -126,6 +126,43 @@ def test_each_form_of_a_gold_label_is_named_with_its_count(
     )
 
 
+@pytest.mark.parametrize(
+    ("label", "other", "shown"),
+    [
+        ("straße", "STRASSE", "'STRASSE'"),
+        ("iyi", "\u0130yi", "'\u0130yi'"),
+        ("\u03c3\u03b1\u03c2", "\u03a3\u0391\u03a3", "'\u03a3\u0391\u03a3'"),
+        ("\u2764", "\u2764\ufe0f", r"'\u2764\ufe0f'"),
+        ("cat", "ca\u034ft", r"'ca\u034ft'"),
+    ],
+)
+def test_case_is_folded_and_unseen_marks_are_named(
+    label: str, other: str, shown: str
+) -> None:
+    answers = times({label: 8, other: 2, "tea": 5})
+    [notice] = notices_of(answers, answers)
+    assert f"'{label}' (8), {shown} (2)" in notice
+    [about] = notices_of(times({label: 8, "tea": 8}), times({other: 8, "tea": 8}))[:1]
+    assert f"{shown} (8) for '{label}'" in about
+
+
+def test_case_is_folded_as_unicode_folds_it() -> None:
+    letters = [
+        chr(code) for code in range(0x100, 0x20000) if not 0xD800 <= code < 0xE000
+    ]
+    pairs = [
+        (letter, letter.casefold())
+        for letter in letters
+        if letter.casefold() != letter and letter != "\u0130"
+    ]
+    assert len(pairs) > 1000
+    given, folded = (
+        label_forms._with_forms(pl.DataFrame({"label": list(side)}))["form"].to_list()
+        for side in zip(*pairs, strict=True)
+    )
+    assert given == folded
+
+
 def test_forms_cost_macro_f1_and_are_told() -> None:
     answers = times({"a b": 30, "A b": 3, "A B": 3, "a  b": 3, "c": 30})
     predictions = times({"a b": 39, "c": 30})

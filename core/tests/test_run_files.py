@@ -53,6 +53,25 @@ def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
         ({**RECORD, "format": "1"}, "is no record of a run: 'format' is '1'"),
         ({**RECORD, "scores": {}}, "is no record of a run: 'scores' is {}"),
         ({**RECORD, "counts": []}, "is no record of a run: 'counts' is []"),
+        *(
+            ({**RECORD, key: value}, f"is no record of a run: {key!r} is ")
+            for key, value in [
+                ("interval_rules", "x"),
+                ("interval_rules", None),
+                ("interval_rules", True),
+                ("confidence", 5),
+                ("confidence", "0.95"),
+                ("seed", "a"),
+                ("seed", None),
+                ("min_n", 0),
+                ("split", 1),
+                ("policies", {"on_missing": "skip"}),
+                ("includes_examples", "yes"),
+                ("components", []),
+                ("components", ["metrics/accuracy"]),
+                ("components", [{"id": "metrics/accuracy"}]),
+            ]
+        ),
         (
             {**RECORD, "format": FORMAT_VERSION + 1},
             f"was written by a newer evalkit, in format {FORMAT_VERSION + 1}; this one "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
@@ -105,10 +106,15 @@ def compare(
     """
     if not 0 < confidence < 1:
         raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
-    if margin is not None and not margin > 0:
-        raise EvalkitError(f"margin must be greater than 0, is {margin}")
+    if margin is not None and not 0 < margin < math.inf:
+        raise EvalkitError(f"margin must be greater than 0 and finite, is {margin}")
     choices = _Choices(confidence, seed, tags, common, min_n, margin, all_pairs)
     results = [_read(given, runs) for given in (first, second, *more)]
+    if margin is not None and margin >= 1 and _has_proportion(results[0], metrics):
+        raise EvalkitError(
+            f"proportions are stored as 0 to 1, so that every difference is within a "
+            f"margin of {margin:g}; two points are 0.02"
+        )
     names = _distinct_names(results)
     compared = _Compared(results, names, choices, Resolver(registry or Registry()))
     rows, best = compared.compare(metrics, progress)
@@ -129,6 +135,14 @@ def compare(
 
 def _read(given: Result | str | Path, folder: str | Path) -> Result:
     return given if isinstance(given, Result) else read_run(find_run(given, folder))
+
+
+def _has_proportion(run: Result, metrics: Sequence[Any] | None) -> bool:
+    """Tell whether a score of metrics, all or those that are named, is a proportion."""
+    named = [metrics] if isinstance(metrics, str) else metrics
+    return any(
+        run[name].scale == 100 for name in run.metrics if named is None or name in named
+    )
 
 
 def _distinct_names(results: Sequence[Result]) -> list[str]:

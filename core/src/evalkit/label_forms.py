@@ -30,8 +30,22 @@ _SHOWN_FORMS = 4
 
 _LABEL_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of")
 
-_IGNORED = r"[\s\p{Cf}]"
+_UNSEEN_MARKS = (
+    r"\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
+    r"\U000e0100-\U000e01ef"
+)
+"""Letters and marks that are not seen, such as variation selectors."""
+
+_IGNORED = rf"[\s\p{{Cf}}{_UNSEEN_MARKS}]"
 """Blanks of all kinds, and what is not seen: zero width, soft hyphens, direction."""
+
+_FOLDED_FURTHER = (
+    r"i\u0307|[\u00df\u01f0\u0345\u0390\u03b0\u03c2\u13f8-\u13fd\u1c80-\u1c88"
+    r"\u1e96-\u1e99\u1f50-\u1ff7\uab70-\uabbf]"
+)
+"""What is lower case, but not as Unicode folds case, such as ß; and the İ in it."""
+
+_HAS_UNSEEN_MARK = re.compile(f"[{_UNSEEN_MARKS}]")
 
 _HOW = "only in case, blanks or Unicode form"
 
@@ -150,8 +164,19 @@ def _sorted(counts: pl.DataFrame) -> pl.DataFrame:
 
 def _with_forms(labels: pl.DataFrame) -> pl.DataFrame:
     """Add the form that is the same for labels that differ only in form."""
-    composed = labels["label"].str.normalize("NFKC").str.to_lowercase()
-    return labels.with_columns(form=composed.str.replace_all(_IGNORED, ""))
+    seen = labels["label"].str.replace_all(_IGNORED, "")
+    forms = seen.str.normalize("NFKC").str.to_lowercase()
+    others = forms.str.contains(_FOLDED_FURTHER).arg_true()
+    if len(others):
+        texts = map(_folded, forms.gather(others))
+        forms = forms.scatter(others, pl.Series(list(texts), dtype=pl.String))
+    return labels.with_columns(form=forms.str.replace_all(_IGNORED, ""))
+
+
+def _folded(lower: str) -> str:
+    """Fold lower case as Unicode does, with the dot of İ as that of any other i."""
+    folded = lower.replace("i\u0307", "i").casefold()
+    return unicodedata.normalize("NFKC", folded)
 
 
 def _gold_notices(counts: pl.DataFrame, show: bool) -> list[str]:
@@ -249,6 +274,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 def _quoted(label: str) -> str:
     """Quote a label so that what differs is seen."""
-    if unicodedata.normalize("NFKC", label) == label:
+    is_plain = unicodedata.normalize("NFKC", label) == label
+    if is_plain and not _HAS_UNSEEN_MARK.search(label):
         return shorten(label)  # which escapes what is not printable
     return ascii(label)

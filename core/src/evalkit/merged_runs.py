@@ -148,7 +148,7 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
             if mine != theirs:
                 raise EvalkitError(
                     f"the runs {parts[0].run_id} and {part.run_id} differ in the "
-                    f"metric {mine['id']}: {shorten(mine)} and {shorten(theirs)}"
+                    f"metric {mine['id']}: {_difference(mine, theirs)}"
                 )
         if mixed := mixed_clusters(parts[0], part):
             raise EvalkitError(mixed)
@@ -157,6 +157,15 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                 f"the runs {parts[0].run_id} and {part.run_id} do not have the same "
                 "metrics"
             )
+
+
+def _difference(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Say in what two descriptions of a metric differ."""
+    differing = [key for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
+    return "; ".join(
+        f"{key} {shorten(mine.get(key))} and {shorten(theirs.get(key))}"
+        for key in differing
+    )
 
 
 def _metrics(record: Mapping[str, Any]) -> list[dict[str, Any]]:

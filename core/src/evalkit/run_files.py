@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,21 @@ _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "scores": list,
 }
 """Keys that every run.json has, and the type of their values."""
+
+_POLICIES = {"on_missing", "on_invalid", "on_duplicate"}
+
+_VALID: Mapping[str, Callable[[Any], bool]] = {
+    "split": lambda value: isinstance(value, str),
+    "confidence": lambda value: _is_number(value) and 0 < value < 1,
+    "seed": lambda value: _is_whole(value),
+    "min_n": lambda value: _is_whole(value) and value >= 1,
+    "interval_rules": lambda value: _is_whole(value) and value >= 1,
+    "resample_lists": lambda value: isinstance(value, bool),
+    "includes_examples": lambda value: isinstance(value, bool),
+    "policies": lambda value: isinstance(value, dict) and value.keys() == _POLICIES,
+    "components": lambda value: _are_components(value),
+}
+"""Tells of keys that older runs may lack whether their values can be."""
 
 _SHOWN_COLUMNS = ("id", "tags", "status")
 """Columns that every examples.parquet has."""
@@ -64,7 +79,32 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path}: was written by a newer evalkit, in format {record['format']}; "
             f"this one reads up to format {FORMAT_VERSION}. Upgrade evalkit-core"
         )
+    for key, is_valid in _VALID.items():
+        if key in record and not is_valid(record[key]):
+            raise _foreign(path, f"{key!r} is {shorten(record[key])}")
     return record
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _are_components(value: Any) -> bool:
+    """Tell whether there is a component, and each names a plugin and parameters."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(each, dict)
+            and isinstance(each.get("id"), str)
+            and isinstance(each.get("parameters"), dict)
+            for each in value
+        )
+    )
 
 
 def scores_of(record: Mapping[str, Any], folder: Path) -> list[Score]:

@@ -154,7 +154,8 @@ def _gradients(
         everything[frame["group"].to_numpy()] = numbers
         for group, (start, step) in steps.items():
             up, down = everything[start : start + 2 * step.size].reshape(2, -1)
-            gradient = ((up - down) / (2 * step.ravel())).reshape(step.shape)
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                gradient = ((up - down) / (2 * step.ravel())).reshape(step.shape)
             if np.isfinite(gradient).all():
                 found[group][str(score)] = gradient
     return found
@@ -167,8 +168,9 @@ def _changed(part: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, 
     size = base.size
     copies = np.tile(base, (2 * size, 1, 1))
     entry = np.arange(size)
-    copies.reshape(2 * size, -1)[entry, entry] += step.ravel()
-    copies.reshape(2 * size, -1)[size + entry, entry] -= step.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        copies.reshape(2 * size, -1)[entry, entry] += step.ravel()
+        copies.reshape(2 * size, -1)[size + entry, entry] -= step.ravel()
     number = np.repeat(np.arange(2 * size), len(base))
     keys = part.drop("group", *columns)
     cells = [keys[np.tile(np.arange(len(base)), 2 * size)]] if keys.width else []

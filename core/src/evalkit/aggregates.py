@@ -155,7 +155,9 @@ def _is_tested(facet: _Facet) -> bool:
 
 def _p_value(facet: _Facet) -> float:
     assert isinstance(facet.differences, PairDifferences)
-    return facet.differences.p_value
+    # smoothed scores may differ where those that are reported do not
+    values = facet.compared_estimates.values
+    return 1.0 if values.max() == values.min() else facet.differences.p_value
 
 
 def _placed(
@@ -275,7 +277,7 @@ def _gap(
     if isinstance(facet.differences, str):
         interval = without_interval(facet.differences)
     else:
-        p_value = facet.differences.p_value
+        p_value = _p_value(facet)
         level = _level(evidence.settings.confidence, p_value, p_adjusted, tested)
         interval = facet.differences.interval(value, level)
     return AggregateScore(

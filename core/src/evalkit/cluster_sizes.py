@@ -161,6 +161,11 @@ def effective_number(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
+FEW_CLUSTERS = 10
+"""Effective number of clusters below which a report warns, unless there are less than
+twice as many. (By simulation: 6 clusters of 60 among 25 of 2 cover .90.)"""
+
+
 class ClusterSizes(NamedTuple):
     """How unequal clusters are."""
 
@@ -172,13 +177,18 @@ class ClusterSizes(NamedTuple):
 
     @property
     def warning(self) -> str | None:
-        """What to say of one cluster that an interval depends on too much."""
-        if self.largest < MOST_OF_ONE or self.largest < 2 / self.clusters:
-            return None
-        return (
-            f"one cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
-            "interval depends much on it"
-        )
+        """What to say of one or a few clusters that an interval depends on too much."""
+        if self.largest >= max(MOST_OF_ONE, 2 / self.clusters):
+            return (
+                f"one cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and "
+                "the interval depends much on it"
+            )
+        if self.effective < min(FEW_CLUSTERS, self.clusters / 2):
+            return (
+                f"a few clusters have most of the examples, which are worth fewer than "
+                f"{FEW_CLUSTERS} clusters of one size: the interval may be too narrow"
+            )
+        return None
 
 
 def describe_sizes(sizes: Floats) -> ClusterSizes:

@@ -224,7 +224,7 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
         assert isinstance(cause, MetricError)
         assert "Odd: two words" in str(cause)
         # the same workers go on with another table
-        with pytest.raises(MetricError, match="'id-33': the metric returned") as nan:
+        with pytest.raises(MetricError, match="'id-33': it returned") as nan:
             score_examples(metric, filler({33: "nan"}), helpers)
         assert nan.value.__cause__ is None
 

@@ -527,17 +527,3 @@ SCENARIOS: Mapping[str, Scenario] = {
         _groups_of_macro_f1, (12, 20, 30)
     ),
 }
-
-UNPUBLISHED = frozenset(
-    {
-        "12 equal groups in clusters of which one has half, shares of .8",
-        "drop of macro-F1 where 2 % of answers change",
-        "drop of macro-F1 where 10 % of answers change",
-        "drop of macro-F1 with 3 copies, 2 % of answers change",
-        "macro-F1, 3 classes at .72 in clusters of lognormal sizes",
-        "macro-F1, 3 classes at .97 in clusters, ICC .3",
-        "macro-F1, 5 % positives at F1 = .9 in clusters, ICC .3",
-        "macro-F1, 5 % positives at F1 = .9 in clusters of lognormal sizes",
-    }
-)
-"""Worlds that the page does not have before it is made again."""

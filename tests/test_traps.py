@@ -299,7 +299,7 @@ def test_values_too_large_to_sum_give_null_and_the_reason() -> None:
 
     overflown = evalkit.score(Huge, [1e308] * 5, [0.0] * 5)["huge"]
     assert overflown.value is None
-    assert str(overflown.reason).endswith(": it returned inf")
+    assert overflown.reason == "the sum of the scores is too large for a number"
     wide = evalkit.score(Huge, [1e200, -1e200], [0.0] * 2)["huge"]
     assert (wide.value, wide.ci) == (0.0, None)
 

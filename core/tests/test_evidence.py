@@ -48,12 +48,15 @@ class OwnScore(Metric):
 
 
 def clustered_error(residuals: list[float], clusters: list[Any], n: int) -> float:
-    """The formula of intervals.py, cluster by cluster."""
+    """The formula of cluster_sizes.py (CR2), cluster by cluster."""
     totals: dict[Any, float] = {}
     for residual, cluster in zip(residuals, clusters, strict=True):
         totals[cluster] = totals.get(cluster, 0.0) + residual
-    count = len(totals)
-    return math.sqrt(count / (count - 1) * sum(x**2 for x in totals.values())) / n
+    squares = (
+        total**2 / (1 - clusters.count(cluster) / n)
+        for cluster, total in totals.items()
+    )
+    return math.sqrt(sum(squares)) / n
 
 
 def test_a_group_has_its_cells_members_and_sizes() -> None:

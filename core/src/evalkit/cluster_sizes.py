@@ -140,7 +140,7 @@ def intraclass_correlation(totals: Floats, squares: Floats, sizes: Floats) -> fl
     n, count = float(sizes.sum()), len(sizes)
     means = totals / sizes
     within = float(np.maximum(squares - totals * means, 0.0).sum())
-    if n <= count or within <= 1e-12 * max(1.0, float(squares.sum())):
+    if n <= count or within <= 1e-12 * float(squares.sum()):
         return 1.0
     between = float((sizes * (means - totals.sum() / n) ** 2).sum()) / (count - 1)
     within /= n - count

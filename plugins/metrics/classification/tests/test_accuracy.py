@@ -10,7 +10,6 @@ from scipy import stats
 from sklearn.metrics import accuracy_score
 
 import evalkit
-from evalkit import MetricError
 
 from .tagged_rows import rows_by_group
 
@@ -112,6 +111,6 @@ def test_a_proportion_is_shown_as_a_percentage() -> None:
     assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
 
 
-def test_texts_are_not_compared_with_numbers() -> None:
-    with pytest.raises(MetricError, match=r"metrics/accuracy .* cannot compare"):
-        evalkit.score("accuracy", ["1"], [1])
+def test_texts_are_compared_with_numbers_as_texts() -> None:
+    found = evalkit.score("accuracy", ["1", "2", "1.0"], [1, 1, 1])
+    assert found["accuracy"].value == 1 / 3

@@ -62,7 +62,7 @@ def compare_scores(
     McNemar's and the interval Tango's. Else signs of whole units' differences are
     flipped, and the interval is Tango's with an effective number of examples where
     scores are shares, and Student's where they are not; both with the cluster-robust
-    standard error.
+    standard error, and both hold Hall's too where differences are skewed.
 
     Args:
         pair: The two runs.

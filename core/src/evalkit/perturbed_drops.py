@@ -1,9 +1,10 @@
 """Intervals of the drop of a set-level score, original minus perturbed.
 
 Originals are drawn together with all of their copies, or clusters of them, in 1 000
-replicates, of which the interval holds the percentiles; label pairs are smoothed. In
-large groups, where drawing takes long and adds nothing, it is the delta method's: what
-an original adds to the error of both values is summed.
+replicates, of which the interval holds the percentiles; label pairs are smoothed, and
+their interval reaches at least as far as that of the share of right answers. In large
+groups, where drawing takes long and adds nothing, it is the delta method's: what an
+original adds to the error of both values is summed.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from evalkit.cluster_smoothing import (
     smoothed_units,
     widened,
     widening,
+    with_added,
 )
 from evalkit.multinomial import count_pairs
 
@@ -163,3 +164,30 @@ def test_rare_errors_in_clusters_do_not_escape_the_interval() -> None:
     ]
     assert len(held) == SETS
     assert np.mean(held) >= 0.93
+
+
+def test_sums_of_added_examples_do_not_depend_on_the_order_of_rows() -> None:
+    random = np.random.default_rng(12)
+    rows, keys = 5_000, ["replicate", "gold", "predicted"]
+    added = pl.DataFrame(
+        {
+            "replicate": random.integers(0, 20, rows),
+            "gold": random.choice(np.array(["a", "b", None]), rows).tolist(),
+            "predicted": random.choice(["a", "b"], rows).tolist(),
+            "count": random.exponential(size=rows),
+        },
+        schema_overrides={"gold": pl.String},
+    )
+    counts = added.unique(keys, keep="first", maintain_order=True).with_columns(
+        count=pl.lit(2.0)
+    )[:60]
+    once = with_added(counts, added, keys, "count")
+    for seed in range(3):
+        mixed = added.sample(fraction=1, shuffle=True, seed=seed)
+        again = with_added(counts[::-1], mixed, keys, "count")
+        assert once.equals(again)
+    expected = (
+        pl.concat([counts, added]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
+    )
+    assert once.select(keys).equals(expected.select(keys))
+    np.testing.assert_allclose(once["count"], expected["count"], rtol=1e-12)

@@ -158,10 +158,8 @@ def smoothed_units(
     expected = every.with_columns(counted / max(1, len(labels)) ** 2)
     keys = [gold, predicted, *others]
     return (
-        with_added(
-            drawn, added.with_columns(counted), ["replicate", *keys], column
-        ).sort("replicate", *keys),
-        with_added(cells, expected, keys, column).sort(keys),
+        with_added(drawn, added.with_columns(counted), ["replicate", *keys], column),
+        with_added(cells, expected, keys, column),
     )
 
 
@@ -212,10 +210,15 @@ def with_added(
         column: Name of the counts.
 
     Returns:
-        The sums, in any order.
+        The sums, sorted by the keys; their rounding depends on no order of rows.
     """
-    # so that each sum is of two numbers, and its rounding depends on no order
-    once = added.group_by(keys).agg(__added=pl.col(column).sum())
+    ordered = added.select(*keys, column).sort(*keys, column)
+    places = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
+    starts = np.flatnonzero(np.diff(places.astype(np.int64), prepend=-1))
+    numbers = ordered[column].to_numpy()
+    # numpy adds in the order of rows, unlike groups that threads add up
+    totals = np.add.reduceat(numbers, starts) if len(starts) else numbers
+    once = ordered.select(keys)[starts].with_columns(pl.Series("__added", totals))
     both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
     total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
-    return both.select(*keys, total)
+    return both.select(*keys, total).sort(keys)

@@ -16,6 +16,7 @@ from evalkit.baselines import compute_baselines
 from evalkit.calls import ScoringTable
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
+from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 
 from .tagged_rows import rows_by_group
@@ -348,3 +349,35 @@ def test_baselines_equal_a_direct_computation(
         recall = hits / count if count else 0.0
         of_class.append(2 * hits / (count + n / k) if name == "macro-f1" else recall)
     assert found.chance == pytest.approx(sum(of_class) / len(of_class))
+
+
+def test_sums_of_many_classes_do_not_depend_on_the_order_of_rows() -> None:
+    random = np.random.default_rng(3)
+    rows = 3_000
+    sums = pl.DataFrame(
+        {
+            "group": random.integers(0, 3, rows),
+            "gold": random.integers(0, 700, rows).astype(str),
+            "predicted": [
+                None if number > 700 else str(number)
+                for number in random.integers(0, 720, rows).tolist()
+            ],
+            "count": random.exponential(size=rows),
+        }
+    ).with_columns(gold=pl.when(pl.int_range(pl.len()) > 0).then("gold"))
+    once = class_counts(sums)
+    for seed in range(3):
+        assert class_counts(sums.sample(fraction=1, shuffle=True, seed=seed)).equals(
+            once
+        )
+    counted = once.filter(pl.col("label").is_not_null())
+    by_hand: dict[tuple[int, str], float] = {}
+    for group, gold, _, count in sums.rows():
+        if gold is not None:
+            by_hand[group, gold] = by_hand.get((group, gold), 0.0) + count
+    found = {
+        (group, label): gold
+        for group, label, gold in counted.select("group", "label", "gold_count").rows()
+        if gold
+    }
+    assert found == pytest.approx(by_hand, rel=1e-12)

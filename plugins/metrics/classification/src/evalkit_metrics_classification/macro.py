@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
 from pydantic import field_validator
 
@@ -13,6 +14,7 @@ from evalkit_metrics_classification.confusion import (
     check_labels,
     class_counts,
     counts_of,
+    first_rows,
 )
 
 LabelChoice = Literal["gold", "seen", "declared"]
@@ -76,14 +78,12 @@ class MacroMetric(ConfusionMetric):
             )
         is_chosen = isinstance(self.labels, tuple)
         nothing = pl.lit(None, dtype=pl.String)
+        classes = self._classes(seen, context)
+        absent = _absent() if is_chosen else nothing.first()
         scores = (
-            self._classes(seen, context)
-            .with_columns(score=self.class_score().fill_null(0.0))
-            .group_by("group", maintain_order=True)
-            .agg(
-                value=pl.col("score").mean(),
-                absent=_absent() if is_chosen else nothing.first(),
-            )
+            classes.group_by("group", maintain_order=True)
+            .agg(absent=absent)
+            .with_columns(_means(classes, self.class_score().fill_null(0.0)))
         )
         flags = (pl.col("one_class"), pl.col("absent"))
         joined = pl.concat_str(flags, separator="; ", ignore_nulls=True)
@@ -101,6 +101,19 @@ class MacroMetric(ConfusionMetric):
             return counts_of(seen, context.labels or ())
         check_labels("labels", self.labels, context.labels)
         return counts_of(seen, self.labels)
+
+
+def _means(classes: pl.DataFrame, score: pl.Expr) -> pl.Series:
+    """Give `value`, the mean score of each group of classes, which are sorted by it.
+
+    The gradient of a score divides what rounding leaves by a small step, so that the
+    rounding must not depend on how threads add up.
+    """
+    starts = first_rows(classes, ["group"])
+    sizes = np.diff(starts, append=len(classes))
+    scores = classes.select(score.cast(pl.Float64)).to_series().to_numpy()
+    totals = np.add.reduceat(scores, starts) if len(starts) else scores
+    return pl.Series("value", totals / sizes)
 
 
 def _one_class(seen: pl.DataFrame) -> pl.DataFrame:

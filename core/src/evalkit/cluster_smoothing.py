@@ -19,7 +19,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.cluster_sizes import effective_number
-from evalkit.intervals import Floats, Integers, drawn_design_effect
+from evalkit.intervals import (
+    Floats,
+    Integers,
+    clustered_share_interval,
+    drawn_design_effect,
+)
 from evalkit.multinomial import PairCounts
 from evalkit.student_t import normal_quantile, t_quantile
 
@@ -122,6 +127,41 @@ def widened(
     return centre - (centre - low) * factor, centre + (high - centre) * factor
 
 
+def shortfall(
+    rows: UnitRows, drawn: tuple[float, float], confidence: float
+) -> tuple[float, float]:
+    """Say how many times as far Wilson's interval of the right answers reaches.
+
+    Where few units hold an error, replicates show too little of how unequally they do,
+    and least where the sample was lucky. Wilson's interval of the share of right
+    answers heeds that, so it says by how much the replicates' is too narrow.
+
+    Args:
+        rows: The rows; at least two units.
+        drawn: Bounds of the same share that were made of replicates, as those of the
+            score are.
+        confidence: Probability of the interval.
+
+    Returns:
+        Factors for below and for above the share, at least 1.
+    """
+    _, unit = np.unique(rows.units, return_inverse=True)
+    right = np.bincount(unit, weights=rows.is_right)
+    share = float(right.sum() / len(unit))
+    sizes = np.bincount(unit).astype(np.float64)
+    wilson = clustered_share_interval(right, sizes, confidence)
+    if wilson.low is None or wilson.high is None:
+        return 1.0, 1.0
+    sides = (
+        (share - wilson.low, share - drawn[0]),
+        (wilson.high - share, drawn[1] - share),
+    )
+    below, above = (
+        max(1.0, wanted / found) if found > 1e-9 else 1.0 for wanted, found in sides
+    )
+    return below, above
+
+
 def smoothed_units(
     drawn: pl.DataFrame,
     cells: pl.DataFrame,
@@ -196,6 +236,29 @@ def added_examples(
             *chosen,
         ]
     )
+
+
+def right_shares(counts: pl.DataFrame, replicates: int) -> Floats:
+    """Give the share of right answers in each replicate.
+
+    Args:
+        counts: `replicate` from 0, gold and predicted label, perhaps another key, and
+            the counts.
+        replicates: How many replicates there are.
+
+    Returns:
+        The shares, of shape (replicates,); nan where nothing was drawn.
+    """
+    _, gold, predicted, *_ = counts.columns
+    number, times = (
+        counts[name].to_numpy() for name in ("replicate", counts.columns[-1])
+    )
+    is_right = counts.select(pl.col(gold).eq_missing(pl.col(predicted))).to_series()
+    totals = np.bincount(number, times, replicates)
+    right = np.bincount(number, times * is_right.to_numpy(), replicates)
+    with np.errstate(invalid="ignore"):
+        shares: Floats = right / totals
+    return shares
 
 
 def with_added(

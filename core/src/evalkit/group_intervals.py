@@ -24,6 +24,7 @@ from evalkit.bounded_means import (
     clustered_bounded_mean_interval,
 )
 from evalkit.cluster_smoothing import (
+    shortfall,
     widened,
     widening,
 )
@@ -249,24 +250,50 @@ class GroupIntervals:
             return interval
         centre = self._replicates.centre(group, score)
         if centre is not None:
-            corrected = corrected_bounds(values, centre, confidence)
             # the correction helps with many classes, and misleads where a class is
             # never predicted, whose errors only smoothing can draw: both are held
+            corrected = corrected_bounds(values, centre, confidence)
             low, high = min(low, corrected[0]), max(high, corrected[1])
-            low, high = self._widened(group, (low, high), centre, confidence)
+            low, high = self._widened(group, (low, high), centre, value, confidence)
         # smoothing may draw the replicates away from a value at the edge of its range
         return interval._replace(low=min(low, value), high=max(high, value))
 
     def _widened(
-        self, group: int, bounds: tuple[float, float], middle: float, confidence: float
+        self,
+        group: int,
+        bounds: tuple[float, float],
+        middle: float,
+        value: float,
+        confidence: float,
     ) -> tuple[float, float]:
         """Widen the bounds of counts that were drawn by unit, within what may be."""
         rows = self._replicates.unit_rows(group)
         if rows is None:
             return bounds
-        low, high = widened(bounds, middle, widening(rows.units, confidence))
+        factor = widening(rows.units, confidence)
+        low, high = widened(bounds, middle, factor)
+        shares = self._replicates.right_shares(group)
+        if shares is not None:
+            of_share = widened(
+                _both_percentiles(shares.drawn, shares.centre, confidence),
+                shares.centre,
+                factor,
+            )
+            below, above = shortfall(rows, of_share, confidence)
+            low = min(low, value - below * (value - low))
+            high = max(high, value + above * (high - value))
         least, greatest = self._evidence.metric.attributes["bounds"] or (None, None)
         return (
             low if least is None else max(low, float(least)),
             high if greatest is None else min(high, float(greatest)),
         )
+
+
+def _both_percentiles(
+    draws: Floats, centre: float, confidence: float
+) -> tuple[float, float]:
+    """Give bounds that hold percentiles and those corrected for bias."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    corrected = corrected_bounds(draws, centre, confidence)
+    return min(float(low), corrected[0]), max(float(high), corrected[1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,16 @@ from numpy.typing import NDArray
 
 from evalkit import draw_counts
 from evalkit.bootstrap import replicate_sums
-from evalkit.cluster_smoothing import UnitRows, design_effect, smoothed_units
+from evalkit.cluster_smoothing import (
+    UnitRows,
+    design_effect,
+    right_shares,
+    smoothed_units,
+)
 from evalkit.evidence import Evidence, interval_kind
 from evalkit.finalization import Replicates, finalize_replicates
 from evalkit.influence import MOST_ENTRIES
+from evalkit.intervals import Floats
 from evalkit.multinomial import (
     Pair,
     PairCounts,
@@ -45,6 +52,15 @@ MOST_PAIRS = 20_000
 """Pairs of labels up to which counts are drawn from a multinomial."""
 
 
+class RightShares(NamedTuple):
+    """Shares of right answers in the replicates of a group."""
+
+    drawn: Floats
+    """Of each replicate."""
+    centre: float
+    """Of the smoothed counts that they were drawn from."""
+
+
 class GroupReplicates:
     """Draws replicates of the sums of one metric, when they are first asked for.
 
@@ -63,6 +79,7 @@ class GroupReplicates:
         self._counted: dict[int, PairCounts] = {}
         self._smoothed: dict[int, pl.DataFrame] = {}
         self._unit_rows: dict[int, UnitRows] = {}
+        self._right_shares: dict[int, RightShares] = {}
 
     def of(self, group: int) -> Replicates | None:
         """Give the replicates of a group; None where none are drawn of it.
@@ -103,6 +120,17 @@ class GroupReplicates:
             The rows; None where examples were drawn, or the sums are no label pairs.
         """
         return self._unit_rows.get(group)
+
+    def right_shares(self, group: int) -> RightShares | None:
+        """Give the shares of right answers in replicates that were drawn by unit.
+
+        Args:
+            group: A group that has replicates.
+
+        Returns:
+            The shares; None where `unit_rows` is None.
+        """
+        return self._right_shares.get(group)
 
     @cached_property
     def _drawn(self) -> dict[int, Replicates]:
@@ -251,7 +279,7 @@ class GroupReplicates:
         cells = counted.group_by(keys).agg(pl.col(column).sum()).sort(keys)
         # an example that is added has the same answer in each replication
         effect = design_effect(self._unit_rows[group]) / evidence.table.repeats
-        replicates, self._smoothed[group] = smoothed_units(
+        replicates, smoothed = smoothed_units(
             drawn,
             cells,
             self.pairs_of(group),
@@ -259,6 +287,12 @@ class GroupReplicates:
             self.count,
             self._random(group),
         )
+        self._smoothed[group] = smoothed
+        [centre] = right_shares(
+            smoothed.select(pl.lit(0).alias("replicate"), pl.all()), 1
+        )
+        shares = right_shares(replicates, self.count)
+        self._right_shares[group] = RightShares(shares[np.isfinite(shares)], centre)
         return replicates
 
     @cached_property

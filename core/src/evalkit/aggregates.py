@@ -29,6 +29,7 @@ from evalkit.group_intervals import NO_INTERVAL, GroupIntervals
 from evalkit.intervals import Interval, without_interval
 from evalkit.largest_differences import PairDifferences, pair_differences
 from evalkit.multiplicity import holm
+from evalkit.pooled_replicates import with_pooled_replicates
 from evalkit.scores import AggregateScore, GroupScore
 from evalkit.seeds import generator
 from evalkit.shrunken_scores import shrink
@@ -87,7 +88,7 @@ def aggregate_scores(
         placed |= dict(_placed(evidence, [others], main))
     found = []
     for facet in facets:
-        found.append(_macro(evidence, facet))
+        found.append(_macro(evidence, intervals, facet))
         if len(facet.compared.groups) < 2:
             continue
         worst = _worst(evidence, intervals, facet, placed)
@@ -185,15 +186,22 @@ def _placed(
         yield from found.items()
 
 
-def _macro(evidence: Evidence, facet: _Facet) -> AggregateScore:
-    everyone, values = facet.everyone, facet.estimates.values
+def _macro(
+    evidence: Evidence, intervals: GroupIntervals, facet: _Facet
+) -> AggregateScore:
+    everyone, estimates = facet.everyone, facet.estimates
+    values = estimates.values
     value = math.fsum(values) / len(values)
     if interval_kind(evidence.metric) == "none":
         interval = without_interval(NO_INTERVAL)
     else:
-        interval = facet_mean_interval(evidence, everyone, facet.estimates)
+        pairs = [intervals.label_pairs(group) for group in everyone.groups]
+        drawn = [found for found in pairs if found is not None]
+        if len(drawn) == len(pairs):
+            estimates = with_pooled_replicates(evidence, estimates, drawn)
+        interval = facet_mean_interval(evidence, everyone, estimates)
     has_interval = interval.low is not None
-    is_thin = facet.estimates.rarest < FEWEST_OF_CLASS and has_interval
+    is_thin = estimates.rarest < FEWEST_OF_CLASS and has_interval
     return AggregateScore(
         f"macro:{everyone.name}",
         None,

@@ -146,7 +146,7 @@ def shortfall(
         Factors for below and for above the share, at least 1.
     """
     _, unit = np.unique(rows.units, return_inverse=True)
-    right = np.bincount(unit, weights=rows.is_right)
+    right = np.bincount(unit, weights=rows.is_right).astype(np.float64)
     share = float(right.sum() / len(unit))
     sizes = np.bincount(unit).astype(np.float64)
     wilson = clustered_share_interval(right, sizes, confidence)

@@ -7,7 +7,8 @@ word, 12 equal groups of 12 are called different in one report of five. So
   (Agresti and Caffo 2000), and two examples of the mean share of all groups where they
   are averaged; in clusters n is the effective number of rows;
 - counts of label pairs have score and variance of the smoothed counts that their
-  replicates are drawn from;
+  replicates are drawn from; those of one gold label, whose score follows from a share,
+  are compared with one right and one wrong example more;
 - the variance of another bounded mean is drawn towards that of all groups with the
   weight of two examples, and so is that of any group without spread.
 """
@@ -215,6 +216,12 @@ def _of_others(
     size = min(1.0, float(np.abs(sample.values).max())) if is_mean else 1.0
     least = max(1e-15 * size, SMALLEST) ** 2 if size < 1 else 1e-30
     means, variances = _smoothed(own, sample, bounds, least)
+    compared = np.where(own.is_drawn, own.compared, own.centres)
+    compared_variances = np.where(own.is_drawn, own.compared_variances, variances)
+    # a group of one label, predicted rightly throughout, shows nothing by itself
+    variances = np.where(
+        own.is_drawn & (variances <= least), compared_variances, variances
+    )
     too_little = TOO_SMALL if 0 < size < SMALLEST else ALL_EQUAL
     reasons = [
         too_little if variance <= least else reason
@@ -224,8 +231,8 @@ def _of_others(
     alike = float((variances * units)[known].mean()) if known.any() else np.nan
     return GroupEstimates(
         values=sample.values,
-        centres=own.centres,
-        variances=variances,
+        centres=compared,
+        variances=compared_variances,
         means=means,
         mean_variances=variances,
         noise=np.where(known, alike / np.maximum(units, 1), np.nan),
@@ -246,6 +253,9 @@ class _OwnVariances(NamedTuple):
     """nan where there is none."""
     is_drawn: NDArray[np.bool_]
     """Whether they are those of replicates of smoothed counts."""
+    compared: Floats
+    """Scores by which groups with replicates are compared."""
+    compared_variances: Floats
     bias: float
     rarest: float
     reasons: list[str | None]
@@ -258,6 +268,7 @@ def _own_variances(
     reasons = list(sample.reasons)
     centres, variances = sample.values.copy(), np.full(len(reasons), np.nan)
     is_drawn, shifts = np.zeros(len(reasons), dtype=bool), np.zeros(len(reasons))
+    compared, compared_variances = centres.copy(), variances.copy()
     rarest = []
     for place, group in enumerate(facet.groups):
         if reasons[place]:
@@ -266,6 +277,8 @@ def _own_variances(
         if drawn is not None:
             is_drawn[place] = True
             centres[place], variances[place] = drawn.centre, drawn.variance
+            compared[place] = drawn.compared
+            compared_variances[place] = drawn.compared_variance
             shifts[place] = drawn.mean - drawn.centre
             rarest.append(drawn.rarest)
             continue
@@ -278,7 +291,10 @@ def _own_variances(
             variances[place] = variance
     median = float(np.median(rarest)) if rarest else math.inf
     bias = float(shifts.mean())
-    return _OwnVariances(centres, variances, is_drawn, bias, median, reasons)
+    return _OwnVariances(
+        *(centres, variances, is_drawn, compared, compared_variances),
+        *(bias, median, reasons),
+    )
 
 
 def _smoothed(

@@ -47,6 +47,7 @@ from evalkit.intervals import (
     share_interval,
     without_interval,
 )
+from evalkit.multinomial import PairCounts
 from evalkit.scores import Advance, bootstrap_interval, bootstrap_method
 from evalkit.skewed_means import clustered_skewed_mean_interval, skewed_mean_interval
 
@@ -64,6 +65,10 @@ class DrawnScore(NamedTuple):
     """The mean of the replicates."""
     variance: float
     """Their variance."""
+    compared: float
+    """The score by which the group is compared with others."""
+    compared_variance: float
+    """The variance of that."""
     rarest: float
     """How many examples the rarest gold label of the group has."""
 
@@ -206,12 +211,31 @@ class GroupIntervals:
         values = None if drawn is None else drawn.values.get("")
         if values is None or centre is None or len(values) < self._replicates.count / 2:
             return None
+        mean, variance = float(values.mean()), float(values.var(ddof=1))
+        compared = self._replicates.of_one_class(group) or (values, centre)
         return DrawnScore(
             centre,
-            float(values.mean()),
-            float(values.var(ddof=1)),
+            mean,
+            variance,
+            compared[1],
+            float(compared[0].var(ddof=1)),
             self._replicates.pairs_of(group).rarest_gold,
         )
+
+    def label_pairs(self, group: int) -> PairCounts | None:
+        """Give the counts of label pairs that replicates of a group are drawn from.
+
+        Args:
+            group: The group.
+
+        Returns:
+            The counts; None where no counts of independent examples were drawn.
+        """
+        if self._kind != "multinomial" or self._replicates.of(group) is None:
+            return None
+        if not self._replicates.draws_counts(group):
+            return None
+        return self._replicates.pairs_of(group)
 
     def _resampled(
         self, group: int, score: str, value: float, confidence: float

@@ -8,7 +8,7 @@ is rare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from evalkit.multinomial import (
     PairCounts,
     count_pairs,
     counts_frame,
+    counts_of_one_class,
     replicate_counts,
     smoothed_counts,
 )
@@ -110,6 +111,23 @@ class GroupReplicates:
         found = self._centres.get(group, Replicates({})).values.get(score)
         return None if found is None else float(found[0])
 
+    def of_one_class(self, group: int) -> tuple[Floats, float] | None:
+        """Give replicates by which a group of one gold label is compared with others.
+
+        Args:
+            group: The group.
+
+        Returns:
+            The main score of the replicates that have one, and that of the counts that
+            they were drawn from; None for other groups, or without such a score.
+        """
+        drawn, centres = self._one_class
+        values = drawn.get(group, Replicates({})).values.get("")
+        found = centres.get(group, Replicates({})).values.get("")
+        if values is None or found is None or len(values) < self.count / 2:
+            return None
+        return values, float(found[0])
+
     def unit_rows(self, group: int) -> UnitRows | None:
         """Give the rows of label pairs that were drawn by unit.
 
@@ -146,6 +164,25 @@ class GroupReplicates:
             if group in self._smoothed
         )
         return finalize_replicates(self._evidence.finalizer, parts, 1)
+
+    @cached_property
+    def _one_class(self) -> tuple[Mapping[int, Replicates], Mapping[int, Replicates]]:
+        evidence = self._evidence
+        parts, centres = [], []
+        for group in self._drawn:
+            if not self.draws_counts(group) or len(self.pairs_of(group).golds) > 1:
+                continue
+            keys, [column] = evidence.rows.keys, evidence.rows.columns
+            counts = counts_of_one_class(self.pairs_of(group))
+            random = self._random(group)
+            drawn = replicate_counts(counts, keys, column, self.count, random)
+            parts.append((group, drawn))
+            frame = counts_frame(counts, keys, column).with_columns(replicate=pl.lit(0))
+            centres.append((group, frame))
+        return (
+            finalize_replicates(evidence.finalizer, parts, self.count),
+            finalize_replicates(evidence.finalizer, centres, 1),
+        )
 
     def _parts(self) -> Iterator[tuple[int, pl.DataFrame]]:
         evidence = self._evidence

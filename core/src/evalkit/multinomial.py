@@ -45,10 +45,15 @@ class PairCounts(NamedTuple):
     @property
     def rarest_gold(self) -> float:
         """How many examples the rarest of the gold labels that occur has."""
+        return min(self.gold_sizes.values())
+
+    @property
+    def gold_sizes(self) -> dict[str | None, float]:
+        """How many examples each gold label that occurs has."""
         sizes: dict[str | None, float] = {}
         for (gold, _), count in self.counts.items():
             sizes[gold] = sizes.get(gold, 0.0) + count
-        return min(sizes.values())
+        return sizes
 
     @property
     def golds(self) -> list[str | None]:
@@ -100,6 +105,29 @@ def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
             smoothed[gold, label] = smoothed.get((gold, label), 0.0) + extra
     share = math.fsum(pairs.counts.values()) / math.fsum(smoothed.values())
     return {pair: smoothed[pair] * share for pair in sorted(smoothed, key=_place)}
+
+
+def counts_of_one_class(pairs: PairCounts) -> dict[Pair, float]:
+    """Add one right and one wrong example to a group of one gold label.
+
+    Its score follows from a share, and what is compared of shares is smoothed by so
+    many (Agresti and Caffo 2000).
+
+    Args:
+        pairs: The counts of a group of one gold label.
+
+    Returns:
+        The counts and those two examples, the wrong one spread over all other labels
+        and no label where there is none, sorted by pair.
+    """
+    [gold] = pairs.golds
+    others: list[str | None] = [label for label in pairs.labels if label != gold]
+    others = others or [None]
+    counts = dict(pairs.counts)
+    counts[gold, gold] = counts.get((gold, gold), 0.0) + 1
+    for label in others:
+        counts[gold, label] = counts.get((gold, label), 0.0) + 1 / len(others)
+    return {pair: counts[pair] for pair in sorted(counts, key=_place)}
 
 
 def counts_frame(

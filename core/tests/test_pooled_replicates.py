@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from evalkit.multinomial import count_pairs, counts_of_one_class
 from evalkit.pooled_replicates import has_rare_class
 from evalkit.scores import AggregateScore, MetricScores
 
-from .engine_tables import aggregate, make_groups, make_table, scored
+from .engine_tables import aggregate, main_score, make_groups, make_table, scored
 
 LABELS = np.array(["a", "b", "c"])
 
@@ -51,6 +52,33 @@ def test_the_mean_over_small_tags_makes_up_for_their_lower_scores() -> None:
         shifts.append((mean.interval.low + mean.interval.high) / 2 - mean.value)
     # in truth they are .028 lower; replicates of each tag alone find .014
     assert 0.018 < float(np.mean(shifts)) < 0.036
+
+
+def test_the_mean_over_tags_of_unequal_clusters_heeds_what_they_are_worth() -> None:
+    """Four tags of 30 clusters of lognormal sizes: the gap test rejected in .107."""
+    random = np.random.default_rng(8)
+    sizes = np.array([30, 12, 9, 7, 5, 4, 3, 3, 2, 2, 1, 1] * 4)
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    gold = random.integers(0, 3, len(clusters))
+    rates = random.beta(4, 1, len(sizes))[clusters]
+    said = np.where(random.random(len(gold)) < rates, gold, (gold + 1) % 3)
+    tags = clusters // 12
+    table = make_table(
+        LABELS[said].tolist(), LABELS[gold].tolist(), clusters=clusters.tolist()
+    )
+    found = scored("macro-f1", table, make_groups([[f"t:{tag}"] for tag in tags]))
+    effective = 79**2 / float((sizes[:12] ** 2).sum())
+    growth = effective / (effective - 1)
+    errors = [main_score(found, group).interval.standard_error for group in range(1, 5)]
+    variances = [growth * float(error or 0) ** 2 for error in errors]
+    mean = aggregate(found, "macro:t").interval
+    assert mean.standard_error == pytest.approx(sum(variances) ** 0.5 / 4)
+    degrees = sum(variances) ** 2 / sum(one**2 for one in variances) * (effective - 1)
+    assert 10 < degrees < 20
+    assert mean.low is not None
+    assert mean.high is not None
+    half = stats.t.ppf(0.975, int(degrees)) * mean.standard_error
+    assert (mean.high - mean.low) / 2 == pytest.approx(half, rel=0.1)
 
 
 def test_a_rare_class_that_tags_lack_is_flagged() -> None:

@@ -127,7 +127,16 @@ def estimate_groups(
         degrees = sample.degrees if shares.degrees is None else shares.degrees
         sample = sample._replace(degrees=degrees)
         return _of_shares(sample, shares.effective, evidence.clustered)
+    if evidence.clustered and interval_kind(evidence.metric) == "multinomial":
+        sample = sample._replace(degrees=_drawn_degrees(evidence, facet, sample))
     return _of_others(evidence, intervals, facet, sample)
+
+
+def _drawn_degrees(evidence: Evidence, facet: FacetGroups, sample: _Sample) -> Floats:
+    """Give degrees for rows of unequal clusters that are as alike as may be."""
+    sizes = [evidence.cluster_sizes(group) for group in facet.groups]
+    effective = [found.effective if found else 1.0 for found in sizes]
+    return np.minimum(sample.degrees, np.maximum(np.array(effective) - 1, 1.0))
 
 
 class _Sample(NamedTuple):
@@ -245,6 +254,15 @@ def _of_others(
     )
 
 
+def _growth(evidence: Evidence, group: int) -> float:
+    """Give the variance of a sample of clusters by that of its replicates."""
+    sizes = evidence.cluster_sizes(group)
+    if sizes is None:
+        return 1.0
+    effective = max(2.0, sizes.effective)
+    return effective / (effective - 1)
+
+
 class _OwnVariances(NamedTuple):
     """What each group says of its own variance; arrays of shape (groups,)."""
 
@@ -277,8 +295,10 @@ def _own_variances(
         if drawn is not None:
             is_drawn[place] = True
             centres[place], variances[place] = drawn.centre, drawn.variance
+            growth = _growth(evidence, group)
+            variances[place] *= growth
             compared[place] = drawn.compared
-            compared_variances[place] = drawn.compared_variance
+            compared_variances[place] = drawn.compared_variance * growth
             shifts[place] = drawn.mean - drawn.centre
             rarest.append(drawn.rarest)
             continue

@@ -674,7 +674,8 @@ def test_sums_heed_one_large_cluster() -> None:
     assert factor > 1.8
     row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
     degrees = effective - 1
-    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
+    equal = math.hypot(row.se or 0, (row.difference or 0) / math.sqrt(effective))
+    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * equal
     assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
 
 
@@ -1100,3 +1101,28 @@ def test_sums_without_a_value_or_an_example() -> None:
 def test_compare_is_public() -> None:
     assert evalkit.compare is compare
     assert evalkit.Comparison is Comparison
+
+
+def test_what_macro_f1_detects_between_extremes_is_what_equal_models_would_show() -> (
+    None
+):
+    """Its own error alone gave .03 in place of .13."""
+    random = np.random.default_rng(6)
+    gold = random.choice(["x", "y"], 400)
+    other = np.where(gold == "x", "y", "x")
+    runs = [
+        make_run(
+            name,
+            answers=gold.tolist(),
+            preds=np.where(random.random(400) < share, gold, other).tolist(),
+            whole={"macro-f1": share},
+        )
+        for name, share in (("a", 0.98), ("b", 0.02))
+    ]
+    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
+    assert row.difference is not None
+    assert row.se is not None
+    assert row.smallest_detectable is not None
+    # nearly all examples are right in one model alone, and each is a coin of equal ones
+    assert row.smallest_detectable == pytest.approx(2.8 / 20, rel=0.06)
+    assert row.se < 0.012

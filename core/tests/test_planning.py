@@ -218,9 +218,12 @@ def test_macro_f1_of_two_runs_is_planned_by_their_comparison() -> None:
     row = evalkit.compare(*results, metrics=["macro-f1"], tags=False).rows[0]
     assert (found.metric, found.n) == ("macro-f1", 135)
     assert row.se is not None
-    assert found.deviation == pytest.approx(row.se * math.sqrt(135))
+    # of models as unlike, but equally good
+    error = math.hypot(row.se, (row.difference or 0) / math.sqrt(135))
+    assert found.deviation == pytest.approx(error * math.sqrt(135))
     # with as many examples as now, what can be detected is 2.8 standard errors
-    assert only(found).detectable == pytest.approx(2.8 * row.se, rel=0.03)
+    assert only(found).detectable == pytest.approx(2.8 * error, rel=0.03)
+    assert only(found).detectable == pytest.approx(row.smallest_detectable, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import stats
 from evalkit.power import (
     detectable_difference,
     detectable_share_difference,
+    error_of_equal_models,
     share_power,
 )
 
@@ -76,3 +77,18 @@ def test_a_detectable_mean_is_found_in_four_of_five() -> None:
         assert power == pytest.approx(0.8, abs=0.03)
     normal = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
     assert detectable_difference(2.0, 0.05) == pytest.approx(2 * normal)
+
+
+@pytest.mark.parametrize(("first", "second"), [(1.0, 0.0), (0.98, 0.06), (0.8, 0.7)])
+def test_the_error_of_equal_models_is_that_of_random_swaps(
+    first: float, second: float
+) -> None:
+    """All right against all wrong: the observed error is 0, that of swaps 1/√n."""
+    random = np.random.default_rng(4)
+    n = 400
+    values = (random.random(n) < first) * 1.0 - (random.random(n) < second)
+    swapped = (values * random.choice([-1, 1], (4_000, n))).mean(axis=1)
+    error = float(values.std() / np.sqrt(n))
+    found = error_of_equal_models(error, float(values.mean()), n)
+    assert found == pytest.approx(float(swapped.std()), rel=0.04)
+    assert found == pytest.approx(float(np.sqrt((values**2).mean() / n)))

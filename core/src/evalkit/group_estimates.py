@@ -136,7 +136,10 @@ def _drawn_degrees(evidence: Evidence, facet: FacetGroups, sample: _Sample) -> F
     """Give degrees for rows of unequal clusters that are as alike as may be."""
     sizes = [evidence.cluster_sizes(group) for group in facet.groups]
     effective = [found.effective if found else 1.0 for found in sizes]
-    return np.minimum(sample.degrees, np.maximum(np.array(effective) - 1, 1.0))
+    degrees: Floats = np.minimum(
+        sample.degrees, np.maximum(np.array(effective) - 1, 1.0)
+    )
+    return degrees
 
 
 class _Sample(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from evalkit.differences import Difference
 from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
-from evalkit.power import detectable_difference
+from evalkit.power import detectable_difference, error_of_equal_models
 from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
 from evalkit.student_t import normal_quantile, t_quantile
@@ -111,7 +111,9 @@ def replicated_difference(
     def detects(level: float) -> float | None:
         if not error or found is None or found.least >= level or replicates.units <= 1:
             return None
-        return detectable_difference(error, level, max(1.0, replicates.units - 1))
+        units = replicates.units
+        equal = error_of_equal_models(error, values[0] - values[1], units)
+        return detectable_difference(equal, level, max(1.0, units - 1))
 
     return Difference(
         *(*values, *counts, error),

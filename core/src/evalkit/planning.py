@@ -18,6 +18,7 @@ from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
 from evalkit.pairing import pair_runs, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
+from evalkit.power import error_of_equal_models
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
 from evalkit.sample_sizes import MOST_UNITS, Goal, detectable, pairs_for, units_for
@@ -230,9 +231,10 @@ def _spread_of_both(results: list[Result], metric: str) -> Spread:
     found = compare(first, second, metrics=[metric], tags=False, common=True).rows[0]
     if found.se is None:
         raise EvalkitError(f"{metric}: the runs do not tell: {found.reason}")
-    return spread_of_set(
-        found.se, found.n, found.n_clusters, first[metric].replications
+    error = error_of_equal_models(
+        found.se, float(found.difference or 0.0), found.n_clusters or found.n
     )
+    return spread_of_set(error, found.n, found.n_clusters, first[metric].replications)
 
 
 def _rows(

@@ -54,6 +54,25 @@ def detectable_difference(
     return error * (t_quantile(1 - level, degrees) + t_quantile(inner, degrees))
 
 
+def error_of_equal_models(error: float, difference: float, units: float) -> float:
+    """Give the standard error that a difference would have if models were equally good.
+
+    The values of units vary about the difference. Two models that are as unlike, but
+    equally good, have values that vary about 0: by the square of the difference more.
+    Where one model is nearly always right and the other nearly always wrong, that is
+    almost all.
+
+    Args:
+        error: Standard error of the observed difference.
+        difference: The observed difference.
+        units: How many independent units it is of.
+
+    Returns:
+        sqrt(error² + difference² / units).
+    """
+    return math.sqrt(error**2 + difference**2 / units)
+
+
 def detectable_share_difference(
     disagreements: float, n: int, level: float, power: float = POWER
 ) -> float | None:

@@ -1,15 +1,20 @@
-"""Intervals of the drop of a set-level score, original minus perturbed.
+"""Intervals and tests of the drop of a set-level score, original minus perturbed.
 
 Originals are drawn together with all of their copies, or clusters of them, in 1 000
 replicates, of which the interval holds the percentiles; label pairs are smoothed, and
 their interval reaches at least as far as that of the share of right answers. In large
 groups, where drawing takes long and adds nothing, it is the delta method's: what an
 original adds to the error of both values is summed.
+
+The test swaps originals with their copies, unit by unit: in all ways, or 250 times and
+on until it is decided. In large groups it flips the signs of what units add to the
+drop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +23,8 @@ import polars as pl
 
 from evalkit.calls import ScoringTable, finalize, value_columns
 from evalkit.cluster_smoothing import widened, widening
+from evalkit.differences import Difference, Intervals
+from evalkit.drop_swaps import DropSwaps
 from evalkit.effective_pairs import share_reach
 from evalkit.errors import MetricError
 from evalkit.evidence import Evidence, interval_kind
@@ -34,10 +41,10 @@ from evalkit.intervals import (
     without_interval,
 )
 from evalkit.metrics import MetricContext
-from evalkit.paired_replicates import replicate_interval
+from evalkit.paired_replicates import Replicates, most_apart, replicate_interval
 from evalkit.paired_statistics import SUM_REPLICATES
-from evalkit.paired_sums import UnitSums
-from evalkit.perturbed_pairs import Sample
+from evalkit.paired_sums import SumPair, UnitSums
+from evalkit.perturbed_pairs import Mask, Sample
 from evalkit.perturbed_smoothing import (
     PairColumns,
     PairSmoothing,
@@ -46,10 +53,14 @@ from evalkit.perturbed_smoothing import (
     count_changed,
     right_differences,
 )
+from evalkit.perturbed_units import PerturbedUnits, units_of
+from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
-from evalkit.resampling import Keys, unit_keys
-from evalkit.scores import ScoringSettings
+from evalkit.resampling import Keys
+from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.seeds import generator
+from evalkit.sign_flips import flip_test
+from evalkit.tested_drops import FLIPS, tested_drop
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of
@@ -59,9 +70,6 @@ a class of five has 2 % of the examples.)"""
 FEWEST_CHANGED = 100
 """Originals of such a group whose answer changes, below which it is drawn all the same:
 label pairs then need smoothing."""
-
-DropInterval = Callable[[int, str, float], Interval]
-"""Gives the interval of a group's score whose value is given."""
 
 
 class Drawn(NamedTuple):
@@ -73,13 +81,45 @@ class Drawn(NamedTuple):
     """The group of each entry."""
     original: Integers
     """The original of each entry."""
+    weight: Floats | None = None
+    """How much each entry counts already; None for 1."""
+
+    def mass(self, members: Mask) -> float:
+        """Give how much some entries count."""
+        if self.weight is None:
+            return float(np.count_nonzero(members))
+        return float(self.weight[members].sum())
 
 
-class _Units(NamedTuple):
-    """What is drawn: originals, or the data set's clusters of them."""
+class _Draws(NamedTuple):
+    """What was drawn of a group."""
 
-    units: Integers
+    drops: Mapping[str, Floats] | str
+    """The drop in each replicate by score; or why there is none."""
+    swaps: DropSwaps | None = None
+    units: float = 0.0
+    """Units of one size that would be as unequal."""
+    differing: float = 0.0
+    """The same of units whose answers are not all alike."""
+
+
+class _Added(NamedTuple):
+    """What each unit adds to a drop."""
+
+    totals: Floats
     keys: Keys
+
+
+class _Shares(NamedTuple):
+    """The drop of the share of right answers of each original."""
+
+    differences: Floats
+    units: Integers | None
+    """Clusters; None for independent originals."""
+
+    def reach(self, confidence: float) -> tuple[float, float]:
+        """Give how far the interval of the mean drop reaches below and above it."""
+        return share_reach(self.differences, self.units, confidence)
 
 
 class DropIntervals:
@@ -106,9 +146,9 @@ class DropIntervals:
         self._sample = sample
         self._context = context
         self._settings = settings
-        self._drawn: dict[int, dict[str, Floats] | str] = {}
+        self._drawn: dict[int, _Draws] = {}
         self._widening: dict[int, float] = {}
-        self._least_reach: dict[int, tuple[float, float]] = {}
+        self._shares: dict[int, _Shares] = {}
         self._rare: dict[int, bool] = {}
 
     def of(self, group: int, score: str, value: float) -> Interval:
@@ -122,21 +162,17 @@ class DropIntervals:
         Returns:
             The interval, or none with the reason.
         """
-        members = [side.group == group for side in self._sides]
+        members = self._members(group)
         units = np.unique(self._units.units[self._sides[0].original[members[0]]])
         if len(units) < 2:
             clustered = self._sample.clusters is not None
             return without_interval(ONE_CLUSTER if clustered else N_IS_1)
-        rows = max(int(each.sum()) for each in members)
-        if rows > MOST_DRAWN and not (rows <= MOST_RESAMPLED and self._is_rare(group)):
-            return self._by_influence(group, score, value)
-        if group not in self._drawn:
-            self._drawn[group] = self._draw(group)
-        drawn = self._drawn[group]
-        draws = drawn if isinstance(drawn, str) else drawn.get(score, np.empty(0))
-        clustered = self._sample.clusters is not None
-        method = "paired-bootstrap" + ("-clustered" if clustered else "")
-        interval = replicate_interval(draws, self._settings.confidence, method)
+        if self._is_large(group):
+            intervals, _ = self._by_influence(group, score, value)
+            return intervals(self._settings.confidence)
+        draws = self._draws_of(group, score)
+        confidence = self._settings.confidence
+        interval = replicate_interval(draws, confidence, self._method)
         if interval.low is None or interval.high is None or isinstance(draws, str):
             return interval
         if group not in self._widening:
@@ -146,21 +182,74 @@ class DropIntervals:
             (interval.low, interval.high), middle, self._widening[group]
         )
         # smoothing may draw the replicates away from the drop
-        least, most = self._least_reach[group]
+        least, most = self._shares[group].reach(confidence)
         return interval._replace(
             low=min(low, value - least), high=max(high, value + most)
         )
 
-    def _reach_of_shares(
-        self, parts: Sides, columns: PairColumns
-    ) -> tuple[float, float]:
-        """Give how far the interval of the share of right answers reaches."""
+    def test(self, drop: GroupScore, level: float) -> Difference | None:
+        """Test whether there is a drop.
+
+        Args:
+            drop: The drop, with the interval that `of` gave.
+            level: Level that the test must decide at.
+
+        Returns:
+            The difference from no drop; None for a drop without interval.
+        """
+        assert drop.value is not None
+        if drop.interval.low is None:
+            return None
+        if self._is_large(drop.group):
+            intervals, adds = self._by_influence(drop.group, drop.score, drop.value)
+            flipped = flip_test(adds.totals, adds.keys, level, flips=FLIPS)
+            return tested_drop(drop, intervals, flipped)
+        drops = self._draws_of(drop.group, drop.score)
+        drawn = self._drawn[drop.group]
+        shares = self._shares.get(drop.group)
+        replicates = Replicates(
+            drops,
+            self._method,
+            drawn.units,
+            drawn.differing,
+            most_apart(self._metric),
+            drop.value,
+            None if shares is None else shares.reach,
+        )
+        tested: Significance | str = str(drawn.drops)
+        if drawn.swaps is not None:
+            tested = drawn.swaps.test(drop.score, drop.value, level)
+        return tested_drop(drop, replicates.interval, tested)
+
+    def _members(self, group: int) -> tuple[Mask, Mask]:
+        before, after = (side.group == group for side in self._sides)
+        return before, after
+
+    def _is_large(self, group: int) -> bool:
+        """Tell whether the delta method takes the place of drawing."""
+        rows = max(int(each.sum()) for each in self._members(group))
+        few = rows <= MOST_RESAMPLED and self._is_rare(group)
+        return rows > MOST_DRAWN and not few
+
+    @property
+    def _method(self) -> str:
+        clustered = self._sample.clusters is not None
+        return "paired-bootstrap" + ("-clustered" if clustered else "")
+
+    def _draws_of(self, group: int, score: str) -> Floats | str:
+        """Give the drop of a score in each replicate, or why there is none."""
+        if group not in self._drawn:
+            # only the last one is kept, as those of many groups take much memory
+            self._drawn = {group: self._draw(group)}
+        drops = self._drawn[group].drops
+        return drops if isinstance(drops, str) else drops.get(score, np.empty(0))
+
+    def _shares_of(self, parts: Sides, columns: PairColumns) -> _Shares:
         found = right_differences(parts, columns)
         units = None
         if self._sample.clusters is not None:
             units = self._units.units[found["example"].to_numpy()]
-        differences = found["difference"].to_numpy()
-        return share_reach(differences, units, self._settings.confidence)
+        return _Shares(found["difference"].to_numpy(), units)
 
     def _is_rare(self, group: int) -> bool:
         """Tell whether so few answers change that they have to be smoothed."""
@@ -187,15 +276,8 @@ class DropIntervals:
         return before, after
 
     @cached_property
-    def _units(self) -> _Units:
-        seed = self._settings.seed
-        if self._sample.clusters is None:
-            count = len(self._sample.ids)
-            return _Units(np.arange(count), unit_keys(self._sample.ids, seed))
-        distinct, units = np.unique(
-            self._sample.clusters.to_numpy(), return_inverse=True
-        )
-        return _Units(units.astype(np.int64), unit_keys(map(str, distinct), seed))
+    def _units(self) -> PerturbedUnits:
+        return units_of(self._sample, self._settings.seed)
 
     @cached_property
     def _numbered(self) -> tuple[pl.DataFrame, ...]:
@@ -211,27 +293,51 @@ class DropIntervals:
             for side in self._sides
         )
 
-    def _draw(self, group: int) -> dict[str, Floats] | str:
-        """Give the drop in each replicate by score, or why there is none."""
+    def _draw(self, group: int) -> _Draws:
+        """Draw a group, and swap its originals with their copies."""
         keys = list(self._metric.attributes["keys"])
         parts = self._parts(group)
         columns = value_columns(self._metric, self._sides[0].statistics)
         before, after = (part.drop("position") for part in parts)
         source = UnitSums((before, after), keys, columns, self._units)
-        of_originals, of_copies = source.draw(SUM_REPLICATES)
-        # together, since most of the time goes into calling
-        later = of_copies.with_columns(pl.col("replicate") + SUM_REPLICATES)
-        drawn = pl.concat([of_originals, later])
+        drawn = _together(source.draw(SUM_REPLICATES), SUM_REPLICATES)
         if len(columns) == 1 and self._are_smoothed(parts):
             drawn = self._smoothed(group, parts, PairColumns(*keys, *columns), drawn)
+        swaps = self._swaps_of(group, (before, after), source, keys, columns)
         try:
-            values = self._values(drawn)
+            drops, swapped = self._drops(
+                [
+                    (drawn, SUM_REPLICATES),
+                    (_together(swaps.begun, swaps.count), swaps.count),
+                ]
+            )
         except MetricError as error:
-            return f"resampling failed: {error}"
-        return {
-            name: both[:SUM_REPLICATES] - both[SUM_REPLICATES:]
-            for name, both in values.items()
-        }
+            return _Draws(f"resampling failed: {error}")
+        swaps.take(swapped)
+        units, differing = source.effective_units, source.effective_differing
+        return _Draws(drops, swaps, units, differing)
+
+    def _swaps_of(
+        self,
+        group: int,
+        parts: Sides,
+        source: UnitSums,
+        keys: Sequence[str],
+        columns: Sequence[str],
+    ) -> DropSwaps:
+        """Swap originals with copies that count together as much."""
+        members = self._members(group)
+        sides = zip(self._sides, members, strict=True)
+        before, after = (side.mass(chosen) for side, chosen in sides)
+        are_weighted = not math.isclose(before, after)
+        if are_weighted:
+            weighted = parts[1].with_columns(pl.col(columns) * (before / after))
+            source = UnitSums((parts[0], weighted), keys, columns, self._units)
+        return DropSwaps(
+            source,
+            lambda sums, count: self._drops([(_together(sums, count), count)])[0],
+            are_weighted=are_weighted,
+        )
 
     def _smoothed(
         self, group: int, parts: Sides, columns: PairColumns, drawn: pl.DataFrame
@@ -240,24 +346,41 @@ class DropIntervals:
         smoothing = PairSmoothing(parts, columns, self._units.units, declared)
         confidence = self._settings.confidence
         self._widening[group] = widening(smoothing.rows.units, confidence)
-        self._least_reach[group] = self._reach_of_shares(parts, columns)
+        self._shares[group] = self._shares_of(parts, columns)
         content = parts[0].group_by(*columns[:2]).len().sort(*columns[:2]).rows()
         random = generator(
             self._settings.seed, "drop", self._metric.name, repr(content)
         )
         return smoothing(drawn, SUM_REPLICATES, random)
 
-    def _values(self, sums: pl.DataFrame) -> dict[str, Floats]:
-        """Give the scores of all replicates, first of the originals, then of copies."""
+    def _drops(
+        self, sums: Sequence[tuple[pl.DataFrame, int]]
+    ) -> list[dict[str, Floats]]:
+        """Give the drop in each replicate by score, of several sets of replicates.
+
+        Each set holds so many replicates of the originals, then as many of the copies.
+        All are scored at once, since most of the time goes into calling.
+        """
         keys = self._metric.attributes["keys"]
-        numbered = sums.rename({"replicate": "group"}).drop("replication")
-        ordered = numbered.select("group", *keys, pl.exclude("group", *keys))
-        scores = finalize(self._metric, ordered.sort("group", *keys), self._context)
-        found = {}
+        counts = [count for _, count in sums]
+        ends = 2 * np.cumsum([0, *counts])
+        numbered = [
+            part.select(
+                (pl.col("replicate") + start).alias("group"),
+                *keys,
+                pl.exclude("replicate", "replication", *keys),
+            )
+            for (part, _), start in zip(sums, ends[:-1].tolist(), strict=True)
+        ]
+        ordered = pl.concat(numbered).sort("group", *keys)
+        scores = finalize(self._metric, ordered, self._context)
+        found: list[dict[str, Floats]] = [{} for _ in sums]
         for (name,), part in scores.partition_by("score", as_dict=True).items():
-            values = np.full(2 * SUM_REPLICATES, np.nan)
+            values = np.full(ends[-1], np.nan)
             values[part["group"].to_numpy()] = part["value"].fill_null(np.nan)
-            found[str(name)] = values
+            for drops, start, count in zip(found, ends[:-1], counts, strict=True):
+                before, after = values[start : start + 2 * count].reshape(2, -1)
+                drops[str(name)] = before - after
         return found
 
     @cached_property
@@ -278,14 +401,30 @@ class DropIntervals:
             )
         return tuple(found)
 
-    def _by_influence(self, group: int, score: str, value: float) -> Interval:
+    def _by_influence(
+        self, group: int, score: str, value: float
+    ) -> tuple[Intervals, _Added]:
+        """Give intervals by the delta method, and what each unit adds to the drop."""
         before, after = (each.influences(group, score) for each in self._evidence)
         if before is None or after is None:
-            return without_interval(NO_GRADIENT)
+            nothing = without_interval(NO_GRADIENT)
+            return lambda _confidence: nothing, _Added(np.empty(0), self._units.keys)
         # both sides have the same originals, so their units are the same
         difference = before.totals - after.totals
         clustered = self._sample.clusters is not None
-        confidence = self._settings.confidence
-        return influence_interval(
-            value, difference, confidence, clustered, before.sizes
-        )
+
+        def intervals(confidence: float) -> Interval:
+            return influence_interval(
+                value, difference, confidence, clustered, before.sizes
+            )
+
+        added = difference + value * before.sizes / before.sizes.sum()
+        units = np.unique(self._units.units[self._sides[0].original])
+        return intervals, _Added(added, self._units.keys[units[before.units]])
+
+
+def _together(sums: SumPair, count: int) -> pl.DataFrame:
+    """Number the replicates of the copies after those of the originals."""
+    of_originals, of_copies = sums
+    later = of_copies.with_columns(pl.col("replicate") + count)
+    return pl.concat([of_originals, later])

@@ -73,15 +73,20 @@ class RandomSwaps:
         make: Makes some swaps, given the number of the first one and how many.
         begun: How many are made in any case.
         units: How many units would make a difference.
+        made: The differences of those, where they were made already.
     """
 
     def __init__(
-        self, make: Callable[[int, int], Values], begun: int, units: int
+        self,
+        make: Callable[[int, int], Values],
+        begun: int,
+        units: int,
+        made: Values | None = None,
     ) -> None:
         self._make = make
         self._begun = begun
         self._least = min(1.0, 2.0 ** (1 - units))
-        self._parts = [make(0, begun)]
+        self._parts = [make(0, begun) if made is None else made]
         self._made = begun
 
     def test(self, name: str, value: float, level: float) -> Significance | str:

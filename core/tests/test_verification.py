@@ -12,6 +12,7 @@ import pytest
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification, verification
 from evalkit.intervals import INTERVAL_RULES
+from evalkit.repeated_runs import OF_DROPS
 
 from .engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
 

@@ -185,7 +185,12 @@ class ExampleQuantities:
             scores = score_rows(rows, groups, "t", settings)
         levels = self._effects.levels(view, len(groups.tags) - 1)
         tested = tests_of_means(
-            scores, rows, groups, self._units, levels, shares=shares
+            scores,
+            rows,
+            self._units,
+            levels,
+            clustered=self._pairs.sample.clusters is not None,
+            shares=shares,
         )
         return Quantity("drop", groups.tags, scores, shown, tested)
 

@@ -18,7 +18,7 @@ from evalkit.grouping import WHOLE
 from evalkit.intervals import Floats, Integers, Interval
 from evalkit.paired_scores import spread_of
 from evalkit.paired_shares import tango_interval
-from evalkit.perturbed_pairs import PairGroups, Rows
+from evalkit.perturbed_pairs import Rows
 from evalkit.perturbed_units import PerturbedUnits
 from evalkit.randomised_tests import Significance
 from evalkit.scores import GroupScore
@@ -91,10 +91,10 @@ def tested_drop(
 def tests_of_means(
     scores: Sequence[GroupScore],
     rows: Rows,
-    groups: PairGroups,
     units: PerturbedUnits,
     levels: DropLevels,
     *,
+    clustered: bool,
     shares: bool,
 ) -> TestedDrops:
     """Test the mean drop of each group.
@@ -102,17 +102,18 @@ def tests_of_means(
     Args:
         scores: The drops.
         rows: Original less perturbed of each row.
-        groups: The groups of pairs that they are of.
         units: The unit of each original.
         levels: Levels that the tests must decide at.
+        clustered: Whether units are clusters of originals.
         shares: Whether the scores lie between 0 and 1.
 
     Returns:
         The tests.
     """
     order = np.argsort(rows.group, kind="stable")
-    ends = np.searchsorted(rows.group[order], np.arange(len(groups.tags) + 1))
-    are_alone = groups.pairs.sample.clusters is None and rows.are_originals
+    last = max((score.group for score in scores), default=0)
+    ends = np.searchsorted(rows.group[order], np.arange(last + 2))
+    are_alone = rows.are_originals and not clustered
 
     def found() -> Iterator[Difference | None]:
         for score in scores:

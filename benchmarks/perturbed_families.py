@@ -36,7 +36,7 @@ from evalkit.perturbed_units import units_of
 from evalkit.registry import Registry
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.scoring import metric_statistics
-from evalkit.tested_drops import DropLevels, TestedDrops, tests_of_means
+from evalkit.tested_drops import DropLevels, TestedDrops, mean_differences
 
 SEED = 20_261_122
 PERTURBATIONS = 8
@@ -156,7 +156,7 @@ def _of_shares(
         scores.append(GroupScore("", number, value, ORIGINALS, None, interval))
     sizes = np.full(len(scores), ORIGINALS)
     rows = Rows(group, original, drops.ravel(), sizes, sizes, True)
-    return tests_of_means(
+    return mean_differences(
         scores,
         rows,
         units_of(sample, 0),

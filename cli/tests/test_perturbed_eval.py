@@ -101,19 +101,21 @@ def test_a_table_for_each_perturbation_follows_the_report(run: Run) -> None:
     table = report[report.index("Under lower,") :].splitlines()[2:6]
     header = table[0].split("  ")
     assert [cell.strip() for cell in header if cell.strip()] == [
-        *("lower: accuracy", "original", "perturbed", "drop", "95 % CI"),
-        *("agreement", "worst", "n"),
+        *("lower: accuracy", "original", "perturbed", "drop"),
+        *("adjusted 95 % CI", "adjusted p", "agreement", "worst", "n"),
     ]
     assert table[1].split() == [
-        *("(all)", "100", "67", "33", "[-42,", "79]"),
+        *("(all)", "100", "67", "33", "[-54,", "84]", "1"),
         *("67", "67", "3"),
     ]
     assert [row.split()[0] for row in table[2:]] == ["topic:film", "topic:food"]
     flips = "33 % right to wrong, 0 % wrong to right, 0 % wrong to another"
     assert f"lower: {flips} wrong answer" in report
     assert "copies.jsonl: 5 of 5 copies scored" in report
-    alone = "each 95 % CI holds by itself, not all at once: of many, some exclude 0"
-    assert report.count(alone) == 1
+    of_all = "lower: no drop was shown; p and CI adjusted for 3 perturbations, at 0.05"
+    of_tags = "lower: no drop was shown for any tag; p and CI adjusted for all 2, at 0.05"
+    assert report.count(of_all) == report.count(of_tags) == 1
+    assert "holds by itself" not in report
 
 
 def test_a_family_has_flips_too(run: Run) -> None:

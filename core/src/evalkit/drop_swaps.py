@@ -12,10 +12,10 @@ from collections.abc import Callable
 from evalkit.intervals import Floats
 from evalkit.paired_sums import SumPair, UnitSums
 from evalkit.randomised_tests import Significance
-from evalkit.swap_tests import AllSwaps, RandomSwaps, Swaps, Values
+from evalkit.swap_tests import AllSwaps, RandomSwaps, Values
 
-BEGUN = 250
-"""Random swaps that are made in any case."""
+BEGUN = 256
+"""Swaps that are made in any case: all, where there are no more, else random ones."""
 
 _NOT_WEIGHTED = "the metric's sums cannot be weighted, so copies cannot be swapped"
 
@@ -43,13 +43,14 @@ class DropSwaps:
         self._finalise = finalise
         self._are_weighted = are_weighted
         self._shares: Floats | None = None
-        every = source.all_swaps()
+        every = source.all_swaps() if 2**source.differing <= BEGUN else None
         if every is None:
             self.begun, self.count = source.swap(0, BEGUN), BEGUN
         else:
             self.begun, self._shares = every
             self.count = len(self._shares)
-        self._swaps: Swaps | None = None
+        self._random: RandomSwaps | None = None
+        self._all: AllSwaps | None = None
 
     def take(self, drops: Values) -> None:
         """Take the drops that the swaps begun with gave.
@@ -58,10 +59,10 @@ class DropSwaps:
             drops: The drop after each swap, by score.
         """
         if self._shares is not None:
-            self._swaps = AllSwaps(drops, self._shares)
+            self._all = AllSwaps(drops, self._shares)
         else:
             differing = self._source.differing
-            self._swaps = RandomSwaps(self._more, BEGUN, differing, drops)
+            self._random = RandomSwaps(self._more, BEGUN, differing, drops)
 
     def test(self, name: str, value: float, level: float) -> Significance | str:
         """Test the drop of a score.
@@ -74,13 +75,28 @@ class DropSwaps:
         Returns:
             The test, or why there is none.
         """
-        assert self._swaps is not None
         if self._are_weighted:
             unswapped = self._finalise(self._source.unswapped(), 1)
             as_weighted = float(unswapped[name][0]) if name in unswapped else math.nan
             if not math.isclose(as_weighted, value, rel_tol=1e-9, abs_tol=1e-12):
                 return _NOT_WEIGHTED
-        return self._swaps.test(name, value, level)
+        drawn = self._random
+        if drawn is not None and (
+            drawn.is_clear(name, value, level) or not self._can_be_all()
+        ):
+            return drawn.test(name, value, level)
+        assert self._all is not None
+        return self._all.test(name, value, level)
+
+    def _can_be_all(self) -> bool:
+        """Swap in every way, unless there are too many."""
+        if self._all is None:
+            every = self._source.all_swaps()
+            if every is None:
+                return False
+            sums, shares = every
+            self._all = AllSwaps(self._finalise(sums, len(shares)), shares)
+        return True
 
     def _more(self, first: int, count: int) -> Values:
         return self._finalise(self._source.swap(first, count), count)

@@ -6,7 +6,7 @@ their interval reaches at least as far as that of the share of right answers. In
 groups, where drawing takes long and adds nothing, it is the delta method's: what an
 original adds to the error of both values is summed.
 
-The test swaps originals with their copies, unit by unit: in all ways, or 250 times and
+The test swaps originals with their copies, unit by unit: in all ways, or 256 times and
 on until it is decided. In large groups it flips the signs of what units add to the
 drop.
 """
@@ -54,13 +54,12 @@ from evalkit.perturbed_smoothing import (
     right_differences,
 )
 from evalkit.perturbed_units import PerturbedUnits, units_of
-from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
 from evalkit.resampling import Keys
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.seeds import generator
 from evalkit.sign_flips import flip_test
-from evalkit.tested_drops import FLIPS, tested_drop
+from evalkit.tested_drops import FLIPS, difference_of_drop
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of
@@ -203,7 +202,7 @@ class DropIntervals:
         if self._is_large(drop.group):
             intervals, adds = self._by_influence(drop.group, drop.score, drop.value)
             flipped = flip_test(adds.totals, adds.keys, level, flips=FLIPS)
-            return tested_drop(drop, intervals, flipped)
+            return difference_of_drop(drop, intervals, flipped)
         drops = self._draws_of(drop.group, drop.score)
         drawn = self._drawn[drop.group]
         shares = self._shares.get(drop.group)
@@ -216,10 +215,10 @@ class DropIntervals:
             drop.value,
             None if shares is None else shares.reach,
         )
-        tested: Significance | str = str(drawn.drops)
-        if drawn.swaps is not None:
-            tested = drawn.swaps.test(drop.score, drop.value, level)
-        return tested_drop(drop, replicates.interval, tested)
+        if drawn.swaps is None:
+            return None
+        tested = drawn.swaps.test(drop.score, drop.value, level)
+        return difference_of_drop(drop, replicates.interval, tested)
 
     def _members(self, group: int) -> tuple[Mask, Mask]:
         before, after = (side.group == group for side in self._sides)
@@ -228,8 +227,9 @@ class DropIntervals:
     def _is_large(self, group: int) -> bool:
         """Tell whether the delta method takes the place of drawing."""
         rows = max(int(each.sum()) for each in self._members(group))
-        few = rows <= MOST_RESAMPLED and self._is_rare(group)
-        return rows > MOST_DRAWN and not few
+        if rows <= MOST_DRAWN:
+            return False
+        return rows > MOST_RESAMPLED or not self._is_rare(group)
 
     @property
     def _method(self) -> str:
@@ -269,10 +269,7 @@ class DropIntervals:
 
     def _parts(self, group: int) -> Sides:
         """Give the numbered statistics of a group."""
-        before, after = (
-            part.filter(pl.col("__group") == group).drop("__group")
-            for part in self._numbered
-        )
+        before, after = (parts[(group,)] for parts in self._numbered)
         return before, after
 
     @cached_property
@@ -280,9 +277,9 @@ class DropIntervals:
         return units_of(self._sample, self._settings.seed)
 
     @cached_property
-    def _numbered(self) -> tuple[pl.DataFrame, ...]:
-        """The statistics of both sides with group, original and the one replication."""
-        return tuple(
+    def _numbered(self) -> tuple[dict[tuple[object, ...], pl.DataFrame], ...]:
+        """The statistics of both sides with original and the one replication."""
+        numbered = (
             side.statistics.with_columns(
                 __group=pl.Series(side.group[side.statistics["position"].to_numpy()]),
                 example=pl.Series(
@@ -291,6 +288,12 @@ class DropIntervals:
                 replication=pl.lit(0, dtype=pl.Int64),
             )
             for side in self._sides
+        )
+        return tuple(
+            part.partition_by(
+                "__group", as_dict=True, include_key=False, maintain_order=True
+            )
+            for part in numbered
         )
 
     def _draw(self, group: int) -> _Draws:
@@ -330,9 +333,11 @@ class DropIntervals:
         sides = zip(self._sides, members, strict=True)
         before, after = (side.mass(chosen) for side, chosen in sides)
         are_weighted = not math.isclose(before, after)
-        if are_weighted:
-            weighted = parts[1].with_columns(pl.col(columns) * (before / after))
-            source = UnitSums((parts[0], weighted), keys, columns, self._units)
+        if np.count_nonzero(members[0]) != np.count_nonzero(members[1]):
+            # so that an original whose copies are all as it is does not differ
+            together = parts[1].group_by("example", "replication", *keys)
+            copies = together.agg(pl.col(columns).sum() * (before / after))
+            source = UnitSums((parts[0], copies), keys, columns, self._units)
         return DropSwaps(
             source,
             lambda sums, count: self._drops([(_together(sums, count), count)])[0],

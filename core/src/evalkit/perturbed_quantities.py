@@ -29,7 +29,7 @@ from evalkit.perturbed_units import PerturbedUnits, units_of
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
-from evalkit.tested_drops import DropLevels, TestedDrops, tests_of_means
+from evalkit.tested_drops import DropLevels, TestedDrops, mean_differences
 from evalkit.workers import Workers
 
 NO_DIRECTION = "the metric does not say whether higher is better"
@@ -184,7 +184,7 @@ class ExampleQuantities:
         else:
             scores = score_rows(rows, groups, "t", settings)
         levels = self._effects.levels(view, len(groups.tags) - 1)
-        tested = tests_of_means(
+        tested = mean_differences(
             scores,
             rows,
             self._units,

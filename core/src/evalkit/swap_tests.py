@@ -107,6 +107,17 @@ class RandomSwaps:
         found = go_on(count, begun, self._begun, level)
         return Significance(found.p_value, "swaps", found.hits == 0, self._least)
 
+    def is_clear(self, name: str, value: float, level: float) -> bool:
+        """Tell whether the swaps begun with decide.
+
+        Args:
+            name: Name of the score within the metric.
+            value: Its observed difference.
+            level: Level that the test must decide at.
+        """
+        found = self._count(name, abs(value) * (1 - _SLACK), 0, self._begun)
+        return found.is_clear(level)
+
     def _count(self, name: str, size: float, first: int, count: int) -> SwapCount:
         """Count the swaps that differ at least as much as what was observed."""
         while self._made < first + count:

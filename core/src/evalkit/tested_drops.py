@@ -49,7 +49,7 @@ class DropLevels:
         return self._whole if group == WHOLE else self._tags
 
 
-def tested_drop(
+def difference_of_drop(
     score: GroupScore, intervals: Intervals, tested: Significance | str
 ) -> Difference:
     """Make the difference of a drop from nothing.
@@ -88,7 +88,7 @@ def tested_drop(
     )
 
 
-def tests_of_means(
+def mean_differences(
     scores: Sequence[GroupScore],
     rows: Rows,
     units: PerturbedUnits,
@@ -150,7 +150,7 @@ def _test_mean(
     found, place = np.unique(units.units[originals], return_inverse=True)
     sums = np.bincount(place, weights=drops, minlength=len(found)).astype(np.float64)
     tested = flip_test(sums, units.keys[found], level, flips=FLIPS)
-    return tested_drop(score, intervals, tested)
+    return difference_of_drop(score, intervals, tested)
 
 
 def _test_right_or_wrong(score: GroupScore, drops: Floats) -> Difference:
@@ -158,4 +158,4 @@ def _test_right_or_wrong(score: GroupScore, drops: Floats) -> Difference:
     least = mcnemar(worse + better, 0).exact
     tested = Significance(mcnemar(worse, better).exact, "mcnemar-exact", least=least)
     intervals = partial(tango_interval, worse, better, len(drops))
-    return tested_drop(score, intervals, tested)
+    return difference_of_drop(score, intervals, tested)

@@ -126,7 +126,8 @@ def tested_sets(world: World, answers: Answers) -> list[Sequence[Difference | No
     group = np.arange(sets * PERTURBATIONS).repeat(ORIGINALS)
     numbers = np.arange(count).reshape(sets, 1, ORIGINALS)
     original = numbers.repeat(PERTURBATIONS, axis=1).ravel()
-    levels = DropLevels(0.95, 1, PERTURBATIONS)
+    # the first set's first drop is that of group 0, and is tested alike
+    levels = DropLevels(0.95, PERTURBATIONS, PERTURBATIONS)
     if world.metric == "accuracy":
         tested = _of_shares(answers, sample, group, original, levels)
     else:
@@ -210,7 +211,8 @@ def _of_sets(
         nothing = without_interval("not computed yet")
         score = GroupScore("", number, drop, ORIGINALS, None, nothing)
         score = score._replace(interval=intervals.of(number, "", drop))
-        tested.append(intervals.test(score, levels.of(number + 1)))
+        level = levels.of(score)
+        tested.append(None if level is None else intervals.test(score, level))
     return tested
 
 

@@ -356,15 +356,17 @@ class DropIntervals:
         random = generator(
             self._settings.seed, "drop", self._metric.name, repr(content)
         )
-        return smoothing(drawn, SUM_REPLICATES, random)
+        smoothed = smoothing(drawn, SUM_REPLICATES, random)
+        return smoothed.sort("replicate", *columns[:2])
 
     def _drops(
         self, sums: Sequence[tuple[pl.DataFrame, int]]
     ) -> list[dict[str, Floats]]:
         """Give the drop in each replicate by score, of several sets of replicates.
 
-        Each set holds so many replicates of the originals, then as many of the copies.
-        All are scored at once, since most of the time goes into calling.
+        Each set holds so many replicates of the originals, then as many of the copies,
+        sorted by replicate and keys. All are scored at once, since most of the time
+        goes into calling.
         """
         keys = self._metric.attributes["keys"]
         counts = [count for _, count in sums]
@@ -377,8 +379,7 @@ class DropIntervals:
             )
             for (part, _), start in zip(sums, ends[:-1].tolist(), strict=True)
         ]
-        ordered = pl.concat(numbered).sort("group", *keys)
-        scores = finalize(self._metric, ordered, self._context)
+        scores = finalize(self._metric, pl.concat(numbered), self._context)
         found: list[dict[str, Floats]] = [{} for _ in sums]
         for (name,), part in scores.partition_by("score", as_dict=True).items():
             values = np.full(ends[-1], np.nan)

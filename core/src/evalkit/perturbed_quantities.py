@@ -47,15 +47,18 @@ class Effects(NamedTuple):
     settings: ScoringSettings
     split: str
 
-    def levels(self, view: View, tags: int) -> DropLevels:
+    def levels(self, view: View, groups: PairGroups) -> DropLevels:
         """Give the levels that the tests of a perturbation or family must decide at.
 
         Args:
             view: The perturbation or family.
-            tags: How many tags its copies have.
+            groups: The groups of its pairs.
         """
+        confidence, fewest = self.settings.confidence, self.settings.fewest
         alike = sum(each.is_family == view.is_family for each in self.views)
-        return DropLevels(self.settings.confidence, alike, tags)
+        sizes = np.bincount(groups.group, minlength=len(groups.tags))
+        large = int((sizes[WHOLE + 1 :] >= fewest).sum())
+        return DropLevels(confidence, alike, large, fewest)
 
 
 class ExampleValues(NamedTuple):
@@ -183,7 +186,7 @@ class ExampleQuantities:
             scores = score_share_drops(rows, groups, settings)
         else:
             scores = score_rows(rows, groups, "t", settings)
-        levels = self._effects.levels(view, len(groups.tags) - 1)
+        levels = self._effects.levels(view, groups)
         tested = mean_differences(
             scores,
             rows,

@@ -196,7 +196,7 @@ class _Scorer:
             if isinstance(scorer, str):
                 yield from self._null(found, view, scorer)
             elif scorer is not None:
-                levels = self._effects.levels(view, len(groups.tags) - 1)
+                levels = self._effects.levels(view, groups)
                 of_sets = _of_sets(scorer, found, groups, levels, parts)
                 yield from adjust(self._records(found, view, of_sets), confidence)
 

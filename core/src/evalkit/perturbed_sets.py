@@ -346,7 +346,8 @@ def _with_interval(
     assert drop.value is not None
     interval = intervals.of(drop.group, drop.score, drop.value)
     found = drop._replace(interval=interval)
-    return SetDrop(found, intervals.test(found, levels.of(drop.group)))
+    level = levels.of(found)
+    return SetDrop(found, None if level is None else intervals.test(found, level))
 
 
 def _count(members: Members, groups: int, per_original: bool) -> Integers:

@@ -38,15 +38,23 @@ class DropLevels:
         confidence: Probability of the intervals; 1 less it is the level of a family.
         whole: The most drops of the whole set that are read together.
         tags: The most drops of tags that are read together.
+        fewest: Originals below which a tag is not tested.
     """
 
-    def __init__(self, confidence: float, whole: int, tags: int) -> None:
+    def __init__(
+        self, confidence: float, whole: int, tags: int, fewest: int = 1
+    ) -> None:
         self._whole = (1 - confidence) / max(1, whole)
         self._tags = (1 - confidence) / max(1, tags)
+        self._fewest = fewest
 
-    def of(self, group: int) -> float:
-        """Give the level of a group."""
-        return self._whole if group == WHOLE else self._tags
+    def of(self, drop: GroupScore) -> float | None:
+        """Give the level of a drop; None where it is not tested."""
+        if drop.value is None:
+            return None
+        if drop.group == WHOLE:
+            return self._whole
+        return self._tags if drop.n >= self._fewest else None
 
 
 def difference_of_drop(
@@ -117,7 +125,8 @@ def mean_differences(
 
     def found() -> Iterator[Difference | None]:
         for score in scores:
-            if score.value is None:
+            level = levels.of(score)
+            if level is None:
                 yield None
                 continue
             part = order[ends[score.group] : ends[score.group + 1]]
@@ -127,7 +136,7 @@ def mean_differences(
                 rows.original[part],
                 are_alone,
                 units,
-                levels.of(score.group),
+                level,
                 shares,
             )
 

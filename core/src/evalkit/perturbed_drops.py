@@ -21,25 +21,24 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable, finalize, value_columns
+from evalkit.calls import finalize, value_columns
 from evalkit.cluster_smoothing import widened, widening
-from evalkit.differences import Difference, Intervals
+from evalkit.differences import Difference
+from evalkit.drop_statistics import Drawn as Drawn
 from evalkit.drop_swaps import DropSwaps
 from evalkit.effective_pairs import share_reach
 from evalkit.errors import MetricError
-from evalkit.evidence import Evidence, interval_kind
-from evalkit.group_intervals import NO_GRADIENT
+from evalkit.evidence import interval_kind
 from evalkit.group_replicates import MOST_RESAMPLED
-from evalkit.grouping import Groups
 from evalkit.intervals import (
     N_IS_1,
     ONE_CLUSTER,
     Floats,
     Integers,
     Interval,
-    influence_interval,
     without_interval,
 )
+from evalkit.large_drops import LargeDrops
 from evalkit.metrics import MetricContext
 from evalkit.paired_replicates import Replicates, most_apart, replicate_interval
 from evalkit.paired_statistics import SUM_REPLICATES
@@ -55,11 +54,9 @@ from evalkit.perturbed_smoothing import (
 )
 from evalkit.perturbed_units import PerturbedUnits, units_of
 from evalkit.registry import Bound
-from evalkit.resampling import Keys
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.seeds import generator
-from evalkit.sign_flips import flip_test
-from evalkit.tested_drops import FLIPS, difference_of_drop
+from evalkit.tested_drops import difference_of_drop
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of
@@ -69,25 +66,6 @@ a class of five has 2 % of the examples.)"""
 FEWEST_CHANGED = 100
 """Originals of such a group whose answer changes, below which it is drawn all the same:
 label pairs then need smoothing."""
-
-
-class Drawn(NamedTuple):
-    """The statistics of originals, or of copies, in groups."""
-
-    statistics: pl.DataFrame
-    """`position` (the number of the entry), keys and number columns that add up."""
-    group: Integers
-    """The group of each entry."""
-    original: Integers
-    """The original of each entry."""
-    weight: Floats | None = None
-    """How much each entry counts already; None for 1."""
-
-    def mass(self, members: Mask) -> float:
-        """Give how much some entries count."""
-        if self.weight is None:
-            return float(np.count_nonzero(members))
-        return float(self.weight[members].sum())
 
 
 class _Draws(NamedTuple):
@@ -100,13 +78,6 @@ class _Draws(NamedTuple):
     """Units of one size that would be as unequal."""
     differing: float = 0.0
     """The same of units whose answers are not all alike."""
-
-
-class _Added(NamedTuple):
-    """What each unit adds to a drop."""
-
-    totals: Floats
-    keys: Keys
 
 
 class _Shares(NamedTuple):
@@ -167,8 +138,7 @@ class DropIntervals:
             clustered = self._sample.clusters is not None
             return without_interval(ONE_CLUSTER if clustered else N_IS_1)
         if self._is_large(group):
-            intervals, _ = self._by_influence(group, score, value)
-            return intervals(self._settings.confidence)
+            return self._large.intervals(group, score, value)(self._settings.confidence)
         draws = self._draws_of(group, score)
         confidence = self._settings.confidence
         interval = replicate_interval(draws, confidence, self._method)
@@ -200,9 +170,7 @@ class DropIntervals:
         if drop.interval.low is None:
             return None
         if self._is_large(drop.group):
-            intervals, adds = self._by_influence(drop.group, drop.score, drop.value)
-            flipped = flip_test(adds.totals, adds.keys, level, flips=FLIPS)
-            return difference_of_drop(drop, intervals, flipped)
+            return self._large.test(drop, level)
         drops = self._draws_of(drop.group, drop.score)
         drawn = self._drawn[drop.group]
         shares = self._shares.get(drop.group)
@@ -275,6 +243,17 @@ class DropIntervals:
     @cached_property
     def _units(self) -> PerturbedUnits:
         return units_of(self._sample, self._settings.seed)
+
+    @cached_property
+    def _large(self) -> LargeDrops:
+        return LargeDrops(
+            self._metric,
+            self._sides,
+            self._units,
+            self._sample.clusters is not None,
+            self._context,
+            self._settings,
+        )
 
     @cached_property
     def _numbered(self) -> tuple[dict[tuple[object, ...], pl.DataFrame], ...]:
@@ -388,45 +367,6 @@ class DropIntervals:
                 before, after = values[start : start + 2 * count].reshape(2, -1)
                 drops[str(name)] = before - after
         return found
-
-    @cached_property
-    def _evidence(self) -> tuple[Evidence, ...]:
-        found = []
-        for side in self._sides:
-            count = len(side.group)
-            groups = Groups(
-                tuple(map(str, range(int(side.group.max()) + 1))),
-                np.arange(count, dtype=np.uint32),
-                side.group.astype(np.uint32),
-                {},
-            )
-            units = pl.Series("cluster", self._units.units[side.original])
-            table = ScoringTable(pl.DataFrame(), [""] * count, units, self._context)
-            found.append(
-                Evidence(self._metric, side.statistics, table, groups, self._settings)
-            )
-        return tuple(found)
-
-    def _by_influence(
-        self, group: int, score: str, value: float
-    ) -> tuple[Intervals, _Added]:
-        """Give intervals by the delta method, and what each unit adds to the drop."""
-        before, after = (each.influences(group, score) for each in self._evidence)
-        if before is None or after is None:
-            nothing = without_interval(NO_GRADIENT)
-            return lambda _confidence: nothing, _Added(np.empty(0), self._units.keys)
-        # both sides have the same originals, so their units are the same
-        difference = before.totals - after.totals
-        clustered = self._sample.clusters is not None
-
-        def intervals(confidence: float) -> Interval:
-            return influence_interval(
-                value, difference, confidence, clustered, before.sizes
-            )
-
-        added = difference + value * before.sizes / before.sizes.sum()
-        units = np.unique(self._units.units[self._sides[0].original])
-        return intervals, _Added(added, self._units.keys[units[before.units]])
 
 
 def _together(sums: SumPair, count: int) -> pl.DataFrame:

@@ -212,10 +212,17 @@ def with_added(
         column: Name of the counts.
 
     Returns:
-        The sums, in any order.
+        The sums: cells of the counts in their order, then others, sorted.
     """
     # so that each sum is of two numbers, and its rounding depends on no order
-    once = added.group_by(keys).agg(__added=pl.col(column).sum())
-    both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
+    once = added.group_by(keys).agg(__added=pl.col(column).sum()).sort(keys)
+    both = counts.join(
+        once,
+        on=keys,
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        maintain_order="left_right",
+    )
     total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
     return both.select(*keys, total)

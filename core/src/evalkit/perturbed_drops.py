@@ -336,7 +336,7 @@ class DropIntervals:
             self._settings.seed, "drop", self._metric.name, repr(content)
         )
         smoothed = smoothing(drawn, SUM_REPLICATES, random)
-        return smoothed.sort("replicate", *columns[:2])
+        return smoothed.sort("replicate", maintain_order=True)
 
     def _drops(
         self, sums: Sequence[tuple[pl.DataFrame, int]]
@@ -344,7 +344,7 @@ class DropIntervals:
         """Give the drop in each replicate by score, of several sets of replicates.
 
         Each set holds so many replicates of the originals, then as many of the copies,
-        sorted by replicate and keys. All are scored at once, since most of the time
+        sorted by replicate. All are scored at once, since most of the time
         goes into calling.
         """
         keys = self._metric.attributes["keys"]

@@ -101,19 +101,23 @@ def test_a_table_for_each_perturbation_follows_the_report(run: Run) -> None:
     table = report[report.index("Under lower,") :].splitlines()[2:6]
     header = table[0].split("  ")
     assert [cell.strip() for cell in header if cell.strip()] == [
-        *("lower: accuracy", "original", "perturbed", "drop", "95 % CI"),
-        *("agreement", "worst", "n"),
+        *("lower: accuracy", "original", "perturbed", "drop"),
+        *("adjusted 95 % CI", "adjusted p", "agreement", "worst", "n"),
     ]
     assert table[1].split() == [
-        *("(all)", "100", "67", "33", "[-42,", "79]"),
+        *("(all)", "100", "67", "33", "[-54,", "84]", "1"),
         *("67", "67", "3"),
     ]
     assert [row.split()[0] for row in table[2:]] == ["topic:film", "topic:food"]
     flips = "33 % right to wrong, 0 % wrong to right, 0 % wrong to another"
     assert f"lower: {flips} wrong answer" in report
     assert "copies.jsonl: 5 of 5 copies scored" in report
-    alone = "each 95 % CI holds by itself, not all at once: of many, some exclude 0"
-    assert report.count(alone) == 1
+    of_all = "lower: no drop was shown; p and CI adjusted for 3 perturbations, at 0.05"
+    of_tags = (
+        "lower: no drop was shown for any tag; p and CI adjusted for all 2, at 0.05"
+    )
+    assert report.count(of_all) == report.count(of_tags) == 1
+    assert "holds by itself" not in report
 
 
 def test_a_family_has_flips_too(run: Run) -> None:
@@ -279,6 +283,28 @@ def test_many_perturbations_are_one_table_with_the_largest_drop_first(
     ]
     assert lines[0][1:4] == ["75", "0", "75"]
     assert lines[4][1] == "(uncertain)"
+    no_drop = "accuracy: no drop was shown under any"
+    assert f"{no_drop} perturbation; p and CI adjusted for all 5, at 0.05\n" in shown
+    assert f"{no_drop} family; tested at 0.05\n" in shown
+
+
+def test_a_run_without_tests_says_that_nothing_is_adjusted(
+    run: Run, invoke: Run
+) -> None:
+    run("-o", "runs")
+    [path] = Path("runs").glob("*/*/run.json")
+    record = json.loads(path.read_text("utf-8"))
+    for score in record["scores"]:
+        for field in ("p_method", "p_at_most", "family_size", "different"):
+            del score[field]
+        for field in ("ci_low_adjusted", "ci_high_adjusted"):
+            del score[field]
+        score["p_value"] = score["p_adjusted"] = None
+    path.write_text(json.dumps(record), "utf-8")
+    shown = invoke("show", str(path.parent)).stdout
+    assert "each 95 % CI holds by itself, not all at once" in shown
+    assert "was shown" not in shown
+    assert "adjusted p" not in shown
 
 
 def test_thresholds_and_the_overview_are_about_unperturbed_scores(run: Run) -> None:

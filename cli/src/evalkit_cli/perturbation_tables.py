@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalkit_cli.drop_lines import adjusted, overview_lines, table_lines
 from evalkit_cli.printed_results import PrintedResult
 from evalkit_cli.score_cells import (
     Bounds,
@@ -40,7 +41,10 @@ class PerturbationTable(NamedTuple):
     heading: str
     rows: Rows
     notes: list[str]
-    """What changed from right to wrong, and what is not shown."""
+    """What was shown, what changed from right to wrong, and what is left out."""
+    is_tested: bool
+    """Whether drops are tested, and adjusted for all that are read together; those in
+    runs by older versions are not."""
 
 
 def perturbation_tables(
@@ -114,26 +118,35 @@ def _overview(
         worse = drop.value if drop.higher_is_better else -drop.value
         return is_family, name in uncertain, worse, name
 
-    rows = [_header(result, metric)]
     known = [name for name in names if (name, metric) in found]
+    drops = [found[name, metric].get(None, {}).get("drop") for name in known]
+    family = _largest_family(drops)
+    rows = [_header(result, metric, family)]
     for name in sorted(known, key=place):
         label = printable(name) + (" (uncertain)" if name in uncertain else "")
         scores = found[name, metric].get(None, {})
-        rows.append(_row(label, scores, result.bounds, with_unit=not talk))
+        rows.append(_row(label, scores, result.bounds, family > 0, not talk))
     first = next(iter(found[known[0], metric].get(None, {}).values()), None)
     unit = f", in {first.unit}" if first is not None and first.unit else ""
     return PerturbationTable(
         f"Under perturbation, largest drop first{unit}:",
         without_empty_columns(rows),
-        ["tags and flips of each: -v, or fewer --perturbed files"],
+        [
+            *overview_lines(metric, drops, result.level),
+            "tags and flips of each: -v, or fewer --perturbed files",
+        ],
+        family > 0,
     )
 
 
 def _with_warning(
     tables: list[PerturbationTable], result: PrintedResult
 ) -> list[PerturbationTable]:
-    """Say below the last table that intervals are not adjusted for their number."""
-    if sum(len(table.rows) - 1 for table in tables) < 2:
+    """Say below the last table where intervals are not adjusted for their number."""
+    if (
+        any(table.is_tested for table in tables)
+        or sum(len(table.rows) - 1 for table in tables) < 2
+    ):
         return tables
     last = tables[-1]
     note = (
@@ -143,13 +156,21 @@ def _with_warning(
     return [*tables[:-1], last._replace(notes=[*last.notes, note])]
 
 
-def _header(result: PrintedResult, name: str) -> list[str]:
+def _largest_family(drops: Iterable[Score | None]) -> int:
+    """Give for how many drops one is adjusted at most; 0 where none is tested."""
+    sizes = [drop.family_size or 0 for drop in drops if drop is not None]
+    return max(sizes, default=0)
+
+
+def _header(result: PrintedResult, name: str, family: int) -> list[str]:
+    adjusted = "adjusted " if family > 1 else ""
     return [
         name,
         "original",
         "perturbed",
         "drop",
-        f"{result.confidence} CI",
+        f"{adjusted}{result.confidence} CI",
+        f"{adjusted}p",
         "agreement",
         "expected",
         "worst",
@@ -213,13 +234,15 @@ def _table(
     ]
     large = [tag for tag in tags if _n(scores[tag]) >= result.min_n]
     shown = large if every_metric or not talk else large[:MOST_ROWS]
-    rows = [_header(result, f"{printable(name)}: {metric}")]
+    drops = {tag: scores.get(tag, {}).get("drop") for tag in (None, *tags)}
+    family = _largest_family(drops.values())
+    rows = [_header(result, f"{printable(name)}: {metric}", family)]
     for tag in (None, *shown):
-        name_of_row = ALL if tag is None else printable(tag)
-        rows.append(
-            _row(name_of_row, scores.get(tag, {}), result.bounds, with_unit=not talk)
-        )
-    notes = list(_notes(printable(name), scores.get(None, {})))
+        label = ALL if tag is None else printable(tag)
+        of_tag = scores.get(tag, {})
+        rows.append(_row(label, of_tag, result.bounds, family > 0, not talk))
+    notes = list(table_lines(name, drops, result.level))
+    notes += _notes(printable(name), scores.get(None, {}))
     if len(shown) < len(large):
         more = len(large) - len(shown)
         notes.append(f"{more} tags with a smaller drop not shown; -v shows all")
@@ -227,7 +250,7 @@ def _table(
         small = len(tags) - len(large)
         notes.append(f"tags of fewer than {result.min_n} not shown (--min-n): {small}")
     heading = _heading(name, scores, is_uncertain)
-    return PerturbationTable(heading, without_empty_columns(rows), notes)
+    return PerturbationTable(heading, without_empty_columns(rows), notes, family > 0)
 
 
 def _heading(
@@ -273,8 +296,17 @@ def _n(scores: Mapping[str, Score]) -> int:
 
 
 def _row(
-    name: str, scores: Mapping[str, Score], bounds: Bounds, *, with_unit: bool
+    name: str,
+    scores: Mapping[str, Score],
+    bounds: Bounds,
+    is_tested: bool,
+    with_unit: bool,
 ) -> list[str]:
+    from evalkit.conclusions import show_p
+
+    if is_tested and "drop" in scores:
+        scores = {**scores, "drop": adjusted(scores["drop"])}
+
     def cell(computed_on: str) -> str:
         score = scores.get(computed_on)
         if score is None:
@@ -289,6 +321,7 @@ def _row(
         cell("perturbed"),
         cell("drop"),
         "" if main is None else show_interval(main, bounds),
+        "" if main is None else show_p(main.p_adjusted, at_most=bool(main.p_at_most)),
         cell("agreement"),
         cell("expected"),
         cell("worst"),

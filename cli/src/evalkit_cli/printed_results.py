@@ -55,6 +55,11 @@ class PrintedResult:
         return f"{100 * float(self.record['confidence']):g} %"
 
     @property
+    def level(self) -> float:
+        """Level of the tests."""
+        return 1 - float(self.record["confidence"])
+
+    @property
     def min_n(self) -> int:
         """Examples below which a tag is not shown."""
         return int(self.record.get("min_n", 1))

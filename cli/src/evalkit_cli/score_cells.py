@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
+from evalkit_cli.digits import USUAL, bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.tables import NO_VALUE
 
 if TYPE_CHECKING:
@@ -85,10 +85,20 @@ def show_interval(score: Score, bounds: Bounds | None = None) -> str:
     low = low if least is None else max(low, least)
     high = high if greatest is None else min(high, greatest)
     places = bound_decimals(half, score.scale, score.ci_method)
+    if score.different is not None:
+        places = max(places, _decimals_beside_zero(low, high, score.scale))
     value = None
     if score.value is not None:
         value = round(score.value * score.scale, decimals(half, score.scale))
     return show_bounds(low * score.scale, high * score.scale, value, places)
+
+
+def _decimals_beside_zero(low: float, high: float, scale: float) -> int:
+    """Say how many decimals tell whether an interval leaves out 0."""
+    for places in range(USUAL):
+        if all(end == 0 or round(end * scale, places) != 0 for end in (low, high)):
+            return places
+    return USUAL
 
 
 def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:

@@ -176,7 +176,7 @@ def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.Da
             f"{type(returned).__name__}"
         )
     scores = _check_scores(returned, where)
-    if not scores["group"].is_in(sums["group"].unique().to_list()).all():
+    if not scores["group"].is_in(sums["group"].unique().implode()).all():
         raise MetricError(f"{where}: 'group' must be one of the groups it was given")
     return scores
 

@@ -32,9 +32,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-INTERVAL_RULES = 2
+INTERVAL_RULES = 3
 """Edition of the rules by which intervals, their standard errors and the tests of gaps
-are computed. It is raised with every change after which one run has other ones."""
+and drops are computed. It is raised with every change after which one run has other
+ones."""
 
 N_IS_1 = "n is 1"
 TOO_LARGE = "the values are too large for an interval"

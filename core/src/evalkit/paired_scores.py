@@ -128,7 +128,7 @@ def _compare(
         )
     else:
         tested = flip_test(*sums_by_unit(pair, examples, differences), level)
-        intervals, error, degrees = _intervals(differences, clusters, kind)
+        intervals, error, degrees = spread_of(differences, clusters, shares=kind.shares)
         detects = partial(_detects, error, degrees, tested)
     return Difference(
         math.fsum(first) / len(first),
@@ -150,7 +150,7 @@ def _right_or_wrong(wins: int, losses: int) -> tuple[Significance, float]:
     return Significance(test.exact, "mcnemar-exact", least=least), test.mid
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
     """The intervals of a mean difference, and what they rest on."""
 
     intervals: Intervals
@@ -158,23 +158,35 @@ class _Spread(NamedTuple):
     degrees: float
 
 
-def _intervals(differences: Floats, clusters: Integers | None, kind: _Kind) -> _Spread:
-    """Give the intervals of a mean difference, with its error and their degrees."""
-    if len(differences) > 1 and kind.shares:
+def spread_of(
+    differences: Floats, clusters: Integers | None, *, shares: bool
+) -> Spread:
+    """Give the intervals of a mean difference, with its error and their degrees.
+
+    Args:
+        differences: First score less the second of each row, of shape (n,).
+        clusters: The cluster of each row, of shape (n,); None for independent rows.
+        shares: Whether the scores lie between 0 and 1, and are meant as shares.
+
+    Returns:
+        Intervals by confidence; without bounds, and with the reason, where there are
+        none.
+    """
+    if len(differences) > 1 and shares:
         pairs = effective_pairs(differences, clusters)
         if pairs is None:
-            return _Spread(partial(effective_interval, None), None, 1.0)
+            return Spread(partial(effective_interval, None), None, 1.0)
         skewed, _ = _of_mean(differences, clusters)
         intervals = partial(_as_wide, partial(effective_interval, pairs), skewed)
-        return _Spread(intervals, pairs.error, pairs.degrees)
+        return Spread(intervals, pairs.error, pairs.degrees)
     means, degrees = _of_mean(differences, clusters)
     shown = means(_FIRST_CONFIDENCE)
     if shown.standard_error is not None:
-        return _Spread(means, shown.standard_error, degrees)
+        return Spread(means, shown.standard_error, degrees)
     if len(differences) > 1 and (differences == differences[0]).all():
         same = "zero" if differences[0] == 0 else "equal"
         shown = without_interval(f"all differences are {same}")
-    return _Spread(lambda _confidence: shown, None, degrees)
+    return Spread(lambda _confidence: shown, None, degrees)
 
 
 def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:

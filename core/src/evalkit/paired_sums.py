@@ -126,6 +126,11 @@ class UnitSums:
         sizes = self._sizes[self._unlike]
         return describe_sizes(sizes).effective if len(sizes) else 0.0
 
+    @property
+    def effective_units(self) -> float:
+        """Units of one size that would be as unequal as all of them."""
+        return describe_sizes(self._sizes).effective
+
     @cached_property
     def _unlike(self) -> Integers:
         """The units whose statistics are not the same in both models."""
@@ -150,13 +155,19 @@ class UnitSums:
             replicates: How many swaps.
         """
         first, second = self._both
-        moved = np.empty((replicates, first.shape[1]))
-        step = max(1, _MOST_WEIGHTS // len(self.keys))
-        for begin in range(0, replicates, step):
+        units = self._unlike
+        further = (second - first)[units]
+        moved = np.zeros((replicates, first.shape[1]))
+        step = max(1, _MOST_WEIGHTS // max(1, len(units)))
+        for begin in range(0, replicates if len(units) else 0, step):
             count = min(step, replicates - begin)
-            swapped = swaps(self.keys, start + begin, count).T.astype(np.float64)
-            moved[begin : begin + count] = swapped @ (second - first)
+            swapped = swaps(self.keys[units], start + begin, count)
+            moved[begin : begin + count] = swapped.T.astype(np.float64) @ further
         return self._moved(moved)
+
+    def unswapped(self) -> SumPair:
+        """Give the sums of both models as they are, as one replicate."""
+        return self._moved(np.zeros((1, self._both[0].shape[1])))
 
     def _moved(self, moved: Floats) -> SumPair:
         """Give the sums of both models after what was moved to the first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,11 @@ from evalkit.perturbed_pairs import (
     score_rows,
 )
 from evalkit.perturbed_shares import is_share, score_share_drops
+from evalkit.perturbed_units import PerturbedUnits, units_of
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
+from evalkit.tested_drops import DropLevels, TestedDrops, mean_differences
 from evalkit.workers import Workers
 
 NO_DIRECTION = "the metric does not say whether higher is better"
@@ -43,6 +46,19 @@ class Effects(NamedTuple):
     weight: Weight
     settings: ScoringSettings
     split: str
+
+    def levels(self, view: View, groups: PairGroups) -> DropLevels:
+        """Give the levels that the tests of a perturbation or family must decide at.
+
+        Args:
+            view: The perturbation or family.
+            groups: The groups of its pairs.
+        """
+        confidence, fewest = self.settings.confidence, self.settings.fewest
+        alike = sum(each.is_family == view.is_family for each in self.views)
+        sizes = np.bincount(groups.group, minlength=len(groups.tags))
+        large = int((sizes[WHOLE + 1 :] >= fewest).sum())
+        return DropLevels(confidence, alike, large, fewest)
 
 
 class ExampleValues(NamedTuple):
@@ -73,6 +89,8 @@ class Quantity(NamedTuple):
     """The tag of each group by number."""
     scores: list[GroupScore]
     shown: Shown
+    tested: TestedDrops = ()
+    """Of drops: the test of each score; empty where there are none."""
 
 
 def shown_as(metric: Bound) -> Shown:
@@ -139,7 +157,7 @@ class ExampleQuantities:
             "original", groups, groups.rows_of_originals(self._original), plain
         )
         yield self._quantity("perturbed", groups, groups.rows(self._perturbed), plain)
-        yield self._drop(groups)
+        yield self._drop(view, groups)
         if view.invariant:
             yield self._agreement_of(view, groups)
         yield from self._worst(view, groups)
@@ -156,16 +174,32 @@ class ExampleQuantities:
         scores = score_rows(rows, groups, interval, settings, tags)
         return Quantity(computed_on, tags or groups.tags, scores, self._shown)
 
-    def _drop(self, groups: PairGroups) -> Quantity:
+    def _drop(self, view: View, groups: PairGroups) -> Quantity:
         rows = groups.rows(self._before - self._perturbed)
         settings = self._effects.settings
+        shown = as_drop(self._shown)
         if self._interval == "none":
             scores = score_rows(rows, groups, "none", settings)
-        elif is_share(self._metric):
+            return Quantity("drop", groups.tags, scores, shown)
+        shares = is_share(self._metric)
+        if shares:
             scores = score_share_drops(rows, groups, settings)
         else:
             scores = score_rows(rows, groups, "t", settings)
-        return Quantity("drop", groups.tags, scores, as_drop(self._shown))
+        levels = self._effects.levels(view, groups)
+        tested = mean_differences(
+            scores,
+            rows,
+            self._units,
+            levels,
+            clustered=self._pairs.sample.clusters is not None,
+            shares=shares,
+        )
+        return Quantity("drop", groups.tags, scores, shown, tested)
+
+    @cached_property
+    def _units(self) -> PerturbedUnits:
+        return units_of(self._pairs.sample, self._effects.settings.seed)
 
     def _agreement_of(self, view: View, groups: PairGroups) -> Quantity:
         if isinstance(self._agreement, str):

@@ -38,6 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.drop_families import TestedScore, adjust, adjust_whole
 from evalkit.errors import MetricError
 from evalkit.evidence import example_column, interval_kind
 from evalkit.grouping import WHOLE
@@ -58,6 +59,7 @@ from evalkit.perturbed_sets import SetScorer
 from evalkit.perturbed_values import values_of
 from evalkit.results import Score, plain_number
 from evalkit.scores import GroupScore, MetricScores
+from evalkit.tested_drops import DropLevels
 from evalkit.unscored import NOTHING_SCORED
 from evalkit.workers import Workers
 
@@ -129,13 +131,15 @@ class _Scorer:
         """Compute everything."""
         reasons = {found.name: self._prepare(found) for found in self._scored}
         judge = self._named_judge or self._judge()
-        scores = []
+        scores: list[Score] = []
+        confidence = self._effects.settings.confidence
         for found in self._scored:
             reason = reasons[found.name]
             if reason is None:
-                scores += list(self._of_metric(found, found.name == judge))
+                tested = list(self._of_metric(found, found.name == judge))
             else:
-                scores += list(self._absent(found, reason))
+                tested = list(self._absent(found, reason))
+            scores += adjust_whole(tested, confidence)
         per_copy = {name: values.perturbed for name, values in self._values.items()}
         return PerturbedScores(scores, per_copy, self._errors)
 
@@ -172,27 +176,29 @@ class _Scorer:
         declared = [each for each in able if interval_kind(each.metric) == "wilson"]
         return next((found.name for found in [*declared, *able]), None)
 
-    def _of_metric(self, found: MetricScores, is_judge: bool) -> Iterator[Score]:
+    def _of_metric(self, found: MetricScores, is_judge: bool) -> Iterator[TestedScore]:
         values = self._values.get(found.name)
         parts = {score.score for score in found.scores} - {"" if values else None}
-        views = self._effects.views
         single: Judgements | None = None
         if values is not None:
             agreement = agreement_of(found.metric, self._effects, self._workers)
             single = Judgements(found.metric, values, self._effects, agreement)
         scorer = self._set_scorer(found) if parts else None
-        for view in views:
+        confidence = self._effects.settings.confidence
+        for view in self._effects.views:
             groups = self._groups_of(view)
             if single is not None:
-                yield from self._records(found, view, single.of(view, groups))
+                of_examples = self._records(found, view, single.of(view, groups))
+                yield from adjust(of_examples, confidence)
                 if is_judge:
                     judged = single.of_judge(view, groups)
                     yield from self._records(found, view, judged)
             if isinstance(scorer, str):
                 yield from self._null(found, view, scorer)
             elif scorer is not None:
-                of_sets = _of_sets(scorer, found, groups, parts)
-                yield from self._records(found, view, of_sets)
+                levels = self._effects.levels(view, groups)
+                of_sets = _of_sets(scorer, found, groups, levels, parts)
+                yield from adjust(self._records(found, view, of_sets), confidence)
 
     def _set_scorer(self, found: MetricScores) -> SetScorer | str:
         """Prepare the scores of whole sets; or say why there are none."""
@@ -209,11 +215,13 @@ class _Scorer:
         settings = self._effects.settings
         return SetScorer(found.metric, self._tables, settings, statistics)
 
-    def _absent(self, found: MetricScores, reason: str) -> Iterator[Score]:
+    def _absent(self, found: MetricScores, reason: str) -> Iterator[TestedScore]:
         for view in self._effects.views:
             yield from self._null(found, view, reason)
 
-    def _null(self, found: MetricScores, view: View, reason: str) -> Iterator[Score]:
+    def _null(
+        self, found: MetricScores, view: View, reason: str
+    ) -> Iterator[TestedScore]:
         shown = shown_as(found.metric)
         nothing = [
             Quantity(name, (None,), without_value(reason), shown)
@@ -223,36 +231,52 @@ class _Scorer:
 
     def _records(
         self, found: MetricScores, view: View, quantities: Iterable[Quantity]
-    ) -> Iterator[Score]:
+    ) -> Iterator[TestedScore]:
         for quantity in quantities:
             flag = None
             if view.is_uncertain and quantity.computed_on != "original":
                 flag = UNCERTAIN
-            for score in quantity.scores:
-                yield _record(
+            tests = quantity.tested or [None] * len(quantity.scores)
+            for score, tested in zip(quantity.scores, tests, strict=True):
+                record = _record(
                     found.full_name(score.score),
                     self._effects.split,
                     view.name,
                     quantity,
                     score._replace(flag=flag or score.flag),
                 )
+                yield TestedScore(record, tested)
 
 
 def _of_sets(
-    scorer: SetScorer, found: MetricScores, groups: PairGroups, parts: Collection[str]
+    scorer: SetScorer,
+    found: MetricScores,
+    groups: PairGroups,
+    levels: DropLevels,
+    parts: Collection[str],
 ) -> Iterator[Quantity]:
     """Give the scores of whole sets, but for those that single examples have."""
     shown = shown_as(found.metric)
     try:
-        scores = scorer.score(groups)
+        scores = scorer.score(groups, levels)
     except MetricError as error:
         for name in ("original", "perturbed", "drop"):
             yield Quantity(name, groups.tags, without_value(str(error)), shown)
     else:
-        for name, of_groups in scores._asdict().items():
+        for name, of_groups in (
+            ("original", scores.original),
+            ("perturbed", scores.perturbed),
+        ):
             kept = [score for score in of_groups if score.score in parts]
-            how = as_drop(shown) if name == "drop" else shown
-            yield Quantity(name, groups.tags, kept, how)
+            yield Quantity(name, groups.tags, kept, shown)
+        drops = [drop for drop in scores.drop if drop.score.score in parts]
+        yield Quantity(
+            "drop",
+            groups.tags,
+            [drop.score for drop in drops],
+            as_drop(shown),
+            [drop.tested for drop in drops],
+        )
     if "" in parts:
         yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
 

@@ -13,18 +13,20 @@ import numpy as np
 import polars as pl
 
 from evalkit.calls import ScoringTable, value_columns
+from evalkit.differences import Difference
 from evalkit.evidence import interval_kind
 from evalkit.group_intervals import NO_INTERVAL, NO_SUM
 from evalkit.grouping import Groups
 from evalkit.intervals import Floats, Integers, without_interval
 from evalkit.list_scoring import score_lists
-from evalkit.perturbed_drops import Drawn, DropInterval, DropIntervals
+from evalkit.perturbed_drops import Drawn, DropIntervals
 from evalkit.perturbed_pairs import Mask, PairGroups, clusters_of
 from evalkit.perturbed_quantities import without_value
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.scoring import score_statistics
+from evalkit.tested_drops import DropLevels
 
 UNEQUAL = (
     "originals have different numbers of copies, and the metric's statistics cannot be "
@@ -58,12 +60,20 @@ class Members(NamedTuple):
         )
 
 
+class SetDrop(NamedTuple):
+    """A drop of a set-level score."""
+
+    score: GroupScore
+    tested: Difference | None = None
+    """None where it cannot be tested."""
+
+
 class SetScores(NamedTuple):
     """The scores of one metric under one perturbation, by what they are computed on."""
 
     original: list[GroupScore]
     perturbed: list[GroupScore]
-    drop: list[GroupScore]
+    drop: list[SetDrop]
 
 
 class SetScorer:
@@ -89,11 +99,12 @@ class SetScorer:
         self._settings = settings
         self._statistics = statistics
 
-    def score(self, groups: PairGroups) -> SetScores:
+    def score(self, groups: PairGroups, levels: DropLevels) -> SetScores:
         """Score the originals, the copies, and their difference.
 
         Args:
             groups: The groups of the pairs of one perturbation or family.
+            levels: Levels that the tests of drops must decide at.
 
         Returns:
             The scores of every group.
@@ -107,7 +118,7 @@ class SetScorer:
             weighted = self._weighted(copies)
             if weighted is None:
                 nothing = without_value(UNEQUAL)
-                return SetScores(before, nothing, nothing)
+                return SetScores(before, nothing, [*map(SetDrop, nothing)])
             copies = weighted
         after = self._scores(copies, 1, groups)
         matched = self._matched(originals, copies)
@@ -121,7 +132,7 @@ class SetScorer:
                 self._scores(matched[1], 1, groups),
             )
         intervals = self._drop_intervals(*matched)
-        return SetScores(before, after, _drops(*compared, intervals))
+        return SetScores(before, after, _drops(*compared, intervals, levels))
 
     def _members(self, groups: PairGroups) -> tuple[Members, Members]:
         count = len(groups.tags)
@@ -269,15 +280,23 @@ class SetScorer:
         columns = frame.select("prediction", "target")[members.base]
         return columns.with_columns(position=pl.int_range(pl.len(), dtype=pl.UInt32))
 
-    def _drop_intervals(self, originals: Members, copies: Members) -> DropInterval:
+    def _drop_intervals(
+        self, originals: Members, copies: Members
+    ) -> DropIntervals | str:
+        """Prepare the intervals and tests of drops; or say why there are none."""
         if self._statistics is None:
-            return lambda _group, _score, _value: without_interval(_NO_LIST_INTERVAL)
+            return _NO_LIST_INTERVAL
         if interval_kind(self._metric) == "none":
-            return lambda _group, _score, _value: without_interval(NO_INTERVAL)
+            return NO_INTERVAL
         if not self._adds_up:
-            return lambda _group, _score, _value: without_interval(NO_SUM)
+            return NO_SUM
         sides = tuple(
-            Drawn(self._expanded(members, part), members.group, members.original)
+            Drawn(
+                self._expanded(members, part),
+                members.group,
+                members.original,
+                members.weight,
+            )
             for part, members in enumerate((originals, copies))
         )
         pairs = self._tables.pairs
@@ -287,15 +306,19 @@ class SetScorer:
             pairs.sample,
             self._tables.originals.context,
             self._settings,
-        ).of
+        )
 
 
 def _drops(
-    before: list[GroupScore], after: list[GroupScore], intervals: DropInterval
-) -> list[GroupScore]:
+    before: list[GroupScore],
+    after: list[GroupScore],
+    intervals: DropIntervals | str,
+    levels: DropLevels,
+) -> list[SetDrop]:
     others = {(score.group, score.score): score for score in after}
-    found = []
-    for first in before:
+    found: dict[int, SetDrop] = {}
+    # group by group, as what was drawn of the last one is kept
+    for place, first in sorted(enumerate(before), key=lambda each: each[1].group):
         second = others.get((first.group, first.score))
         if second is None:
             continue
@@ -307,11 +330,24 @@ def _drops(
             spread=None,
         )
         if first.value is not None and second.value is not None:
-            value = first.value - second.value
-            interval = intervals(first.group, first.score, value)
-            drop = drop._replace(value=value, interval=interval)
-        found.append(drop)
-    return found
+            drop = drop._replace(value=first.value - second.value)
+            found[place] = _with_interval(drop, intervals, levels)
+        else:
+            found[place] = SetDrop(drop)
+    return [found[place] for place in sorted(found)]
+
+
+def _with_interval(
+    drop: GroupScore, intervals: DropIntervals | str, levels: DropLevels
+) -> SetDrop:
+    """Give a drop its interval and its test."""
+    if isinstance(intervals, str):
+        return SetDrop(drop._replace(interval=without_interval(intervals)))
+    assert drop.value is not None
+    interval = intervals.of(drop.group, drop.score, drop.value)
+    found = drop._replace(interval=interval)
+    level = levels.of(found)
+    return SetDrop(found, None if level is None else intervals.test(found, level))
 
 
 def _count(members: Members, groups: int, per_original: bool) -> Integers:

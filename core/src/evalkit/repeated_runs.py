@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 COUNTS = "the counts of examples"
 """Stands for the counts where they differ."""
 
+OF_DROPS = ("ci_low_adjusted", "ci_high_adjusted", "family_size")
+"""Those computed numbers that only drops under perturbation have."""
+
 COMPUTED = (
     *("value", "se", "ci_low", "ci_high", "n", "n_clusters", "coverage"),
     *("p_value", "p_adjusted", "shrunk", "rank_best", "rank_worst"),
     *("bound_low", "bound_high", "mean", "stddev", "min", "max"),
     *("stddev_within", "stddev_replications", "largest_cluster", "effective_clusters"),
+    *OF_DROPS,
 )
 """The fields of a score that are computed numbers."""
 

@@ -85,7 +85,8 @@ class Score(NamedTuple):
     """How scores of several tags became one: `macro:FACET`, `worst:FACET` or
     `gap:FACET`; None for the score of a group of examples."""
     p_value: float | None = None
-    """Of a gap: of the test that all its groups are equal."""
+    """Of a gap: of the test that all its groups are equal. Of a drop under
+    perturbation: of the two-sided test that there is none."""
     replications: int | None = None
     """How many answers each example has; None where each has one."""
     stddev_within: float | None = None
@@ -97,7 +98,8 @@ class Score(NamedTuple):
     effective_clusters: float | None = None
     """How many clusters of one size would be as unequal."""
     p_adjusted: float | None = None
-    """The p-value of a gap, adjusted for how many facets are tested (Holm)."""
+    """The p-value of a gap, adjusted for how many facets are tested (Holm); of a drop
+    for how many are read together (Bonferroni)."""
     shrunk: float | None = None
     """Of a tag: the value drawn towards the mean of the tags of its facet (empirical
     Bayes); of a tag without a facet, of all tags without one."""
@@ -105,6 +107,20 @@ class Score(NamedTuple):
     """The best rank that the tag may have among those tags; 1 is the best."""
     rank_worst: int | None = None
     """The worst rank that it may have."""
+    p_method: str | None = None
+    """Of a drop: `mcnemar-exact`, `sign-flips-exact`, `sign-flips`,
+    `sign-flips-normal`, `swaps-exact` or `swaps`."""
+    p_at_most: bool | None = None
+    """Of a drop: whether no random swap was as great, so that both p-values may be
+    smaller."""
+    ci_low_adjusted: float | None = None
+    """Of a drop: the interval that holds for all of its family at once."""
+    ci_high_adjusted: float | None = None
+    family_size: int | None = None
+    """Of a drop: how many drops it is adjusted for, itself among them."""
+    different: bool | None = None
+    """Of a drop: whether it was shown that there is one, or a gain: the adjusted
+    p-value is below the level and the adjusted interval leaves out 0."""
 
     @property
     def is_whole(self) -> bool:
@@ -362,9 +378,12 @@ class Result:
 
 _TEXTS = (
     *("metric", "split", "tag", "perturbation", "computed_on", "ci_method", "unit"),
-    *("reason", "flag", "aggregate"),
+    *("reason", "flag", "aggregate", "p_method"),
 )
-_COUNTS = ("n", "n_clusters", "replications", "rank_best", "rank_worst")
+_COUNTS = (
+    *("n", "n_clusters", "replications", "rank_best", "rank_worst", "family_size"),
+)
+_FLAGS = ("higher_is_better", "p_at_most", "different")
 
 
 def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
@@ -381,7 +400,7 @@ def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
     types: dict[str, Any] = {
         **dict.fromkeys(_TEXTS, pl.String),
         **dict.fromkeys(_COUNTS, pl.Int64),
-        "higher_is_better": pl.Boolean,
+        **dict.fromkeys(_FLAGS, pl.Boolean),
     }
     schema = {name: types.get(name, pl.Float64) for name in Score._fields}
     return pl.DataFrame(list(scores), schema=schema, orient="row")

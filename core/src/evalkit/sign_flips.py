@@ -36,17 +36,20 @@ _SLACK = 1e-12
 """Share by which two sums may differ by rounding alone."""
 
 
-def flip_test(differences: Floats, keys: Keys, level: float = 0.05) -> Significance:
+def flip_test(
+    differences: Floats, keys: Keys, level: float = 0.05, flips: int = FLIPS
+) -> Significance:
     """Test whether a sum of paired differences is zero.
 
     Args:
         differences: The difference of each unit, of shape (units,).
         keys: Key of each unit.
         level: Level that the test must decide at.
+        flips: How many random flips are made in any case.
 
     Returns:
         The p-value. `sign-flips-exact`: all flips are counted, where at most 13
-        units differ. `sign-flips`: `(1 + hits) / (1 + flips)` for 10 000 random flips,
+        units differ. `sign-flips`: `(1 + hits) / (1 + flips)` for random flips,
         and further ones until the decision is clear; they depend on the keys only.
         `sign-flips-normal`: the limit of that, where more than 5 000 units differ and
         none stands out.
@@ -66,7 +69,7 @@ def flip_test(differences: Floats, keys: Keys, level: float = 0.05) -> Significa
             math.erfc(z / math.sqrt(2)), "sign-flips-normal", least=least
         )
     count = partial(_count, values, units, observed)
-    found = go_on(count, count(0, FLIPS), FLIPS, level)
+    found = go_on(count, count(0, flips), flips, level)
     return Significance(found.p_value, "sign-flips", found.hits == 0, least)
 
 

@@ -19,7 +19,7 @@ from evalkit.perturbed_rescoring import (
     rescore_perturbed,
 )
 from evalkit.registry import Bound, Registry
-from evalkit.repeated_runs import COMPUTED
+from evalkit.repeated_runs import COMPUTED, OF_DROPS
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
 from evalkit.score_records import to_scores
@@ -40,6 +40,7 @@ OF_INTERVALS = (
     *("se", "ci_low", "ci_high", "p_value"),
     *("p_adjusted", "shrunk", "rank_best", "rank_worst"),
     *("largest_cluster", "effective_clusters"),
+    *OF_DROPS,
 )
 """Those of them that an edition of the rules of intervals gives, not a metric alone."""
 

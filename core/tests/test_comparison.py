@@ -417,9 +417,33 @@ def test_runs_of_one_model_are_told_apart() -> None:
     )
     row = only(compare(first, renamed))
     assert (row.model_a, row.model_b) == ("a (a0000000)", "a (b0000000)")
-    itself = only(compare(first, first))
-    assert (itself.model_a, itself.model_b) == ("a (a0000000)", "a (a0000000) #2")
-    assert itself.conclusion.startswith("undecided: no difference was seen")
+    again = Result(first.to_dict(), first.scores, (), first.examples)
+    same = only(compare(first, again))
+    assert (same.model_a, same.model_b) == ("a (a0000000)", "a (a0000000) #2")
+    assert same.conclusion.startswith("undecided: no difference was seen")
+
+
+@pytest.mark.usefixtures("mini")
+def test_a_run_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    rows = [{"id": uid, "label": "yes"} for uid in "123"]
+    runs = [
+        evalkit.evaluate("mini", rows, model=model, out=tmp_path) for model in "xyz"
+    ]
+    message = f"the run y ({runs[1].run_id}) is given twice"
+    with pytest.raises(AlignmentError) as caught:
+        compare(runs[1], runs[1])
+    assert str(caught.value).startswith(message)
+    for given in (
+        ("y", runs[1].run_id),
+        ("x", "y", "z", f"mini/{runs[1].run_id}"),
+        (runs[0], runs[1], "y"),
+    ):
+        with pytest.raises(AlignmentError) as caught:
+            compare(*given, runs=tmp_path)
+        assert str(caught.value).startswith(message)
+    with pytest.raises(AlignmentError) as caught:
+        evalkit.plan(runs[1], "y", detect=0.1, folder=tmp_path)
+    assert str(caught.value).startswith(message)
 
 
 def test_margin() -> None:

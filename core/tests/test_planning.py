@@ -276,10 +276,9 @@ def test_outputs_that_are_the_same_tell_no_variance() -> None:
     one, other = (
         evalkit.evaluate("sample-sentiment", said, model=model) for model in "ab"
     )
-    for second in (one, other):
-        for metric in ("accuracy", "macro-f1"):
-            with pytest.raises(EvalkitError, match=f"{metric}: the runs do not differ"):
-                plan(one, second, detect=0.05, metric=metric)
+    for metric in ("accuracy", "macro-f1"):
+        with pytest.raises(EvalkitError, match=f"{metric}: the runs do not differ"):
+            plan(one, other, detect=0.05, metric=metric)
     said[0] = {**said[0], "label": "neutral"}
     third = evalkit.evaluate("sample-sentiment", said, model="c")
     assert plan(one, third, detect=0.05, metric="macro-f1").rows

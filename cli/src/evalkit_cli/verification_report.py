@@ -57,10 +57,11 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
 
 
 def _in_a_sentence(found: Verification) -> str:
+    run = f"{printable(str(found.model))} ({found.run_id})"
     if not found.scores:
-        return f"{found.run_id}: no score could be computed again"
+        return f"{run}: no score could be computed again"
     scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
-    start = f"{found.run_id}: {scores} computed again"
+    start = f"{run}: {scores} computed again"
     if not found.differences:
         what = "all" if found.compares_intervals else "all values"
         return f"{start}, {what} the same within 1e-9"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,6 +244,24 @@ class _Only(NamedTuple):
 def name_run(result: Result) -> str:
     """Name a run by its model and its id."""
     return f"{result.model} ({result.run_id or result.dataset})"
+
+
+def refuse_repeated(results: Sequence[Result]) -> None:
+    """Refuse to compare a run with itself.
+
+    Args:
+        results: The runs that are compared.
+
+    Raises:
+        AlignmentError: Two of them are one run; names it.
+    """
+    for one, other in combinations(results, 2):
+        is_stored = one.path is not None or other.path is not None
+        if one is other or (is_stored and one.run_id == other.run_id):
+            raise AlignmentError(
+                f"the run {name_run(one)} is given twice; name each run once (see "
+                "`evalkit runs`)"
+            )
 
 
 def _check_usable(result: Result) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalkit.comparison import compare
 from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
-from evalkit.pairing import pair_runs, score_column
+from evalkit.pairing import pair_runs, refuse_repeated, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
@@ -134,11 +134,12 @@ def plan(
         What is needed, and under which assumptions.
 
     Raises:
-        AlignmentError: The two runs are not of the same data.
+        AlignmentError: The two runs are not of the same data, or are one run.
         EvalkitError: The difference cannot be or the runs do not tell a variance.
         StorageError: A run cannot be read.
     """
     results = [as_result(each, folder) for each in (run, other) if each is not None]
+    refuse_repeated(results)
     score = _score(results, metric)
     of_run = float(str(results[0].to_dict().get("confidence", 0.95)))
     confidence = of_run if confidence is None else confidence

@@ -158,6 +158,25 @@ def test_a_model_comes_before_the_start_of_an_id(
     assert find_run(path.name[:6], runs) == path
 
 
+def test_a_refused_run_stands_behind_one_with_scores(
+    saved: Callable[..., Result], tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    runs = tmp_path / "runs"
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        saved(RIGHT[:2], model="large")
+    refused = caught.value.result
+    assert refused is not None
+    assert find_run("large", runs) == refused.path
+    scored = saved(model="large")
+    set_start(refused, "2025-03-01T10:00:00+00:00")
+    set_start(scored, "2025-03-01T11:00:00+00:00")
+    assert find_run("large", runs) == scored.path
+    assert not recwarn.list
+    set_start(refused, "2025-03-01T12:00:00+00:00")
+    with pytest.warns(UserWarning, match=r"the last evaluation of large was refused"):
+        assert find_run("large", runs) == scored.path
+
+
 def test_an_id_comes_before_a_model(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:

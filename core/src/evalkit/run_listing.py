@@ -133,7 +133,14 @@ def _runs_of_model(name: str, runs: Sequence[RunSummary]) -> list[RunSummary]:
     named = [run for run in runs if name in (run.model, f"{run.dataset}/{run.model}")]
     parents = {run.parent for run in named}
     named = [run for run in named if run.run_id not in parents]
-    return named
+    scored = [run for run in named if run.status != REFUSED]
+    if scored and named[0].status == REFUSED:
+        warnings.warn(
+            f"the last evaluation of {name} was refused (run {named[0].run_id}); an "
+            "earlier run is used, which has scores",
+            stacklevel=4,
+        )
+    return scored or named
 
 
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:

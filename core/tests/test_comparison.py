@@ -1124,3 +1124,45 @@ def test_sums_without_a_value_or_an_example() -> None:
 def test_compare_is_public() -> None:
     assert evalkit.compare is compare
     assert evalkit.Comparison is Comparison
+
+
+def test_a_conclusion_names_what_a_model_did_not_answer() -> None:
+    skipped: list[float | None] = [None] * 20 + [1.0] * 70 + [0.0] * 10
+    answered: list[float | None] = [0.0] * 45 + [1.0] * 54 + [None]
+    row = only(compare(*runs_of(skipped, answered)))
+    assert (row.left_out, row.left_out_a, row.left_out_b) == (21, 20, 1)
+    assert row.conclusion.startswith("a is better than b by ")
+    assert row.conclusion.endswith(
+        "); on the 79 examples scored for both: a has no score on 20 more, b has no "
+        "score on 1 more"
+    )
+    whole = only(compare(*runs_of([1.0] * 30, [0.0] * 30)))
+    assert whole.conclusion.endswith(")")
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro-f1"])
+def test_a_conclusion_counts_what_is_missing_as_wrong(metric: str) -> None:
+    labels = ("positive", "negative", "neutral")
+    said = [{"id": f"sent-{n:03}", "label": labels[n % 3]} for n in range(1, 136)]
+    full = evalkit.evaluate("sample-sentiment", said, metrics=[metric], model="full")
+    rest = said[60:]
+    few = evalkit.evaluate(
+        "sample-sentiment", rest, metrics=[metric], model="few", on_missing="wrong"
+    )
+    comparison = compare(few, full)
+    row = only(comparison)
+    assert (row.as_wrong_a, row.as_wrong_b, row.left_out) == (60, 0, 0)
+    end = "; missing or invalid predictions count as wrong: 60 of few"
+    assert row.conclusion.endswith(end)
+    assert comparison.notices[-1] == (
+        f"few ({few.run_id}): 60 examples without a valid prediction count as wrong"
+    )
+    tagged = {row.tag: row.as_wrong_a for row in comparison.rows}
+    assert 0 < tagged["negation:no"] < 60
+    left = evalkit.evaluate(
+        "sample-sentiment", rest, metrics=[metric], model="few", on_missing="skip"
+    )
+    row = only(compare(full, left))
+    assert (row.left_out_a, row.left_out_b, row.as_wrong_b) == (0, 60, 0)
+    end = "; on the 75 examples scored for both: few has no score on 60 more"
+    assert row.conclusion.endswith(end)

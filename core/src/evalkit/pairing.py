@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.columns import encode
 from evalkit.contract import RESERVED_FIELDS
@@ -17,6 +18,7 @@ from evalkit.grouping import WHOLE, Groups, group_by_tag
 from evalkit.intervals import Floats, Integers
 from evalkit.resampling import Keys, unit_keys
 from evalkit.results import Result
+from evalkit.stored_runs import counted_statuses
 from evalkit.violations import shorten
 from evalkit.wording import count_of
 
@@ -109,6 +111,24 @@ class PairedRuns:
         return column.replace_strict(
             numbers, default=0, return_dtype=pl.Int64
         ).fill_null(0)
+
+    @cached_property
+    def as_wrong(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether a missing or invalid answer of each run to an example is wrong.
+
+        Two masks of shape (n,): all False where a run skipped such examples.
+        """
+        return self._as_wrong(self.first), self._as_wrong(self.second)
+
+    def _as_wrong(self, result: Result) -> NDArray[np.bool_]:
+        mask = np.zeros(self.n, np.bool_)
+        statuses = [each for each in counted_statuses(result) if each != "scored"]
+        frame = _examples(result)
+        if statuses and "status" in frame.columns:
+            wrong = frame.filter(pl.col("status").is_in(statuses)).select("id")
+            found = self._shared.join(wrong, on="id", how="semi")
+            mask[found["example"].to_numpy()] = True
+        return mask
 
     def rows(self, result: Result) -> pl.DataFrame:
         """Tell which example each row of a run's examples is about.

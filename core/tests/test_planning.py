@@ -292,6 +292,18 @@ def test_the_score_now_has_its_own_interval() -> None:
     assert (found.confidence, found.ci_confidence) == (0.9, 0.95)
 
 
+def test_runs_that_differ_by_less_are_not_said_to_differ_as_far() -> None:
+    first, second = run_of([1.0] * 60 + [0.0] * 40), run_of([1.0] * 80 + [0.0] * 20)
+    as_far = "the two runs differ as far as the models to be compared will"
+    assert as_far in plan(first, second, detect=0.2, metric="m").assumptions
+    found = plan(first, second, detect=0.6, metric="m").assumptions
+    assert as_far not in found
+    assert (
+        "one of the models to be compared alone is right on 60.0% of the examples, the "
+        "least with this difference; of the two runs it is on 20.0%"
+    ) in found
+
+
 def test_models_that_differ_by_much_cannot_be_alike() -> None:
     found = plan(shares(70, 100), detect=0.3, metric="m")
     assert [row.correlation for row in found.rows] == pytest.approx([0.0, 0.25, 0.5])

@@ -98,6 +98,8 @@ class Plan(NamedTuple):
     None where it has none."""
     ci_high: float | None = None
     ci_confidence: float | None = None
+    value_n: int | None = None
+    """Examples that the score of the (first) run is of."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON values."""
@@ -179,6 +181,7 @@ def plan(
         ci_low=score.ci_low,
         ci_high=score.ci_high,
         ci_confidence=None if score.ci is None else of_run,
+        value_n=score.n,
     )
 
 
@@ -336,6 +339,12 @@ def _assumptions(
             "both models' scores are spread as these are; how alike they are, one run "
             "does not tell, so each row supposes a correlation; a second run on the "
             "same data measures it"
+        )
+    elif spread.disagreement is not None and spread.disagreement < goal.difference:
+        yield (
+            f"one of the models to be compared alone is right on {goal.difference:.1%} "
+            "of the examples, the least with this difference; of the two runs it is on "
+            f"{spread.disagreement:.1%}"
         )
     else:
         yield "the two runs differ as far as the models to be compared will"

@@ -79,6 +79,19 @@ def test_a_score_under_its_threshold_exits_with_3_after_the_scores(
     assert done.stderr == "evalkit: error: accuracy is 0.75, under 0.8\n"
 
 
+@pytest.mark.parametrize("threshold", ["accuracy=75", "accuracy=75@lower"])
+def test_points_of_a_proportion_are_wrong_usage(
+    evaluate: Callable[..., Result], threshold: str
+) -> None:
+    done = evaluate(threshold)
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.split())
+    assert "proportions are stored as 0 to 1" in said
+    assert said.endswith("give 75% or 0.75.")
+    assert "no proportion is above 100%" in evaluate("accuracy=101%").stderr
+    assert evaluate("accuracy=1.5%").exit_code == 0
+
+
 def test_json_is_printed_all_the_same(evaluate: Callable[..., Result]) -> None:
     done = evaluate("accuracy=1", options=("--json",))
     assert done.exit_code == 3

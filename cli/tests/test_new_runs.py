@@ -243,9 +243,9 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
     assert versions.startswith(f"compared: versions of {', '.join(environment())}, ")
     assert ", pydantic-core, " in versions  # what the task's distribution requires
     assert lines == [
-        f"{made.name}: {len(record['scores'])} scores computed again, all the same "
-        "within 1e-9",
-        "nothing that was compared has changed",
+        f"three ({made.name}): {len(record['scores'])} scores computed again, all the "
+        "same within 1e-9",
+        "no version and no source code that was compared has changed",
         "the data is what it was",
         "compared: version and source code of evalkit-core, accuracy, datasets/tiny, "
         "tasks/sentiment",
@@ -267,6 +267,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "compared": [line.removeprefix("compared: ") for line in (lines[3], versions)],
         "unchecked": [NEVER_CHECKED],
         "agrees": True,
+        "model": "three",
     }
 
 
@@ -291,7 +292,8 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
         done = invoke("verify", "latest", *options)
         assert done.exit_code == 0
         assert done.stdout.splitlines()[:2] == [
-            f"{made.name}: 4 scores computed again, all values the same within 1e-9",
+            f"three ({made.name}): 4 scores computed again, all values the same within "
+            "1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
             "those of this evalkit edition 3",
         ]
@@ -309,12 +311,16 @@ def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        f"{made.name}: 4 scores computed again, 2 of them with other numbers"
+        f"three ({made.name}): 4 scores computed again, 2 of them with other numbers"
     )
     rows = [line.split() for line in lines[2:5]]
     assert rows[0] == ["metric", "of", "field", "stored", "computed"]
     assert rows[1] == ["accuracy", "all", "examples", "value", "0.8", "0.75"]
     assert rows[2][:4] == ["accuracy", "topic:film", "ci_low", "–"]
+    assert (
+        "no version and no source code that was compared has changed: the run folder "
+        "may have been edited, or what was not checked"
+    ) in lines
     found = json.loads(invoke("verify", "latest", "--json").stdout)
     assert found["agrees"] is False
     assert [row["field"] for row in found["differences"]] == ["value", "ci_low"]
@@ -363,7 +369,7 @@ def test_a_metric_that_is_not_there_is_named(invoke: Invoke, made: Path) -> None
     done = invoke("verify", "latest")
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
-    assert lines[0] == f"{made.name}: no score could be computed again"
+    assert lines[0] == f"three ({made.name}): no score could be computed again"
     assert lines[1].startswith("gone: not computed again: there is no metric 'gone@")
 
 
@@ -376,9 +382,7 @@ def test_data_that_cannot_be_read_is_told(
     assert invoke(*arguments).exit_code == 0
     done = invoke("verify", "latest")
     assert done.exit_code == 0, done.output
-    assert (
-        "the data was not read: the data of mine cannot be loaded again" in done.stdout
-    )
+    assert "the data was not read: mine was given as a file, and only" in done.stdout
 
 
 def test_a_run_without_answers_cannot_be_verified(

@@ -79,12 +79,26 @@ def test_clusters_are_planned_where_a_run_has_them(runs: Invoke) -> None:
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
-        "accuracy: base and new, 200 examples in both runs in 41 clusters; now 57"
+        "accuracy: base and new, 200 examples scored in both runs in 41 clusters; now "
     )
     assert "(sign-flips)" in lines[1]
     assert lines[3].split()[:2] == ["clusters", "examples"]
     assert "intraclass correlation 0.0" in done.stdout
     assert "- clusters are of the sizes that they have here" in done.stdout
+
+
+def test_the_score_now_says_of_how_many_examples_it_is(
+    invoke: Invoke, plugins: Any, predict: Write
+) -> None:
+    labels = ("positive", "negative", "neutral", "positive")
+    said = {"full": labels[:3], "few": ("neutral", "negative")}
+    for model, answers in said.items():
+        arguments = ("-p", predict(f"{model}.jsonl", answers), "-m", "accuracy", "-q")
+        done = invoke("eval", "tiny", *arguments, "--on-missing", "skip")
+        assert done.exit_code == 0, done.stderr
+    title = invoke("plan", "full", "few", "--detect", "60pt").stdout.splitlines()[0]
+    assert title.startswith("accuracy: full and few, 2 examples scored in both runs; ")
+    assert title.endswith(" of full on its 3 examples")
 
 
 def test_a_score_of_sets_is_planned_too(runs: Invoke) -> None:

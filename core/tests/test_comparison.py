@@ -417,9 +417,33 @@ def test_runs_of_one_model_are_told_apart() -> None:
     )
     row = only(compare(first, renamed))
     assert (row.model_a, row.model_b) == ("a (a0000000)", "a (b0000000)")
-    itself = only(compare(first, first))
-    assert (itself.model_a, itself.model_b) == ("a (a0000000)", "a (a0000000) #2")
-    assert itself.conclusion.startswith("undecided: no difference was seen")
+    again = Result(first.to_dict(), first.scores, (), first.examples)
+    same = only(compare(first, again))
+    assert (same.model_a, same.model_b) == ("a (a0000000)", "a (a0000000) #2")
+    assert same.conclusion.startswith("undecided: no difference was seen")
+
+
+@pytest.mark.usefixtures("mini")
+def test_a_run_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    rows = [{"id": uid, "label": "yes"} for uid in "123"]
+    runs = [
+        evalkit.evaluate("mini", rows, model=model, out=tmp_path) for model in "xyz"
+    ]
+    message = f"the run y ({runs[1].run_id}) is given twice"
+    with pytest.raises(AlignmentError) as caught:
+        compare(runs[1], runs[1])
+    assert str(caught.value).startswith(message)
+    for given in (
+        ("y", runs[1].run_id),
+        ("x", "y", "z", f"mini/{runs[1].run_id}"),
+        (runs[0], runs[1], "y"),
+    ):
+        with pytest.raises(AlignmentError) as caught:
+            compare(*given, runs=tmp_path)
+        assert str(caught.value).startswith(message)
+    with pytest.raises(AlignmentError) as caught:
+        evalkit.plan(runs[1], "y", detect=0.1, folder=tmp_path)
+    assert str(caught.value).startswith(message)
 
 
 def test_margin() -> None:
@@ -1126,3 +1150,45 @@ def test_what_macro_f1_detects_between_extremes_is_what_equal_models_would_show(
     # nearly all examples are right in one model alone, and each is a coin of equal ones
     assert row.smallest_detectable == pytest.approx(2.8 / 20, rel=0.06)
     assert row.se < 0.012
+
+
+def test_a_conclusion_names_what_a_model_did_not_answer() -> None:
+    skipped: list[float | None] = [None] * 20 + [1.0] * 70 + [0.0] * 10
+    answered: list[float | None] = [0.0] * 45 + [1.0] * 54 + [None]
+    row = only(compare(*runs_of(skipped, answered)))
+    assert (row.left_out, row.left_out_a, row.left_out_b) == (21, 20, 1)
+    assert row.conclusion.startswith("a is better than b by ")
+    assert row.conclusion.endswith(
+        "); on the 79 examples scored for both: a has no score on 20 more, b has no "
+        "score on 1 more"
+    )
+    whole = only(compare(*runs_of([1.0] * 30, [0.0] * 30)))
+    assert whole.conclusion.endswith(")")
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro-f1"])
+def test_a_conclusion_counts_what_is_missing_as_wrong(metric: str) -> None:
+    labels = ("positive", "negative", "neutral")
+    said = [{"id": f"sent-{n:03}", "label": labels[n % 3]} for n in range(1, 136)]
+    full = evalkit.evaluate("sample-sentiment", said, metrics=[metric], model="full")
+    rest = said[60:]
+    few = evalkit.evaluate(
+        "sample-sentiment", rest, metrics=[metric], model="few", on_missing="wrong"
+    )
+    comparison = compare(few, full)
+    row = only(comparison)
+    assert (row.as_wrong_a, row.as_wrong_b, row.left_out) == (60, 0, 0)
+    end = "; missing or invalid predictions count as wrong: 60 of few"
+    assert row.conclusion.endswith(end)
+    assert comparison.notices[-1] == (
+        f"few ({few.run_id}): 60 examples without a valid prediction count as wrong"
+    )
+    tagged = {row.tag: row.as_wrong_a for row in comparison.rows}
+    assert 0 < tagged["negation:no"] < 60
+    left = evalkit.evaluate(
+        "sample-sentiment", rest, metrics=[metric], model="few", on_missing="skip"
+    )
+    row = only(compare(full, left))
+    assert (row.left_out_a, row.left_out_b, row.as_wrong_b) == (0, 60, 0)
+    end = "; on the 75 examples scored for both: few has no score on 60 more"
+    assert row.conclusion.endswith(end)

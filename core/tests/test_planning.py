@@ -279,10 +279,9 @@ def test_outputs_that_are_the_same_tell_no_variance() -> None:
     one, other = (
         evalkit.evaluate("sample-sentiment", said, model=model) for model in "ab"
     )
-    for second in (one, other):
-        for metric in ("accuracy", "macro-f1"):
-            with pytest.raises(EvalkitError, match=f"{metric}: the runs do not differ"):
-                plan(one, second, detect=0.05, metric=metric)
+    for metric in ("accuracy", "macro-f1"):
+        with pytest.raises(EvalkitError, match=f"{metric}: the runs do not differ"):
+            plan(one, other, detect=0.05, metric=metric)
     said[0] = {**said[0], "label": "neutral"}
     third = evalkit.evaluate("sample-sentiment", said, model="c")
     assert plan(one, third, detect=0.05, metric="macro-f1").rows
@@ -294,6 +293,18 @@ def test_the_score_now_has_its_own_interval() -> None:
     found = plan(run, detect=0.1, metric="accuracy", confidence=0.9)
     assert (found.ci_low, found.ci_high) == run["accuracy"].ci
     assert (found.confidence, found.ci_confidence) == (0.9, 0.95)
+
+
+def test_runs_that_differ_by_less_are_not_said_to_differ_as_far() -> None:
+    first, second = run_of([1.0] * 60 + [0.0] * 40), run_of([1.0] * 80 + [0.0] * 20)
+    as_far = "the two runs differ as far as the models to be compared will"
+    assert as_far in plan(first, second, detect=0.2, metric="m").assumptions
+    found = plan(first, second, detect=0.6, metric="m").assumptions
+    assert as_far not in found
+    assert (
+        "one of the models to be compared alone is right on 60.0% of the examples, the "
+        "least with this difference; of the two runs it is on 20.0%"
+    ) in found
 
 
 def test_models_that_differ_by_much_cannot_be_alike() -> None:

@@ -76,15 +76,22 @@ def test_a_run_is_found_by_its_path_in_any_form(
     assert find_run(path.name, "nowhere") == Path(path.name)
 
 
-def test_a_run_is_found_by_every_start_of_its_id(
+def test_a_run_is_found_by_every_long_start_of_its_id(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
     path = path_of(saved())
-    for length in range(1, 17):
+    for length in range(4, 17):
         assert find_run(path.name[:length], tmp_path / "runs") == path
     for reference in (path.name + "0", path.name[1:], ""):
         with pytest.raises(StorageError, match="there is no run"):
             find_run(reference, tmp_path / "runs")
+    for length in range(1, 4):
+        with pytest.raises(StorageError) as caught:
+            find_run(path.name[:length], tmp_path / "runs")
+        assert str(caught.value).endswith(
+            f"no model is called so, and of an id, such as {path.name} (mini), 4 "
+            "characters are needed"
+        )
 
 
 def test_a_run_is_found_in_a_folder_of_one_data_set(
@@ -96,17 +103,17 @@ def test_a_run_is_found_in_a_folder_of_one_data_set(
 
 
 def test_a_start_of_several_ids_names_them(tmp_path: Path) -> None:
-    for name in ("a/12ab", "a/12cd", "b/12ef", "b/34aa"):
+    for name in ("a/1200ab", "a/1200cd", "b/1200ef", "b/3400aa"):
         folder = tmp_path / name
         folder.mkdir(parents=True)
         (folder / "run.json").write_text("{}", "utf-8")
     with pytest.raises(StorageError) as caught:
-        find_run("12", tmp_path)
+        find_run("1200", tmp_path)
     assert str(caught.value) == (
-        "'12' is the start of 3 runs: 12ab (a), 12cd (a), 12ef (b). Give more of the "
-        "id, or the path"
+        "'1200' is the start of 3 runs: 1200ab (a), 1200cd (a), 1200ef (b). Give more "
+        "of the id, or the path"
     )
-    assert find_run("12c", tmp_path) == tmp_path / "a" / "12cd"
+    assert find_run("1200c", tmp_path) == tmp_path / "a" / "1200cd"
 
 
 def test_a_run_is_found_by_its_model(
@@ -139,21 +146,52 @@ def test_a_rescored_run_stands_behind_the_new_one(
     }
 
 
+def test_a_model_comes_before_the_start_of_an_id(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    path = path_of(saved(model="one"))
+    for name in (path.name[:1], path.name[:5]):
+        called = path_of(saved(model=name))
+        assert find_run(name, runs) == called
+        assert find_run(f"mini/{name}", runs) == called
+    assert find_run(path.name[:6], runs) == path
+
+
+def test_a_refused_run_stands_behind_one_with_scores(
+    saved: Callable[..., Result], tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    runs = tmp_path / "runs"
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        saved(RIGHT[:2], model="large")
+    refused = caught.value.result
+    assert refused is not None
+    assert find_run("large", runs) == refused.path
+    scored = saved(model="large")
+    set_start(refused, "2025-03-01T10:00:00+00:00")
+    set_start(scored, "2025-03-01T11:00:00+00:00")
+    assert find_run("large", runs) == scored.path
+    assert not recwarn.list
+    set_start(refused, "2025-03-01T12:00:00+00:00")
+    with pytest.warns(UserWarning, match=r"the last evaluation of large was refused"):
+        assert find_run("large", runs) == scored.path
+
+
 def test_an_id_comes_before_a_model(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
     path = path_of(saved(model="one"))
-    saved(model=path.name[:5])
-    assert find_run(path.name[:5], tmp_path / "runs") == path
+    saved(model=path.name)
+    assert find_run(path.name, tmp_path / "runs") == path
 
 
 def test_many_candidates_are_counted(tmp_path: Path) -> None:
     for number in range(8):
-        folder = tmp_path / "a" / f"1{number}"
+        folder = tmp_path / "a" / f"1000{number}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text("{}", "utf-8")
-    with pytest.raises(StorageError, match=r"8 runs: 10 \(a\), .*14 \(a\) and 3 more"):
-        find_run("1", tmp_path)
+    with pytest.raises(StorageError, match=r"8 runs: 10000 \(a\), .*4 \(a\) and 3"):
+        find_run("1000", tmp_path)
 
 
 def test_an_unknown_run_names_the_nearest(

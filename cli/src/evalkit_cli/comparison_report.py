@@ -94,7 +94,7 @@ def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows
     adjusted = any(row.p_adjusted is not None for row in rows)
     header = [first, "n", *_names(rows[0]), "difference"]
     header += [f"adjusted {interval}" if adjusted else interval]
-    header += ["wins", "losses", "ties", "left out", "p"]
+    header += ["wins", "losses", "ties", "left out", "as wrong", "p"]
     header += ["adjusted p" if adjusted else "", "detectable"]
     table = [header, *(_cells(row, first) for row in rows)]
     return without_empty_columns(table)
@@ -105,6 +105,7 @@ def _cells(row: ComparedScore, first: str) -> list[str]:
 
     name = row.metric if first == "metric" else printable(row.tag or "")
     counts = [row.wins, row.losses, row.ties, row.left_out or None]
+    as_wrong = [row.as_wrong_a, row.as_wrong_b]
     p_values = [row.p_value, row.p_adjusted]
     return [
         name,
@@ -114,6 +115,7 @@ def _cells(row: ComparedScore, first: str) -> list[str]:
         _shown(row.difference, row, sign="+"),
         _interval(row),
         *("" if count is None else str(count) for count in counts),
+        " / ".join(map(str, as_wrong)) if any(as_wrong) else "",
         *(show_p(p_value, at_most=bool(row.p_at_most)) for p_value in p_values),
         _shown(row.smallest_detectable, row),
     ]

@@ -34,6 +34,8 @@ def _title(plan: Plan) -> str:
     models = " and ".join(printable(str(model)) for model in plan.models)
     width = _interval(plan)
     whose = f" of {printable(str(plan.models[0]))}" if len(plan.models) > 1 else ""
+    if plan.value_n not in (None, plan.n):
+        whose += f" on its {plan.value_n} examples"
     places = decimals(_in_unit(plan, plan.half_width), plan.scale)
     value = f"{plan.value * plan.scale:z.{places}f} {plan.unit}".rstrip()
     return f"{plan.metric}: {models}, {_n(plan)}; now {value}{width}{whose}"
@@ -52,7 +54,7 @@ def _interval(plan: Plan) -> str:
 
 
 def _n(plan: Plan) -> str:
-    of = "examples" if len(plan.models) == 1 else "examples in both runs"
+    of = "examples" if len(plan.models) == 1 else "examples scored in both runs"
     clusters = "" if plan.n_clusters is None else f" in {plan.n_clusters} clusters"
     return f"{plan.n} {of}{clusters}"
 

@@ -77,8 +77,8 @@ def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[st
         a value meets none, and one without an interval none that is about a bound.
 
     Raises:
-        UsageError: No result has the metric, or one was given in percent that is no
-            proportion.
+        UsageError: No result has the metric, one was given in percent that is no
+            proportion, or a proportion's is above 1.
     """
     scored = [result for result in results if result.status != "refused"]
     lines = []
@@ -105,6 +105,8 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
             f"threshold in its own unit{f' ({score.unit})' if score.unit else ''}, "
             "without %."
         )
+    if is_proportion and threshold.value > 1:
+        raise click.UsageError(_beyond(threshold))
     if score.value is None:
         return f"has no value: {score.reason or 'it is not defined'}"
     found, what = score.value, "is"
@@ -123,6 +125,17 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
         is_met = found >= threshold.value
         side = "under"
     return None if is_met else f"{what} {found!r}, {side} {threshold.value!r}"
+
+
+def _beyond(threshold: Threshold) -> str:
+    """Say that no proportion can be above a threshold, and which one may be meant."""
+    start = f"--fail-under {threshold.metric}: "
+    if threshold.is_percentage:
+        return f"{start}no proportion is above 100%."
+    return (
+        f"{start}proportions are stored as 0 to 1, and {threshold.value:g} is above; "
+        f"give {threshold.value:g}% or {threshold.value / 100:g}."
+    )
 
 
 def _whose(result: Result, results: Sequence[Result]) -> str:

@@ -10,7 +10,12 @@ import numpy as np
 
 from evalkit.cluster_sizes import describe_sizes
 from evalkit.conclusions import Names
-from evalkit.differences import Difference, Levels, without_difference
+from evalkit.differences import (
+    Difference,
+    Levels,
+    count_as_wrong,
+    without_difference,
+)
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
 from evalkit.evidence import interval_kind
 from evalkit.grouping import WHOLE
@@ -145,7 +150,7 @@ class ComparedPair:
         if isinstance(bound, PluginError):
             return self._none(str(bound))
         try:
-            return self._of_sets(name, part, bound, levels)
+            return self._with_gaps(self._of_sets(name, part, bound, levels))
         except (MetricError, StorageError) as error:
             return self._none(str(error))
 
@@ -177,6 +182,17 @@ class ComparedPair:
         found = self._found[name].get(part)
         return found or self._none("the metric gave no value")
 
+    def _with_gaps(self, found: Sequence[Difference]) -> list[Difference]:
+        """Add how many answers are lacking, and how many count as wrong."""
+        tables = self._tables
+        groups = zip(found, tables.lacking, tables.examples, strict=True)
+        return [
+            difference._replace(
+                lacking=lacking, as_wrong=count_as_wrong(self.pair, examples)
+            )
+            for difference, lacking, examples in groups
+        ]
+
     def _owner(self, metric: str) -> tuple[str, str, str]:
         """Split the name of a score into that of its metric and its own within it."""
         owner = metric_of(metric, self._metrics)
@@ -207,6 +223,7 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
             f"{name_run(first)} is on {first.dataset}, {name_run(second)} on "
             f"{second.dataset}; their ids and answers agree"
         )
+    yield from _counted_as_wrong(pair)
     for result in (first, second):
         if result.status == "partial":
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
@@ -223,6 +240,19 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
                 f"{name} was not the same code in both runs (versions "
                 f"{mine[name][0]} and {others[name][0]}); `evalkit rescore` computes "
                 "it again"
+            )
+
+
+def _counted_as_wrong(pair: PairedRuns) -> Iterator[str]:
+    for result, wrong in zip((pair.first, pair.second), pair.as_wrong, strict=True):
+        if count := int(wrong.sum()):
+            examples, verb = (
+                count_of(count, "example"),
+                "counts" if count == 1 else "count",
+            )
+            yield (
+                f"{name_run(result)}: {examples} without a valid prediction {verb} as "
+                "wrong"
             )
 
 

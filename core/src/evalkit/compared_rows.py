@@ -98,6 +98,10 @@ def _row(
         p_at_most=None if tested is None else tested.at_most,
         different=judged.different if found.value is not None else None,
         family_size=size,
+        left_out_a=found.lacking[0],
+        left_out_b=found.lacking[1],
+        as_wrong_a=found.as_wrong[0],
+        as_wrong_b=found.as_wrong[1],
     )
 
 

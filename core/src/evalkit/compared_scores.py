@@ -75,6 +75,12 @@ class ComparedScore(NamedTuple):
     family_size: int | None = None
     """How many comparisons were adjusted for: those of the metric, of all pairs shown,
     on the whole set or on all tags."""
+    left_out_a: int = 0
+    """Those left out that the first was not scored on (and the second was)."""
+    left_out_b: int = 0
+    as_wrong_a: int = 0
+    """Examples of `n` without a valid prediction of the first, counted as wrong."""
+    as_wrong_b: int = 0
 
 
 class Comparison:

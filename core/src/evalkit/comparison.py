@@ -17,7 +17,7 @@ from evalkit.differences import Levels
 from evalkit.errors import EvalkitError
 from evalkit.grouping import WHOLE
 from evalkit.objects import Resolver
-from evalkit.pairing import pair_runs
+from evalkit.pairing import pair_runs, refuse_repeated
 from evalkit.preparation import Progress
 from evalkit.registry import Registry
 from evalkit.results import Result
@@ -100,7 +100,8 @@ def compare(
         The comparison.
 
     Raises:
-        AlignmentError: The runs are not on the same data; says what differs.
+        AlignmentError: The runs are not on the same data (says what differs), or one
+            is given twice.
         EvalkitError: They have no metric in common, or an argument is out of range.
         StorageError: There is no such run.
     """
@@ -110,6 +111,7 @@ def compare(
         raise EvalkitError(f"margin must be greater than 0 and finite, is {margin}")
     choices = _Choices(confidence, seed, tags, common, min_n, margin, all_pairs)
     results = [_read(given, runs) for given in (first, second, *more)]
+    refuse_repeated(results)
     if margin is not None and margin >= 1 and _has_proportion(results[0], metrics):
         raise EvalkitError(
             f"proportions are stored as 0 to 1, so that every difference is within a "

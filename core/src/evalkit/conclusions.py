@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from evalkit.differences import EQUIVALENCE_LEVEL, Difference
 from evalkit.intervals import Interval
+from evalkit.wording import count_of
 
 
 class Names(NamedTuple):
@@ -59,9 +60,15 @@ def conclude(names: Names, found: Difference, judged: Judged, reading: Reading) 
     Returns:
         One sentence without a full stop.
     """
-    value = found.value
-    if value is None:
+    if found.value is None:
         return f"not compared: {found.reason}"
+    concluded = _concluded(names, found, found.value, judged, reading)
+    return concluded + _condition(names, found)
+
+
+def _concluded(
+    names: Names, found: Difference, value: float, judged: Judged, reading: Reading
+) -> str:
     margin = _size(reading.margin or 0.0, reading)
     if judged.different:
         within = f"; it is within the margin of {margin}" if judged.equivalent else ""
@@ -76,6 +83,27 @@ def conclude(names: Names, found: Difference, judged: Judged, reading: Reading) 
         shown = _size(abs(value), reading)
         return f"undecided: the difference of {shown} was not tested: {found.reason}"
     return _undecided(found, value, judged, reading)
+
+
+def _condition(names: Names, found: Difference) -> str:
+    """Say of which examples a sentence is true where not all have a valid answer."""
+    text = ""
+    if any(found.lacking):
+        who = [
+            f"{name} has no score on {count} more"
+            for name, count in zip(names, found.lacking, strict=True)
+            if count
+        ]
+        examples = count_of(found.n, "example")
+        text = f"; on the {examples} scored for both: {', '.join(who)}"
+    counts = [
+        f"{count} of {name}"
+        for name, count in zip(names, found.as_wrong, strict=True)
+        if count
+    ]
+    if counts:
+        text += f"; missing or invalid predictions count as wrong: {', '.join(counts)}"
+    return text
 
 
 def _decided(names: Names, value: float, judged: Judged, reading: Reading) -> str:

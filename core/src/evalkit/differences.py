@@ -44,6 +44,11 @@ class Difference(NamedTuple):
     ties: int | None = None
     reason: str | None = None
     """Why there is no difference, or else no test."""
+    lacking: tuple[int, int] = (0, 0)
+    """Examples that only the second was scored on, and that only the first was."""
+    as_wrong: tuple[int, int] = (0, 0)
+    """Examples whose answer by the first is missing or invalid and counts as wrong, and
+    those by the second; of those that both were scored on."""
 
     @property
     def value(self) -> float | None:
@@ -95,6 +100,12 @@ def count_clusters(pair: PairedRuns, examples: Integers) -> int | None:
     if pair.clusters is None:
         return None
     return len(np.unique(pair.clusters[examples]))
+
+
+def count_as_wrong(pair: PairedRuns, examples: Integers) -> tuple[int, int]:
+    """Count the examples whose answer is missing or invalid and counts as wrong."""
+    first, second = pair.as_wrong
+    return int(first[examples].sum()), int(second[examples].sum())
 
 
 def sums_by_unit(

@@ -15,6 +15,7 @@ from evalkit.differences import (
     Difference,
     Intervals,
     Levels,
+    count_as_wrong,
     count_clusters,
     members_of,
     sums_by_unit,
@@ -86,10 +87,14 @@ def compare_scores(
     found = []
     for group, members in enumerate(members_of(pair)):
         examples = members[both[members]]
-        left_out = int((in_first ^ in_second)[members].sum())
+        lacking = (
+            int((in_second & ~in_first)[members].sum()),
+            int((in_first & ~in_second)[members].sum()),
+        )
         if not len(examples):
             reason = "no example was scored in both runs"
-            found.append(without_difference(reason, 0, left_out, None))
+            none = without_difference(reason, 0, sum(lacking), None)
+            found.append(none._replace(lacking=lacking))
             continue
         compared = _compare(
             pair, examples, first[examples], second[examples], kind, levels.of(group)
@@ -97,7 +102,9 @@ def compare_scores(
         differences = better * (first[examples] - second[examples])
         found.append(
             compared._replace(
-                left_out=left_out,
+                left_out=sum(lacking),
+                lacking=lacking,
+                as_wrong=count_as_wrong(pair, examples),
                 wins=int((differences > 0).sum()),
                 losses=int((differences < 0).sum()),
                 ties=int((differences == 0).sum()),

@@ -54,6 +54,7 @@ class PairedTables:
         swappable: Whether both have the same replications of every example.
         examples: The examples of each group that count in both, by number.
         left_out: How many examples of each group count in one only, by number.
+        lacking: How many of them do not count in the first, and in the second.
     """
 
     def __init__(self, pair: PairedRuns) -> None:
@@ -77,7 +78,11 @@ class PairedTables:
         )
         members = members_of(pair)
         self.examples: list[Integers] = [part[both[part]] for part in members]
-        self.left_out = [int((one ^ other)[part].sum()) for part in members]
+        self.lacking = [
+            (int((other & ~one)[part].sum()), int((one & ~other)[part].sum()))
+            for part in members
+        ]
+        self.left_out = [sum(counts) for counts in self.lacking]
 
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""

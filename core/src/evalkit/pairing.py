@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.columns import encode
 from evalkit.contract import RESERVED_FIELDS
@@ -15,6 +18,7 @@ from evalkit.grouping import WHOLE, Groups, group_by_tag
 from evalkit.intervals import Floats, Integers
 from evalkit.resampling import Keys, unit_keys
 from evalkit.results import Result
+from evalkit.stored_runs import counted_statuses
 from evalkit.violations import shorten
 from evalkit.wording import count_of
 
@@ -107,6 +111,24 @@ class PairedRuns:
         return column.replace_strict(
             numbers, default=0, return_dtype=pl.Int64
         ).fill_null(0)
+
+    @cached_property
+    def as_wrong(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether a missing or invalid answer of each run to an example is wrong.
+
+        Two masks of shape (n,): all False where a run skipped such examples.
+        """
+        return self._as_wrong(self.first), self._as_wrong(self.second)
+
+    def _as_wrong(self, result: Result) -> NDArray[np.bool_]:
+        mask = np.zeros(self.n, np.bool_)
+        statuses = [each for each in counted_statuses(result) if each != "scored"]
+        frame = _examples(result)
+        if statuses and "status" in frame.columns:
+            wrong = frame.filter(pl.col("status").is_in(statuses)).select("id")
+            found = self._shared.join(wrong, on="id", how="semi")
+            mask[found["example"].to_numpy()] = True
+        return mask
 
     def rows(self, result: Result) -> pl.DataFrame:
         """Tell which example each row of a run's examples is about.
@@ -242,6 +264,24 @@ class _Only(NamedTuple):
 def name_run(result: Result) -> str:
     """Name a run by its model and its id."""
     return f"{result.model} ({result.run_id or result.dataset})"
+
+
+def refuse_repeated(results: Sequence[Result]) -> None:
+    """Refuse to compare a run with itself.
+
+    Args:
+        results: The runs that are compared.
+
+    Raises:
+        AlignmentError: Two of them are one run; names it.
+    """
+    for one, other in combinations(results, 2):
+        is_stored = one.path is not None or other.path is not None
+        if one is other or (is_stored and one.run_id == other.run_id):
+            raise AlignmentError(
+                f"the run {name_run(one)} is given twice; name each run once (see "
+                "`evalkit runs`)"
+            )
 
 
 def _check_usable(result: Result) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalkit.comparison import compare
 from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
-from evalkit.pairing import pair_runs, score_column
+from evalkit.pairing import pair_runs, refuse_repeated, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
 from evalkit.power import error_of_equal_models
 from evalkit.rescoring import as_result
@@ -99,6 +99,8 @@ class Plan(NamedTuple):
     None where it has none."""
     ci_high: float | None = None
     ci_confidence: float | None = None
+    value_n: int | None = None
+    """Examples that the score of the (first) run is of."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON values."""
@@ -135,11 +137,12 @@ def plan(
         What is needed, and under which assumptions.
 
     Raises:
-        AlignmentError: The two runs are not of the same data.
+        AlignmentError: The two runs are not of the same data, or are one run.
         EvalkitError: The difference cannot be or the runs do not tell a variance.
         StorageError: A run cannot be read.
     """
     results = [as_result(each, folder) for each in (run, other) if each is not None]
+    refuse_repeated(results)
     score = _score(results, metric)
     of_run = float(str(results[0].to_dict().get("confidence", 0.95)))
     confidence = of_run if confidence is None else confidence
@@ -179,6 +182,7 @@ def plan(
         ci_low=score.ci_low,
         ci_high=score.ci_high,
         ci_confidence=None if score.ci is None else of_run,
+        value_n=score.n,
     )
 
 
@@ -337,6 +341,12 @@ def _assumptions(
             "both models' scores are spread as these are; how alike they are, one run "
             "does not tell, so each row supposes a correlation; a second run on the "
             "same data measures it"
+        )
+    elif spread.disagreement is not None and spread.disagreement < goal.difference:
+        yield (
+            f"one of the models to be compared alone is right on {goal.difference:.1%} "
+            "of the examples, the least with this difference; of the two runs it is on "
+            f"{spread.disagreement:.1%}"
         )
     else:
         yield "the two runs differ as far as the models to be compared will"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,13 @@ from evalkit.stored_runs import StoredResult
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
 
+REFUSED = "refused"
+"""Status of a run whose predictions were refused, so that it has no scores."""
+
 _NEAR = 5
+
+_SHORTEST_START = 4
+"""Fewest characters of an id that name a run: less is more likely a model's name."""
 
 
 class RunSummary(NamedTuple):
@@ -54,16 +60,19 @@ class RunSummary(NamedTuple):
     """The run of the same inputs that has other numbers; None where there is none."""
     warning: str | None = None
     """Why `evaluated` may be too early; None where it is known."""
+    confidence: float | None = None
+    """Probability of the run's intervals."""
 
 
 def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
     """Find a run folder.
 
     Args:
-        reference: The path of a run folder; the id of a run or as much of its start as
-            tells it from the others; the name of its model, alone or after that of
-            the data set (`hatecheck/my-model`), where a run that was rescored stands
-            behind the new one; or `latest` for the one that was evaluated last.
+        reference: In this order: the path of a run folder; `latest` for the one that
+            was evaluated last; the id of a run; the name of its model, alone or after
+            that of the data set (`hatecheck/my-model`), where a run that was rescored
+            stands behind the new one and a refused one behind one with scores; or the
+            start of an id, of 4 characters or more, that no other id has.
         folder: Where ids and `latest` are looked for.
 
     Returns:
@@ -75,7 +84,7 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
 
     Warns:
         UserWarning: `latest` may be another one, as a note of a later evaluation cannot
-            be read.
+            be read; or a later run of the model was refused.
     """
     path, root = local_path(reference), local_path(folder)
     name = str(reference)
@@ -86,26 +95,54 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
     if name == LATEST:
         return _newest(root)
     runs = [run for run in run_folders(root) if is_run(run)]
-    by_id = [run for run in runs if name and run.name.startswith(name)]
-    found = by_id or [run.path for run in _runs_of_model(name, list_runs(root))]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        what = "the start" if by_id else "the model"
-        raise StorageError(
-            f"{name!r} is {what} of {len(found)} runs: {name_runs(found)}. Give "
-            "more of the id, or the path"
-        )
+    for what, found in _candidates(name, root, runs):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise StorageError(
+                f"{name!r} is {what} of {len(found)} runs: {name_runs(found)}. Give "
+                "more of the id, or the path"
+            )
     if name and path.exists():
         raise StorageError(explain_no_run(path))
     raise StorageError(_unknown(name, root, runs))
 
 
+def _candidates(
+    name: str, root: Path, runs: Sequence[Path]
+) -> Iterator[tuple[str, list[Path]]]:
+    """Give the runs that a name may mean, what counts most first."""
+    if name:
+        yield "the id", [run for run in runs if run.name == name]
+        yield "the model", [run.path for run in _runs_of_model(name, list_runs(root))]
+    if len(name) >= _SHORTEST_START:
+        yield "the start", [run for run in runs if run.name.startswith(name)]
+
+
 def _runs_of_model(name: str, runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Give the runs of a model; of a run and what was rescored from it, the latter."""
+    """Give the runs of a model; of a run and what was rescored from it, the latter.
+
+    Args:
+        name: The model's name, alone or after that of the data set.
+        runs: All runs, the last evaluated first.
+
+    Returns:
+        Those of the model that have scores; where none has, those that were refused.
+
+    Warns:
+        UserWarning: A refused run is left out that is newer than those with scores.
+    """
     named = [run for run in runs if name in (run.model, f"{run.dataset}/{run.model}")]
     parents = {run.parent for run in named}
-    return [run for run in named if run.run_id not in parents]
+    named = [run for run in named if run.run_id not in parents]
+    scored = [run for run in named if run.status != REFUSED]
+    if scored and named[0].status == REFUSED:
+        warnings.warn(
+            f"the last evaluation of {name} was refused (run {named[0].run_id}); an "
+            "earlier run is used, which has scores",
+            stacklevel=4,
+        )
+    return scored or named
 
 
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
@@ -156,6 +193,7 @@ def _summarise(folder: Path) -> RunSummary:
         evaluated=last.started,
         repeat_of=record.get("repeat_of"),
         warning=last.problem,
+        confidence=record.get("confidence"),
     )
 
 
@@ -175,10 +213,16 @@ def _unknown(name: str, root: Path, runs: Sequence[Path]) -> str:
             f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
             "them; -o names another folder"
         )
+    begun = [run for run in runs if name and run.name.startswith(name)]
+    if begun:
+        return (
+            f"there is no run {name!r} in {root}: no model is called so, and of an id, "
+            f"such as {name_runs(begun)}, {_SHORTEST_START} characters are needed"
+        )
     near = difflib.get_close_matches(name, [run.name for run in runs], _NEAR, 0.3)
     known = [run for run in runs if run.name in near] or runs
     return (
         f"there is no run {name!r} in {root}, which holds {name_runs(known)} (see "
-        "`evalkit runs`). A run is named by its path, the start of its id, its model, "
-        "or `latest`"
+        "`evalkit runs`). A run is named by its path, its id, its model, the start of "
+        f"its id ({_SHORTEST_START} characters or more), or `latest`"
     )

@@ -84,6 +84,8 @@ class Verification(NamedTuple):
     """What `changes` was looked for in."""
     unchecked: tuple[str, ...] = ()
     """What computes the numbers and was not looked at, and why."""
+    model: str | None = None
+    """Name of the run's model."""
 
     @property
     def compares_intervals(self) -> bool:
@@ -163,6 +165,7 @@ def verify(
         result.interval_rules,
         tuple(code.compared),
         tuple(code.unchecked),
+        result.model,
     )
 
 

@@ -456,6 +456,53 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     assert "each example was answered 2 times; macro-f1: SD of the score " in first
 
 
+def _partly_answered(write_rows: Write) -> str:
+    """Write two answers to each of sixty rows, but one to the first three."""
+    rows = [
+        {"id": str(n), "_replication_": str(replication), "label": "positive"}
+        for n in ROWS
+        for replication in range(2)
+        if n >= 3 or not replication
+    ]
+    return write_rows("m.jsonl", rows)
+
+
+def test_missing_answers_are_not_called_missing_examples(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    file = _partly_answered(write_rows)
+    refused = invoke("eval", "shapes", "-p", file)
+    assert refused.exit_code == 1
+    lines = refused.stderr.splitlines()
+    assert lines[0].endswith(
+        "3 of 120 answers missing, 2 for each example (--on-missing wrong|skip)"
+    )
+    assert lines[1] == "  missing: id '0', replication '1'"
+    skipped = invoke("eval", "shapes", "-p", file, "--on-missing", "skip").stdout
+    assert "notice: 3 missing answers left out of the scores\n" in skipped
+    assert "\n117 of 120 answers to 60 examples scored; not scored: 3 m" in skipped
+    often = "\n57 of 60 examples were answered 2 times, the other 3 less often; "
+    assert often in skipped
+    wrong = invoke("eval", "shapes", "-p", file, "--on-missing", "wrong").stdout
+    assert "notice: 3 missing answers counted as wrong\n" in wrong
+    assert often in wrong
+    header, row = wrong.splitlines()[2:4]
+    assert header[header.index("as wrong") - 1 :].split()[:2] == ["as", "wrong"]
+    assert "3 answers" in row
+
+
+def test_all_answers_are_counted_apart_from_examples(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    rows = [
+        {"id": str(n), "_replication_": str(replication), "label": "positive"}
+        for n in ROWS
+        for replication in range(2)
+    ]
+    done = invoke("eval", "shapes", "-p", write_rows("m.jsonl", rows)).stdout
+    assert "\n120 of 120 answers to 60 examples scored, every row accounted f" in done
+
+
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(
     invoke: Invoke, file: str
 ) -> None:

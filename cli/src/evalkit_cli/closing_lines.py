@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.interval_lines import interval_lines
@@ -89,7 +89,7 @@ def account(result: Result) -> list[str]:
     }
     lines = [f"notice: {notice}" for notice in result.notices]
     lines += [f"warning: {warning}" for warning in result.warnings]
-    scored = f"{counts['scored']} of {counts['examples']} examples scored"
+    scored = f"{_of_examples(counts)} scored"
     if left:
         kinds = ", ".join(f"{count} {status}" for status, count in left.items())
         where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
@@ -97,12 +97,18 @@ def account(result: Result) -> list[str]:
     else:
         lines.append(f"{scored}, every row accounted for")
     for perturbed in result.to_dict().get("perturbed", ()):
-        of_copies = perturbed["counts"]
         name = perturbed["file"] or "perturbed rows"
-        lines.append(
-            f"{name}: {of_copies['scored']} of {of_copies['examples']} copies scored"
-        )
+        lines.append(f"{name}: {_of_examples(perturbed['counts'], 'copies')} scored")
     if result.path is not None:
         kept = " (an identical run was there already)" if result.was_there else ""
         lines.append(f"run folder: {result.path}{kept}")
     return lines
+
+
+def _of_examples(counts: Mapping[str, int], noun: str = "examples") -> str:
+    """Say how many examples, or answers to them where each has several, were scored."""
+    times = counts.get("replications")
+    shown = f"{counts['scored']} of {counts['examples']}"
+    if times is None:
+        return f"{shown} {noun}"
+    return f"{shown} answers to {counts['examples'] // times} {noun}"

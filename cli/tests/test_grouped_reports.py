@@ -55,6 +55,16 @@ class Clustered(Shapes):
     cluster = "author"
 
 
+class Lone(Shapes):
+    """The same, with facets of one group each."""
+
+    def load(self, split):
+        rows = super().load(split)
+        for number, row in enumerate(rows):
+            row["tags"] = ["negation:yes"] * (number < 20) + ["lang:en"]
+        return rows
+
+
 class ManyTags(Shapes):
     """Sixty tags, one for each row, and seven facets."""
 
@@ -100,6 +110,7 @@ def _shapes(fake_distribution: Callable[..., Any]) -> None:
                 "shapes": "Shapes",
                 "averaged": "Averaged",
                 "clustered": "Clustered",
+                "lone": "Lone",
                 "many-tags": "ManyTags",
             },
             "evalkit.metrics": {"off": "Off", "distance": "Distance"},
@@ -298,6 +309,25 @@ def test_worst_group_and_gap_of_a_facet(show: Callable[..., Any]) -> None:
     )
     assert size_worst.startswith("size: worst ")
     assert "; no evidence that the groups differ (p = " in size_gap
+
+
+def test_a_facet_of_one_group_is_said_not_to_be_tested(
+    show: Callable[..., Any],
+) -> None:
+    lines = show(dataset="lone")
+    start = lines.index("Worst group and gap:")
+    assert lines[start + 2 : start + 4] == [
+        "lang: only one group, en (n = 60); not tested",
+        "negation: only one group, yes (n = 20); not tested against the other 40 "
+        "examples, which are in none",
+    ]
+    lines = show("--by", "negation", dataset="lone")
+    start = lines.index("By negation, worst accuracy first, in %:")
+    assert lines[start + 4] == "40 of 60 examples in no group of negation"
+    # groups that share no example, of which ten are in none
+    lines = show("--by", "topic", "--min-n", "1")
+    assert "10 of 60 examples in no group of topic" in lines
+    assert not any("in no group" in line for line in show("--by", "author"))
 
 
 def test_more_facets_than_fit_are_counted(show: Callable[..., Any]) -> None:

@@ -100,7 +100,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
     crossings = columns.results[0].crossings
     by_crossing |= {crossing: [] for crossing in crossings}
     for tag in _sorted_tags(columns):
-        by_crossing[_crossing_of(tag, crossings)].append(tag)
+        by_crossing[crossing_of(tag, crossings)].append(tag)
     return [
         _table(columns, crossing, tags, most_rows)
         for crossing, tags in by_crossing.items()
@@ -136,8 +136,16 @@ def _worst_first(result: PrintedResult, metric: str) -> list[str]:
     return sorted(tags, key=keys.__getitem__)
 
 
-def _crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
-    """Tell which crossing a group belongs to; None for a tag."""
+def crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
+    """Tell which crossing a group belongs to.
+
+    Args:
+        tag: Name of the group.
+        crossings: The crossings that there are.
+
+    Returns:
+        One of them; None for a tag.
+    """
     for crossing in sorted(crossings, key=lambda text: -text.count(",")):
         parts = (f"{re.escape(name)}:.*" for name in crossing.split(","))
         if re.fullmatch(" & ".join(parts), tag, re.DOTALL):
@@ -164,6 +172,8 @@ def _table(
             "shows all"
         )
     by = "tag" if crossing is None else crossing
+    if crossing is not None:
+        notes += _outside(columns, crossing, tags)
     drawn = without_empty_columns(rows) if shown else []
     if len(columns.results) > 1 and shown and _is_shrunken(columns, shown):
         model = columns.results[0].result.model
@@ -171,6 +181,41 @@ def _table(
     header = drawn[0] if drawn else []
     meanings = [text for name, text in _MEANINGS.items() if name in header]
     return TagTable(by, drawn, [*meanings, *notes])
+
+
+def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:
+    """Say how many examples are in no group of a crossing, of each result."""
+    metric = columns.headline.metric
+    said = {}
+    for result in columns.results:
+        whole = result.groups[metric, None].n
+        outside = whole - (_inside(result, metric, crossing, tags) or whole)
+        if outside:
+            examples = _count(whole, "example")
+            said[str(result.result.model)] = (
+                f"{outside} of {examples} in no group of {crossing}"
+            )
+    if len({*said.values()}) == 1 and len(said) == len(columns.results):
+        return list(said.values())[:1]
+    label = len(columns.results) > 1
+    return [f"{model}: {text}" if label else text for model, text in said.items()]
+
+
+def _inside(
+    result: PrintedResult, metric: str, crossing: str, tags: Sequence[str]
+) -> int | None:
+    """Count the examples that are in some group; None where that is not known."""
+    found = [result.groups.get((metric, tag)) for tag in tags]
+    groups = [score for score in found if score is not None and score.n]
+    if len(groups) == 1:
+        return groups[0].n
+    # groups may share examples, which the mean over those with a value counts once
+    if any(score.value is None for score in groups):
+        return None
+    for score in result.result.scores:
+        if score.metric == metric and score.aggregate == f"macro:{crossing}":
+            return score.n
+    return None
 
 
 def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:

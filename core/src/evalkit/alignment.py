@@ -101,7 +101,7 @@ class Alignment(NamedTuple):
         return reasons
 
     def _missing(self) -> str:
-        """Say how many examples, or of several answers to each how many, are missing."""
+        """Say how many examples, or how many of several answers, are missing."""
         if not self.replications:
             examples = count_of(self.counts["missing"], "example")
             return f"{examples} without a prediction"

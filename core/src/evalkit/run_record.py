@@ -175,7 +175,7 @@ def make_result(
         "headline_aggregate": parts.dataset.attributes["aggregate"],
         "bounds": bounds_of(parts.metrics),
         "cluster": cluster_names(parts.dataset) if parts.examples.clustered else [],
-        "baselines": parts.baselines and parts.baselines._asdict(),
+        "baselines": _baselines(parts, options),
         "counts": parts.alignment.counts,
         "errors": failed,
         "notices": [
@@ -284,6 +284,16 @@ def _inputs(
         "components": [without_libraries(each) for each in components],
         **({} if perturbed is None else perturbed.inputs),
     }
+
+
+def _baselines(parts: Parts, options: Options) -> dict[str, Any] | None:
+    """Give the baselines, without a label that only the answers tell."""
+    if parts.baselines is None:
+        return None
+    found = parts.baselines
+    if not options.include_examples and parts.examples.labels is None:
+        found = found._replace(majority_label=None)
+    return found._asdict()
 
 
 def _components(parts: Parts) -> list[Mapping[str, Any]]:

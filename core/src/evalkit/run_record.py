@@ -22,6 +22,7 @@ from evalkit.grouping import Groups
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import label_notices
 from evalkit.libraries import without_libraries
+from evalkit.number_forms import number_notices
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -309,6 +310,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     notices += label_notices(parts.examples, alignment, show=options.include_examples)
+    notices += number_notices(parts.examples, alignment, show=options.include_examples)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,

@@ -25,6 +25,7 @@ def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
     """
     lines = _flags(results, verbose)
     lines += failed_lines(results)
+    lines += _without_prediction(results)
     lines += interval_lines(results)
     for place, each in enumerate(results):
         label = labelled(results, place)
@@ -55,6 +56,31 @@ def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
         if each.headline is not None and each.headline.aggregate and each.headline.flag
     ]
     return [*lines, *dict.fromkeys(of_means)]
+
+
+def _without_prediction(results: Sequence[PrintedResult]) -> list[str]:
+    """Say of which scores the worst case is not that of wrong answers.
+
+    A metric of whole sets, such as macro-F1, may fall further by a wrong label than by
+    none; one of single examples gives both its least value.
+    """
+    names: dict[str, None] = {}
+    headers: dict[str, None] = {}
+    for each in results:
+        shown = {"as wrong": None} if each.counted_as_wrong else {}
+        for score in each.whole:
+            if score.value is None or score.mean is not None:
+                continue
+            is_range = score.coverage not in (None, 1.0) and score.bound_low is not None
+            own = {"if wrong": None} if is_range else shown
+            headers |= own
+            names |= dict.fromkeys([score.metric] if own else [])
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: {' and '.join(map(repr, headers))} means no prediction; "
+        "wrong answers may score worse"
+    ]
 
 
 def failed_lines(results: Sequence[PrintedResult]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.printed_results import PrintedResult, labelled
 from evalkit_cli.score_cells import show_interval, show_number, show_shrunken
 from evalkit_cli.tables import printable
-from evalkit_cli.tag_tables import crossing_of
+from evalkit_cli.tag_tables import MEANINGS, crossing_of
 
 if TYPE_CHECKING:
     from evalkit.results import Score
@@ -57,6 +57,10 @@ def facet_lines(
             f"Worst group and gap; each {level} CI holds for all groups at once; p is "
             "adjusted for all facets:"
         )
+    if len(results) > 1:
+        # beside one result the table of tags has both columns and says what they mean
+        said = "\n".join(lines)
+        lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
     more = len(facets) + len(lone) - len(shown)
     if more:
         what = "facet" if more == 1 else "facets"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit_cli.printed_results import PrintedResult
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 """Rows that a table on a screen has at most."""
 
-_MEANINGS = {
-    "shrunk": "sorted by shrunk: drawn towards the mean of the groups beside it, by "
-    "what is chance",
+MEANINGS: Mapping[str, str] = {
+    "shrunk": "shrunk: the score drawn towards the mean of its facet, the further the "
+    "less certain it is",
     "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
     "ranks hold at once",
 }
+"""What is meant by the columns of shrunken values and ranks, by their header."""
 
 
 class TagTable(NamedTuple):
@@ -41,6 +42,9 @@ class TagTable(NamedTuple):
     rows: Rows
     notes: list[str]
     """What is not shown."""
+    order: str
+    """By what its rows are sorted, beside the score of the first result; "" for
+    nothing else."""
 
 
 class Columns(NamedTuple):
@@ -109,7 +113,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
 
 
 def _sorted_tags(columns: Columns) -> list[str]:
-    """Give the tags, the worst shrunken value first, where there are any.
+    """Give the tags, the worst shrunken value first, or the score where it has none.
 
     Those that only later results have come after.
     """
@@ -175,12 +179,22 @@ def _table(
     if crossing is not None:
         notes += _outside(columns, crossing, tags)
     drawn = without_empty_columns(rows) if shown else []
-    if len(columns.results) > 1 and shown and _is_shrunken(columns, shown):
+    header = drawn[0] if drawn else []
+    is_shrunken = _is_shrunken(columns, shown)
+    if is_shrunken and SHRUNKEN[0] not in header:
         model = columns.results[0].result.model
         notes.insert(0, f"sorted by the shrunken scores of {model}")
-    header = drawn[0] if drawn else []
-    meanings = [text for name, text in _MEANINGS.items() if name in header]
-    return TagTable(by, drawn, [*meanings, *notes])
+    meanings = [text for name, text in MEANINGS.items() if name in header]
+    return TagTable(by, drawn, [*meanings, *notes], _order(is_shrunken, shown))
+
+
+def _order(is_shrunken: bool, tags: Sequence[str]) -> str:
+    from evalkit.grouping import UNTAGGED
+
+    parts = ["shrunk where known"] if is_shrunken else []
+    if UNTAGGED in tags[1:]:
+        parts.append(f"{UNTAGGED.strip('()')} last")
+    return ", ".join(parts)
 
 
 def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:

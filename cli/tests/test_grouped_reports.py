@@ -55,6 +55,16 @@ class Clustered(Shapes):
     cluster = "author"
 
 
+class Lone(Shapes):
+    """The same, with facets of one group each."""
+
+    def load(self, split):
+        rows = super().load(split)
+        for number, row in enumerate(rows):
+            row["tags"] = ["negation:yes"] * (number < 20) + ["lang:en"]
+        return rows
+
+
 class ManyTags(Shapes):
     """Sixty tags, one for each row, and seven facets."""
 
@@ -100,6 +110,7 @@ def _shapes(fake_distribution: Callable[..., Any]) -> None:
                 "shapes": "Shapes",
                 "averaged": "Averaged",
                 "clustered": "Clustered",
+                "lone": "Lone",
                 "many-tags": "ManyTags",
             },
             "evalkit.metrics": {"off": "Off", "distance": "Distance"},
@@ -142,8 +153,9 @@ def show(invoke: Invoke, file: str) -> Callable[..., list[str]]:
 
 
 def table(lines: Sequence[str], title: str) -> list[list[str]]:
-    """Give the cells of the table below a title."""
-    start = lines.index(title) + 2
+    """Give the cells of the table below a title, which may name a further order."""
+    titles = [re.sub(r" first \(.*?\)", " first", line) for line in lines]
+    start = titles.index(title) + 2
     rows = []
     for line in lines[start:]:
         if "  " not in line:
@@ -193,11 +205,16 @@ def test_crossed_groups_have_a_table_of_their_own(show: Callable[..., Any]) -> N
 
 
 def test_examples_without_a_tag_stand_last(show: Callable[..., Any]) -> None:
-    rows = table(show(), "By tag, worst accuracy first, in %:")
+    lines = show()
+    rows = table(lines, "By tag, worst accuracy first, in %:")
     untagged = list(range(50, 60))
     assert rows[-1] == [
         *("(untagged)", "10", f"{100 * share(untagged):.0f}", share_interval(untagged))
     ]
+    assert (
+        "By tag, worst accuracy first (shrunk where known, untagged last), in %:"
+        in (lines)
+    )
     topics = {row[0]: float(row[4]) for row in rows[1:-1] if row[0][0] == "t"}
     assert len(topics) == 5
     assert list(topics.values()) == sorted(topics.values())
@@ -298,6 +315,25 @@ def test_worst_group_and_gap_of_a_facet(show: Callable[..., Any]) -> None:
     )
     assert size_worst.startswith("size: worst ")
     assert "; no evidence that the groups differ (p = " in size_gap
+
+
+def test_a_facet_of_one_group_is_said_not_to_be_tested(
+    show: Callable[..., Any],
+) -> None:
+    lines = show(dataset="lone")
+    start = lines.index("Worst group and gap:")
+    assert lines[start + 2 : start + 4] == [
+        "lang: only one group, en (n = 60); not tested",
+        "negation: only one group, yes (n = 20); not tested against the other 40 "
+        "examples, which are in none",
+    ]
+    lines = show("--by", "negation", dataset="lone")
+    start = lines.index("By negation, worst accuracy first, in %:")
+    assert lines[start + 4] == "40 of 60 examples in no group of negation"
+    # groups that share no example, of which ten are in none
+    lines = show("--by", "topic", "--min-n", "1")
+    assert "10 of 60 examples in no group of topic" in lines
+    assert not any("in no group" in line for line in show("--by", "author"))
 
 
 def test_more_facets_than_fit_are_counted(show: Callable[..., Any]) -> None:
@@ -454,6 +490,53 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     ) in done.stdout.splitlines()
     first = invoke("eval", "shapes", "-p", file, "-m", "macro-f1").stdout
     assert "each example was answered 2 times; macro-f1: SD of the score " in first
+
+
+def _partly_answered(write_rows: Write) -> str:
+    """Write two answers to each of sixty rows, but one to the first three."""
+    rows = [
+        {"id": str(n), "_replication_": str(replication), "label": "positive"}
+        for n in ROWS
+        for replication in range(2)
+        if n >= 3 or not replication
+    ]
+    return write_rows("m.jsonl", rows)
+
+
+def test_missing_answers_are_not_called_missing_examples(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    file = _partly_answered(write_rows)
+    refused = invoke("eval", "shapes", "-p", file)
+    assert refused.exit_code == 1
+    lines = refused.stderr.splitlines()
+    assert lines[0].endswith(
+        "3 of 120 answers missing, 2 for each example (--on-missing wrong|skip)"
+    )
+    assert lines[1] == "  missing: id '0', replication '1'"
+    skipped = invoke("eval", "shapes", "-p", file, "--on-missing", "skip").stdout
+    assert "notice: 3 missing answers left out of the scores\n" in skipped
+    assert "\n117 of 120 answers to 60 examples scored; not scored: 3 m" in skipped
+    often = "\n57 of 60 examples were answered 2 times, the other 3 less often; "
+    assert often in skipped
+    wrong = invoke("eval", "shapes", "-p", file, "--on-missing", "wrong").stdout
+    assert "notice: 3 missing answers counted as wrong\n" in wrong
+    assert often in wrong
+    header, row = wrong.splitlines()[2:4]
+    assert header[header.index("as wrong") - 1 :].split()[:2] == ["as", "wrong"]
+    assert "3 answers" in row
+
+
+def test_all_answers_are_counted_apart_from_examples(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    rows = [
+        {"id": str(n), "_replication_": str(replication), "label": "positive"}
+        for n in ROWS
+        for replication in range(2)
+    ]
+    done = invoke("eval", "shapes", "-p", write_rows("m.jsonl", rows)).stdout
+    assert "\n120 of 120 answers to 60 examples scored, every row accounted f" in done
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(

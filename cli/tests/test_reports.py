@@ -15,6 +15,7 @@ import pytest
 from click.testing import Result
 from scipy.stats import binomtest, t
 
+import evalkit
 from evalkit_cli.score_cells import show_share
 
 Invoke = Callable[..., Result]
@@ -272,6 +273,27 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "problems.jsonl",
         f"run folder: {only_run(tmp_path)}",
     ]
+
+
+@pytest.mark.parametrize(("policy", "header"), [("skip", "if"), ("wrong", "as")])
+def test_that_no_prediction_may_be_milder_than_a_wrong_one_is_said(
+    invoke: Invoke, predict: Write, policy: str, header: str
+) -> None:
+    file = predict("two.jsonl", RIGHT[:2])
+    arguments = ("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1")
+    lines = invoke(*arguments, "--on-missing", policy).stdout.splitlines()
+    assert (
+        f"macro-f1: '{header} wrong' means no prediction; wrong answers may score worse"
+    ) in lines
+    # and a wrong label does score worse than none
+    gold = ["a", "a", "b"]
+    none = evalkit.score("macro-f1", ["a", None, "b"], gold)["macro-f1"].value
+    wrong = evalkit.score("macro-f1", ["a", "b", "b"], gold)["macro-f1"].value
+    assert none is not None
+    assert wrong is not None
+    assert wrong < none
+    alone = invoke(*arguments[:6], "--on-missing", policy).stdout
+    assert "may score worse" not in alone
 
 
 def test_a_metric_without_bounds_shows_a_dash_for_them(

@@ -147,6 +147,38 @@ def test_without_labels_there_are_none() -> None:
     assert baselines_of(Hit, ["a"], labels=()) is None
 
 
+def test_answers_that_repeat_as_labels_do_have_a_majority_and_no_chance() -> None:
+    targets = ["common"] * 8 + ["rare"] * 2
+    found = baselines_of(Hit, targets, labels=None)
+    assert found == Baselines("common", pytest.approx(0.8), None)
+    assert baselines_of(get_hits, targets, None) == Baselines("common", 0.8, None)
+    # nine answers to two labels are too few, and so are lists and numbers
+    assert baselines_of(Hit, targets[1:], labels=None) is None
+    lists = [[target] for target in targets]
+    assert baselines_of(Hit, lists, labels=None, kind="any-of") is None
+    assert baselines_of(Hit, [1.0] * 10, labels=None, kind="number") is None
+
+
+@pytest.mark.parametrize("metric", [Hit, HitCells, get_hits])
+def test_an_example_counts_once_however_many_answers_it_has(metric: Any) -> None:
+    # of two answers to each of four examples, the second to the last two is left out
+    targets = ["b", "a", "a", "a"]
+    positions = [0, 1, 2, 3, 4, 6]
+    frame = pl.DataFrame(
+        {
+            "position": pl.Series(positions, dtype=pl.UInt32),
+            "prediction": ["a"] * 6,
+            "target": [targets[position // 2] for position in positions],
+        }
+    )
+    ids = [str(i // 2) for i in range(8)]
+    context = MetricContext(LABELS, "one")
+    table = ScoringTable(frame, ids, None, context, ("1", "2"))
+    found = compute_baselines(Resolver(Registry()).bind("metrics", metric), table)
+    assert found is not None
+    assert (found.majority_label, found.majority) == ("a", pytest.approx(3 / 4))
+
+
 def test_with_very_many_labels_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "MOST_LABELS", 3)
     assert baselines_of(Hit, ["a"]) is None

@@ -196,8 +196,39 @@ def test_predictions_in_another_form_of_a_gold_label_are_named() -> None:
     assert notices_of(answers, predictions) == [
         f"10 predictions are no label, but differ from one {HOW}: 'Yes' (7) for 'yes'; "
         "' no' (3) for 'no'",
-        "22 predictions of a label that no example has, such as 'none'",
+        "22 predictions of a label that no example has, such as 'none'; the labels "
+        "are: 'no'; 'yes'",
     ]
+
+
+@pytest.mark.parametrize("unset", ["nan", "NaN", "null", "<NA>"])
+def test_gold_labels_that_look_like_missing_values_are_named(unset: str) -> None:
+    answers = times({"yes": 20, "no": 20, unset: 3})
+    assert notices_of(answers, answers) == [
+        f"3 gold labels are '{unset}', as tables write a value that is not there; they "
+        "count as a label like any other"
+    ]
+    [hidden] = notices_of(answers, answers, include_examples=False)
+    assert hidden.startswith("3 gold labels are a text, as tables write ")
+    assert label_forms.is_about_gold_forms(hidden)
+    # a label that means something
+    assert notices_of(*[times({"yes": 20, "None": 20, "NA": 3})] * 2) == []
+
+
+NUMBERS = ["5", "7", "0.5", "1e3", "9007199254740993", "8", "text"]
+
+
+def test_predictions_of_the_same_number_written_otherwise_are_named() -> None:
+    other = ["5.0", "7.", ".50", "1000", "9007199254740992", "9", "nan"]
+    told = (
+        "3 predictions are the answer's number written otherwise{}; a metric that "
+        "compares texts as they are written takes them for wrong"
+    )
+    shown = ", such as '.50' for '0.5'"
+    assert notices_of(NUMBERS, other) == [told.format(shown)]
+    assert notices_of(NUMBERS, other, include_examples=False) == [told.format("")]
+    assert notices_of(NUMBERS, NUMBERS) == []
+    assert notices_of(["x", "y"], ["5.0", "5"]) == []
 
 
 def test_declared_labels_are_known_though_no_example_has_them() -> None:

@@ -224,7 +224,8 @@ def notices_of(labels: str, data: Any = Unlabelled) -> Sequence[str]:
 def test_a_predicted_label_that_no_example_has_is_told() -> None:
     assert notices_of("ab" * 6) == ()
     assert notices_of("cb" * 5 + "db") == (
-        "6 predictions of a label that no example has, such as 'c'",
+        "6 predictions of a label that no example has, such as 'c'; the labels are: "
+        "'a'; 'b'",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.interval_lines import interval_lines
@@ -25,6 +25,7 @@ def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
     """
     lines = _flags(results, verbose)
     lines += failed_lines(results)
+    lines += _without_prediction(results)
     lines += interval_lines(results)
     for place, each in enumerate(results):
         label = labelled(results, place)
@@ -55,6 +56,31 @@ def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
         if each.headline is not None and each.headline.aggregate and each.headline.flag
     ]
     return [*lines, *dict.fromkeys(of_means)]
+
+
+def _without_prediction(results: Sequence[PrintedResult]) -> list[str]:
+    """Say of which scores the worst case is not that of wrong answers.
+
+    A metric of whole sets, such as macro-F1, may fall further by a wrong label than by
+    none; one of single examples gives both its least value.
+    """
+    names: dict[str, None] = {}
+    headers: dict[str, None] = {}
+    for each in results:
+        shown = {"as wrong": None} if each.counted_as_wrong else {}
+        for score in each.whole:
+            if score.value is None or score.mean is not None:
+                continue
+            is_range = score.coverage not in (None, 1.0) and score.bound_low is not None
+            own = {"if wrong": None} if is_range else shown
+            headers |= own
+            names |= dict.fromkeys([score.metric] if own else [])
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: {' and '.join(map(repr, headers))} means no prediction; "
+        "wrong answers may score worse"
+    ]
 
 
 def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
@@ -89,7 +115,7 @@ def account(result: Result) -> list[str]:
     }
     lines = [f"notice: {notice}" for notice in result.notices]
     lines += [f"warning: {warning}" for warning in result.warnings]
-    scored = f"{counts['scored']} of {counts['examples']} examples scored"
+    scored = f"{_of_examples(counts)} scored"
     if left:
         kinds = ", ".join(f"{count} {status}" for status, count in left.items())
         where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
@@ -97,12 +123,18 @@ def account(result: Result) -> list[str]:
     else:
         lines.append(f"{scored}, every row accounted for")
     for perturbed in result.to_dict().get("perturbed", ()):
-        of_copies = perturbed["counts"]
         name = perturbed["file"] or "perturbed rows"
-        lines.append(
-            f"{name}: {of_copies['scored']} of {of_copies['examples']} copies scored"
-        )
+        lines.append(f"{name}: {_of_examples(perturbed['counts'], 'copies')} scored")
     if result.path is not None:
         kept = " (an identical run was there already)" if result.was_there else ""
         lines.append(f"run folder: {result.path}{kept}")
     return lines
+
+
+def _of_examples(counts: Mapping[str, int], noun: str = "examples") -> str:
+    """Say how many examples, or answers to them where each has several, were scored."""
+    times = counts.get("replications")
+    shown = f"{counts['scored']} of {counts['examples']}"
+    if times is None:
+        return f"{shown} {noun}"
+    return f"{shown} answers to {counts['examples'] // times} {noun}"

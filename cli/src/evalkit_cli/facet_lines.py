@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.printed_results import PrintedResult, labelled
 from evalkit_cli.score_cells import show_interval, show_number, show_shrunken
 from evalkit_cli.tables import printable
+from evalkit_cli.tag_tables import MEANINGS, crossing_of
 
 if TYPE_CHECKING:
     from evalkit.results import Score
@@ -32,26 +33,35 @@ def facet_lines(
         most_facets: How many facets; None for all. What the user asked for comes first.
 
     Returns:
-        A heading and two lines for each facet and result; nothing without facets.
+        A heading and two lines for each facet and result, or one of a facet with one
+        group; nothing without facets.
     """
     facets = _facets(results, metric)
-    shown = facets[:most_facets]
+    lone = _lone_groups(results, metric, facets)
+    shown = [*facets, *lone][:most_facets]
     lines = [
         f"{labelled(results, place)}{facet}: {line}"
         for facet in shown
         for place, result in enumerate(results)
         for line in _lines(result, metric, facet)
     ]
-    if not lines:
+    if not lines and not lone:
         return []
     level = results[0].confidence
     heading = f"Worst group and gap; each {level} CI holds for all groups at once:"
+    if not lines:
+        heading = "Worst group and gap:"
+    lines += [f"{facet}: {lone[facet]}" for facet in shown if facet in lone]
     if any(_is_adjusted(score) for result in results for score in result.result.scores):
         heading = (
             f"Worst group and gap; each {level} CI holds for all groups at once; p is "
             "adjusted for all facets:"
         )
-    more = len(facets) - len(shown)
+    if len(results) > 1:
+        # beside one result the table of tags has both columns and says what they mean
+        said = "\n".join(lines)
+        lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
+    more = len(facets) + len(lone) - len(shown)
     if more:
         what = "facet" if more == 1 else "facets"
         lines.append(f"{more} more {what}: -v or --format csv shows all")
@@ -67,6 +77,53 @@ def _facets(results: Sequence[PrintedResult], metric: str) -> list[str]:
     ]
     asked = [name for name in results[0].crossings if name in found]
     return list(dict.fromkeys([*asked, *found]))
+
+
+def _lone_groups(
+    results: Sequence[PrintedResult], metric: str, compared: Sequence[str]
+) -> dict[str, str]:
+    """Say which facets have one group in all results, and whom that leaves out.
+
+    Args:
+        results: The results.
+        metric: The metric.
+        compared: The facets that are compared.
+
+    Returns:
+        A sentence by facet.
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for result in results:
+        for (name, tag), score in result.groups.items():
+            facet = _facet_of(result, tag) if tag and name == metric else None
+            if tag and facet and facet not in compared:
+                said = _lone(result, score, tag, facet)
+                groups.setdefault(facet, {}).setdefault(tag, said)
+    return {
+        facet: said
+        for facet, found in groups.items()
+        if len(found) == 1
+        for said in found.values()
+    }
+
+
+def _facet_of(result: PrintedResult, tag: str) -> str | None:
+    from evalkit.names import facet_of
+
+    crossing = crossing_of(tag, result.crossings)
+    if crossing is not None:
+        return crossing
+    faceted = facet_of(tag)
+    return None if faceted is None else faceted[0]
+
+
+def _lone(result: PrintedResult, score: Score, tag: str, facet: str) -> str:
+    group = f"{_without_facet(tag, facet)} (n = {score.n})"
+    others = result.groups[score.metric, None].n - score.n
+    if not others:
+        return f"only one group, {group}; not tested"
+    rest = "example, which is" if others == 1 else f"{others} examples, which are"
+    return f"only one group, {group}; not tested against the other {rest} in none"
 
 
 def _scores_of(result: PrintedResult, metric: str, facet: str) -> list[Score]:

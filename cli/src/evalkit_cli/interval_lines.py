@@ -124,7 +124,23 @@ def _replications(result: PrintedResult) -> str:
         if value is not None
     ]
     of_score = f"; {score.metric}: SD {', '.join(shown)}" if shown else ""
-    return f"each example was answered {score.replications} times{of_score}"
+    return f"{_how_often_answered(result, score.replications)}{of_score}"
+
+
+def _how_often_answered(result: PrintedResult, times: int) -> str:
+    from evalkit.replications import count_incomplete
+
+    counts = result.result.counts
+    if counts["scored"] == counts["examples"]:
+        return f"each example was answered {times} times"
+    n_examples = counts["examples"] // times
+    if result.result.examples is None:
+        return f"examples were answered {times} times or less often"
+    incomplete = count_incomplete(result.result.examples, times)
+    return (
+        f"{n_examples - incomplete} of {n_examples} examples were answered {times} "
+        f"times, the other {incomplete} less often"
+    )
 
 
 def _other_rules(result: PrintedResult) -> str:

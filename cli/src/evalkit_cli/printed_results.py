@@ -71,13 +71,18 @@ class PrintedResult:
 
     @property
     def counted_as_wrong(self) -> str:
-        """How many examples without a valid prediction are part of n; "" for none."""
+        """How many examples, or of several answers to each how many, count as wrong.
+
+        They have no valid prediction; "" for none.
+        """
         policies, counts = self.record["policies"], self.record["counts"]
         counted = sum(
             counts[status]
             for status in ("missing", "invalid")
             if policies[f"on_{status}"] == "wrong"
         )
+        if counted and "replications" in counts:
+            return "1 answer" if counted == 1 else f"{counted} answers"
         return str(counted) if counted else ""
 
 

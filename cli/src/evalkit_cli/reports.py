@@ -187,7 +187,8 @@ def _title(results: Sequence[PrintedResult]) -> str:
 def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
     assert headline is not None
     unit = f", in {headline.unit}" if headline.unit and not verbose else ""
-    return f"By {table.by}, worst {headline.metric} first{unit}:"
+    order = f" ({table.order})" if table.order else ""
+    return f"By {table.by}, worst {headline.metric} first{order}{unit}:"
 
 
 def _summary(results: Sequence[PrintedResult]) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit_cli.printed_results import PrintedResult
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 """Rows that a table on a screen has at most."""
 
-_MEANINGS = {
-    "shrunk": "sorted by shrunk: drawn towards the mean of the groups beside it, by "
-    "what is chance",
+MEANINGS: Mapping[str, str] = {
+    "shrunk": "shrunk: the score drawn towards the mean of its facet, the further the "
+    "less certain it is",
     "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
     "ranks hold at once",
 }
+"""What is meant by the columns of shrunken values and ranks, by their header."""
 
 
 class TagTable(NamedTuple):
@@ -41,6 +42,9 @@ class TagTable(NamedTuple):
     rows: Rows
     notes: list[str]
     """What is not shown."""
+    order: str
+    """By what its rows are sorted, beside the score of the first result; "" for
+    nothing else."""
 
 
 class Columns(NamedTuple):
@@ -100,7 +104,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
     crossings = columns.results[0].crossings
     by_crossing |= {crossing: [] for crossing in crossings}
     for tag in _sorted_tags(columns):
-        by_crossing[_crossing_of(tag, crossings)].append(tag)
+        by_crossing[crossing_of(tag, crossings)].append(tag)
     return [
         _table(columns, crossing, tags, most_rows)
         for crossing, tags in by_crossing.items()
@@ -109,7 +113,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
 
 
 def _sorted_tags(columns: Columns) -> list[str]:
-    """Give the tags, the worst shrunken value first, where there are any.
+    """Give the tags, the worst shrunken value first, or the score where it has none.
 
     Those that only later results have come after.
     """
@@ -136,8 +140,16 @@ def _worst_first(result: PrintedResult, metric: str) -> list[str]:
     return sorted(tags, key=keys.__getitem__)
 
 
-def _crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
-    """Tell which crossing a group belongs to; None for a tag."""
+def crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
+    """Tell which crossing a group belongs to.
+
+    Args:
+        tag: Name of the group.
+        crossings: The crossings that there are.
+
+    Returns:
+        One of them; None for a tag.
+    """
     for crossing in sorted(crossings, key=lambda text: -text.count(",")):
         parts = (f"{re.escape(name)}:.*" for name in crossing.split(","))
         if re.fullmatch(" & ".join(parts), tag, re.DOTALL):
@@ -164,13 +176,60 @@ def _table(
             "shows all"
         )
     by = "tag" if crossing is None else crossing
+    if crossing is not None:
+        notes += _outside(columns, crossing, tags)
     drawn = without_empty_columns(rows) if shown else []
-    if len(columns.results) > 1 and shown and _is_shrunken(columns, shown):
+    header = drawn[0] if drawn else []
+    is_shrunken = _is_shrunken(columns, shown)
+    if is_shrunken and SHRUNKEN[0] not in header:
         model = columns.results[0].result.model
         notes.insert(0, f"sorted by the shrunken scores of {model}")
-    header = drawn[0] if drawn else []
-    meanings = [text for name, text in _MEANINGS.items() if name in header]
-    return TagTable(by, drawn, [*meanings, *notes])
+    meanings = [text for name, text in MEANINGS.items() if name in header]
+    return TagTable(by, drawn, [*meanings, *notes], _order(is_shrunken, shown))
+
+
+def _order(is_shrunken: bool, tags: Sequence[str]) -> str:
+    from evalkit.grouping import UNTAGGED
+
+    parts = ["shrunk where known"] if is_shrunken else []
+    if UNTAGGED in tags[1:]:
+        parts.append(f"{UNTAGGED.strip('()')} last")
+    return ", ".join(parts)
+
+
+def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:
+    """Say how many examples are in no group of a crossing, of each result."""
+    metric = columns.headline.metric
+    said = {}
+    for result in columns.results:
+        whole = result.groups[metric, None].n
+        outside = whole - (_inside(result, metric, crossing, tags) or whole)
+        if outside:
+            examples = _count(whole, "example")
+            said[str(result.result.model)] = (
+                f"{outside} of {examples} in no group of {crossing}"
+            )
+    if len({*said.values()}) == 1 and len(said) == len(columns.results):
+        return list(said.values())[:1]
+    label = len(columns.results) > 1
+    return [f"{model}: {text}" if label else text for model, text in said.items()]
+
+
+def _inside(
+    result: PrintedResult, metric: str, crossing: str, tags: Sequence[str]
+) -> int | None:
+    """Count the examples that are in some group; None where that is not known."""
+    found = [result.groups.get((metric, tag)) for tag in tags]
+    groups = [score for score in found if score is not None and score.n]
+    if len(groups) == 1:
+        return groups[0].n
+    # groups may share examples, which the mean over those with a value counts once
+    if any(score.value is None for score in groups):
+        return None
+    for score in result.result.scores:
+        if score.metric == metric and score.aggregate == f"macro:{crossing}":
+            return score.n
+    return None
 
 
 def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:

@@ -45,11 +45,12 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         )
     for status in ("missing", "invalid"):
         policy = getattr(policies, f"on_{status}")
-        examples = count_of(counts[status], f"{status} example")
+        noun = "answer" if alignment.replications else "example"
+        cells = count_of(counts[status], f"{status} {noun}")
         if counts[status] and policy == "wrong":
-            notices.append(f"{examples} counted as wrong")
+            notices.append(f"{cells} counted as wrong")
         elif counts[status] and policy == "skip":
-            notices.append(f"{examples} left out of the scores")
+            notices.append(f"{cells} left out of the scores")
     if counts["duplicate"] and policies.on_duplicate != "error":
         rows = count_of(counts["duplicate"], "row")
         which = policies.on_duplicate
@@ -96,6 +97,8 @@ def refusal_message(
     for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
         where = [f"line {problem.line}"] if problem.line else []
         where += [f"id {problem.id!r}"] if problem.id is not None else []
+        if problem.replication is not None:
+            where.append(f"replication {problem.replication!r}")
         why = f": {describe(problem.violations)}" if problem.line else ""
         lines.append(f"  {problem.status}: {', '.join(where)}{why}")
     hidden = [

@@ -87,8 +87,7 @@ class Alignment(NamedTuple):
         """Say why the policies refuse this alignment; empty if they do not."""
         reasons = []
         if self.counts["missing"] and policies.on_missing == "error":
-            examples = count_of(self.counts["missing"], "example")
-            reasons.append(f"{examples} without a prediction (--on-missing wrong|skip)")
+            reasons.append(f"{self._missing()} (--on-missing wrong|skip)")
         if self.counts["invalid"] and policies.on_invalid == "error":
             invalid = count_of(self.counts["invalid"], "invalid prediction")
             reasons.append(f"{invalid} (--on-invalid wrong|skip)")
@@ -100,6 +99,16 @@ class Alignment(NamedTuple):
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
         return reasons
+
+    def _missing(self) -> str:
+        """Say how many examples, or how many of several answers, are missing."""
+        if not self.replications:
+            examples = count_of(self.counts["missing"], "example")
+            return f"{examples} without a prediction"
+        return (
+            f"{self.counts['missing']} of {self.counts['examples']} answers missing, "
+            f"{len(self.replications)} for each example"
+        )
 
 
 def align(

@@ -17,17 +17,21 @@ from evalkit.scoring import metric_statistics, why_not
 
 MOST_LABELS = 1_000
 
+FEWEST_OF_LABEL = 5
+"""Answers that are given so many times on average are labels, declared or not."""
+
 
 class Baselines(NamedTuple):
     """Values of the headline metric for answers that ignore the input."""
 
-    majority_label: str
-    """The label that most examples accept; of several, the first in their order."""
+    majority_label: str | None
+    """The label that most examples accept; of several, the first in their order. None
+    in a run that holds no answers and whose labels nobody declares."""
     majority: float | None
     """Value when every prediction is that label."""
     chance: float | None
     """Value at the expected counts of predictions drawn uniformly from the labels;
-    None for a metric that is a function of lists."""
+    None for a metric that is a function of lists, and where no labels are declared."""
 
 
 def compute_baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
@@ -35,34 +39,57 @@ def compute_baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
 
     The statistics of every pair of label and distinct answer are computed once and
     weighted with the number of examples that have the answer, so that the cost does
-    not grow with the examples.
+    not grow with the examples. An example counts once, however many answers it has.
+
+    Where no labels are declared, texts of which an example accepts one are labels if
+    each is the answer of `FEWEST_OF_LABEL` examples or more on average.
 
     Args:
         metric: The headline metric.
         table: What is scored.
 
     Returns:
-        The baselines; None where there are no labels or the metric reads more than
+        The baselines; None where answers are no labels or the metric reads more than
         prediction and answer.
     """
-    labels = table.context.labels
+    targets = _targets(table)
+    declared = table.context.labels
+    labels = _found_labels(table, targets) if declared is None else declared
     if not labels or len(labels) > MOST_LABELS or metric.attributes["columns"]:
         return None
     if why_not(metric, table):
         return None
-    majority_label = _majority(table.frame["target"], labels)
+    majority_label = _majority(targets, labels)
     if metric.has("compute"):
-        targets = table.frame["target"].to_list()
-        value, _ = compute(metric, [(majority_label, target) for target in targets])
+        pairs = [(majority_label, target) for target in targets.to_list()]
+        value, _ = compute(metric, pairs)
         return Baselines(majority_label, value, None)
-    answers = table.frame.group_by("target", maintain_order=True).agg(
-        pl.len().alias("weight")
+    answers = (
+        targets.to_frame()
+        .group_by("target", maintain_order=True)
+        .agg(pl.len().alias("weight"))
     )
-    return Baselines(
-        majority_label,
-        _constant(metric, table, answers, [majority_label]),
-        _constant(metric, table, answers, labels),
-    )
+    majority = _constant(metric, table, answers, [majority_label])
+    chance = _constant(metric, table, answers, labels) if declared else None
+    return Baselines(majority_label, majority, chance)
+
+
+def _targets(table: ScoringTable) -> pl.Series:
+    """Give the answers of the examples that count, each once."""
+    if table.repeats == 1:
+        return table.frame["target"]
+    examples = table.frame["position"] // table.repeats
+    return table.frame["target"].filter(examples.is_first_distinct())
+
+
+def _found_labels(table: ScoringTable, targets: pl.Series) -> list[str]:
+    """Give the answers themselves where they repeat as labels do; else nothing."""
+    if table.context.answer_kind != "one" or targets.dtype != pl.String:
+        return []
+    distinct = targets.drop_nulls().unique()
+    if FEWEST_OF_LABEL * len(distinct) > len(targets):
+        return []
+    return list(distinct.sort())
 
 
 def _majority(targets: pl.Series, labels: Sequence[str]) -> str:

@@ -50,6 +50,8 @@ class ExampleRows(NamedTuple):
     """All columns of the file, also those that the frame does not have."""
     passes: pl.Series | None = None
     """Which rows keep the rules of the columns that were dropped; None for all."""
+    text_hashes: Mapping[str, pl.Series] = {}
+    """Hashes of the long texts of columns that were dropped."""
     sha256: Future[str] | None = None
     """SHA-256 of the file, which is computed meanwhile."""
 
@@ -192,6 +194,7 @@ def _read_rows(
                 table.lines,
                 names=table.columns,
                 passes=table.passes,
+                text_hashes=table.text_hashes,
             )
         return _rows_of_file(dataset, path, read_json_rows(path))
     if kind in (Format.CSV, Format.TSV):

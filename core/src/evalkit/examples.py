@@ -23,7 +23,9 @@ from evalkit.example_rows import ExampleRows, check_inputs, load_rows
 from evalkit.example_tags import tag_notices
 from evalkit.fingerprints import fingerprint
 from evalkit.hookspecs import AnswerKind
+from evalkit.ids import EXAMPLE_ID_KEYS
 from evalkit.registry import Bound
+from evalkit.repeated_texts import repeated_text_notices
 from evalkit.scored_values import UnscorableError, scored_value, value_column
 from evalkit.violations import few, shorten
 
@@ -168,6 +170,10 @@ def convert_examples(
     sha256, files, notices = fingerprint(dataset, loaded)
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
+    if clusters.null_count() == len(clusters):
+        texts = frame.drop(loaded.nested)
+        fields = _texts_of_input(task)
+        notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
     if columns is not None:
         frame = frame.select(
             "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})
@@ -187,6 +193,14 @@ def convert_examples(
         notices,
         data_columns=tuple(loaded.columns),
     )
+
+
+def _texts_of_input(task: Bound) -> list[str]:
+    """Name the fields of a task's input that may hold what its examples are about."""
+    others = {*EXAMPLE_ID_KEYS, task.attributes["answer_field"]}
+    return [
+        name for name in task.attributes["Input"].model_fields if name not in others
+    ]
 
 
 def _needed(dataset: Bound, task: Bound, columns: Collection[str]) -> set[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from evalkit.json_lines import (
     unsafe_lines,
 )
 from evalkit.read_ahead import in_order
+from evalkit.repeated_texts import long_text_hashes
 from evalkit.rows import Row
 
 _SAMPLED_LINES = 100
@@ -57,6 +58,8 @@ class JsonTable(NamedTuple):
     """All keys, in the order in which they were found."""
     passes: pl.Series
     """Which rows keep the rules of the fields that were only checked."""
+    text_hashes: Mapping[str, pl.Series] = {}
+    """Hashes of the long texts of each field that was only checked."""
 
 
 class Wanted(NamedTuple):
@@ -108,6 +111,7 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
         np.concatenate(numbers),
         tuple(reader.kinds),
         pl.concat([part.passes for part in parts]),
+        _joined_hashes(parts),
     )
 
 
@@ -118,6 +122,17 @@ class _Part(NamedTuple):
     passes: pl.Series
     is_plain: bool
     """Whether it holds only values that a column of its type can show as they are."""
+    text_hashes: Mapping[str, pl.Series] = {}
+
+
+def _joined_hashes(parts: Sequence[_Part]) -> dict[str, pl.Series]:
+    names = dict.fromkeys(name for part in parts for name in part.text_hashes)
+    return {
+        name: pl.concat(
+            [part.text_hashes[name] for part in parts if name in part.text_hashes]
+        )
+        for name in names
+    }
 
 
 class _Attempt(NamedTuple):
@@ -200,6 +215,11 @@ class _TableReader:
             ),
             checked.passes(with_planned(frame, checked)),
             is_plain,
+            {
+                column.name: long_text_hashes(column)
+                for column in frame.get_columns()
+                if column.name in checked.columns and column.dtype == pl.String
+            },
         )
 
     def _extend(self, rows: Iterable[Row]) -> bool:

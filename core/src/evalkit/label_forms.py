@@ -49,7 +49,15 @@ _HAS_UNSEEN_MARK = re.compile(f"[{_UNSEEN_MARKS}]")
 
 _HOW = "only in case, blanks or Unicode form"
 
-_ABOUT_GOLD = re.compile(rf"\d+ forms of \d+ gold labels? differ {_HOW}")
+_AS_UNSET = "as tables write a value that is not there"
+
+_ABOUT_GOLD = re.compile(
+    rf"\d+ forms of \d+ gold labels? differ {_HOW}|\d+ gold labels? [^;]*, {_AS_UNSET}"
+)
+
+_UNSET = ("nan", "null", "<na>", "#n/a")
+"""Folded texts that programs write for a missing value. `none` and `na` may be labels
+of their own."""
 
 
 def label_notices(
@@ -90,7 +98,14 @@ def label_notices(
         number = count_of(int(strange["count"].sum()), "prediction")
         frequent = strange.filter(pl.col("count") == pl.col("count").max())
         most = shorten(frequent["label"].min())
-        notices.append(f"{number} of a label that no example has, such as {most}")
+        labels = counts["label"][:_SHOWN_LABELS]
+        known = "; ".join(map(_quoted, labels))
+        more = counts.height - len(labels)
+        known += f"; and {more} more" if more else ""
+        notices.append(
+            f"{number} of a label that no example has, such as {most}; the labels are: "
+            f"{known}"
+        )
     return notices
 
 
@@ -180,6 +195,24 @@ def _folded(lower: str) -> str:
 
 
 def _gold_notices(counts: pl.DataFrame, show: bool) -> list[str]:
+    return [*_unset_notices(counts, show), *_several_form_notices(counts, show)]
+
+
+def _unset_notices(counts: pl.DataFrame, show: bool) -> list[str]:
+    """Say how many gold labels look like missing values, where others do not."""
+    unset = counts.filter(pl.col("form").is_in(_UNSET))
+    if unset.is_empty() or unset.height == counts.height:
+        return []
+    number = int(unset["count"].sum())
+    verb, pronoun = ("is", "it counts") if number == 1 else ("are", "they count")
+    named = ", ".join(_quoted(label) for label in unset["label"]) if show else "a text"
+    return [
+        f"{count_of(number, 'gold label')} {verb} {named}, {_AS_UNSET}; {pronoun} as a "
+        "label like any other"
+    ]
+
+
+def _several_form_notices(counts: pl.DataFrame, show: bool) -> list[str]:
     several = counts.filter(pl.len().over("form") > 1)
     if several.is_empty():
         return []

@@ -246,6 +246,8 @@ def refused_rows(perturbed: Perturbed) -> list[str]:
                 where = [each.source.predictions_name]
                 where += [f"line {problem.line}"] if problem.line else []
                 where += [f"id {problem.id!r}"] if problem.id is not None else []
+                if problem.replication is not None:
+                    where.append(f"replication {problem.replication!r}")
                 why = f": {describe(problem.violations)}" if problem.line else ""
                 lines.append(f"  {status}: {', '.join(where)}{why}")
             hidden = each.alignment.counts[status] - _SHOWN_PROBLEMS

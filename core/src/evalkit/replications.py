@@ -59,6 +59,20 @@ def repeated_statistics(
     return Repeated(means.drop("__within"), 1, within)
 
 
+def count_incomplete(examples: pl.DataFrame, repeats: int) -> int:
+    """Count the examples with fewer valid answers than there are replications.
+
+    Args:
+        examples: The columns `id` and `status`, a row for each answer.
+        repeats: How many replications there are.
+
+    Returns:
+        How many examples lack an answer.
+    """
+    valid = examples.group_by("id").agg((pl.col("status") == "scored").sum())
+    return int((valid["status"] < repeats).sum())
+
+
 def stddev_within(within: Floats, groups: Groups, group: int) -> float | None:
     """Give the pooled standard deviation over the replications of an example.
 

@@ -22,6 +22,7 @@ from evalkit.grouping import Groups
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import label_notices
 from evalkit.libraries import without_libraries
+from evalkit.number_forms import number_notices
 from evalkit.observation import Observers
 from evalkit.perturbed_columns import kept_columns
 from evalkit.problems import Problem, Problems
@@ -175,7 +176,7 @@ def make_result(
         "headline_aggregate": parts.dataset.attributes["aggregate"],
         "bounds": bounds_of(parts.metrics),
         "cluster": cluster_names(parts.dataset) if parts.examples.clustered else [],
-        "baselines": parts.baselines and parts.baselines._asdict(),
+        "baselines": _baselines(parts, options),
         "counts": parts.alignment.counts,
         "errors": failed,
         "notices": [
@@ -286,6 +287,16 @@ def _inputs(
     }
 
 
+def _baselines(parts: Parts, options: Options) -> dict[str, Any] | None:
+    """Give the baselines, without a label that only the answers tell."""
+    if parts.baselines is None:
+        return None
+    found = parts.baselines
+    if not options.include_examples and parts.examples.labels is None:
+        found = found._replace(majority_label=None)
+    return found._asdict()
+
+
 def _components(parts: Parts) -> list[Mapping[str, Any]]:
     bound = (parts.dataset, parts.task, *parts.metrics)
     of_copies = () if parts.perturbed is None else parts.perturbed.components
@@ -299,6 +310,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     notices += label_notices(parts.examples, alignment, show=options.include_examples)
+    notices += number_notices(parts.examples, alignment, show=options.include_examples)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,

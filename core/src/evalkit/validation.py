@@ -10,6 +10,7 @@ from evalkit.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.example_clusters import clustered_by
 from evalkit.examples import load_examples
 from evalkit.label_forms import label_notices
+from evalkit.number_forms import number_notices
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.preparation import (
@@ -130,6 +131,7 @@ def validate(
         [
             *examples.notices,
             *label_notices(examples, alignment),
+            *number_notices(examples, alignment),
             *alignment_notices(alignment, policies, names[1]),
         ],
     )

@@ -78,7 +78,7 @@ def perturbation_tables(
             _overview(result, ordered, metric, found, uncertain, talk)
             for metric in shown
         ]
-        return _with_warning(overviews, result)
+        return _with_legend(_with_warning(overviews, result))
     tables = [
         _table(
             result,
@@ -93,7 +93,7 @@ def perturbation_tables(
         for metric in shown
         if (name, metric) in found
     ]
-    return _with_warning(tables, result)
+    return _with_legend(_with_warning(tables, result))
 
 
 _Found = Mapping[tuple[str, str], Mapping[str | None, Mapping[str, "Score"]]]
@@ -154,6 +154,32 @@ def _with_warning(
         "exclude 0 by chance"
     )
     return [*tables[:-1], last._replace(notes=[*last.notes, note])]
+
+
+def _with_legend(tables: list[PerturbationTable]) -> list[PerturbationTable]:
+    """Explain below the last table what some columns are."""
+    if not tables:
+        return tables
+    columns = {column for table in tables for column in table.rows[0]}
+    cells = {cell for table in tables for row in table.rows[1:] for cell in row}
+    legend = []
+    if any(" / " in cell for cell in cells):
+        legend.append(
+            "n: originals in the columns original / perturbed / drop, which is over "
+            "those that count in both"
+        )
+    if "agreement" in columns:
+        legend.append(
+            "agreement: the score of the copies with the model's answer for the "
+            "original as the right one"
+        )
+    if "worst" in columns:
+        legend.append(
+            "worst: the least favourable score of an original and its copies; the more "
+            "copies, the lower"
+        )
+    last = tables[-1]
+    return [*tables[:-1], last._replace(notes=[*last.notes, *legend])]
 
 
 def _largest_family(drops: Iterable[Score | None]) -> int:
@@ -242,7 +268,7 @@ def _table(
         of_tag = scores.get(tag, {})
         rows.append(_row(label, of_tag, result.bounds, family > 0, not talk))
     notes = list(table_lines(name, drops, result.level))
-    notes += _notes(printable(name), scores.get(None, {}))
+    notes += _notes(printable(name), scores.get(None, {}), _size(result, metric))
     if len(shown) < len(large):
         more = len(large) - len(shown)
         notes.append(f"{more} tags with a smaller drop not shown; -v shows all")
@@ -259,8 +285,9 @@ def _heading(
     is_uncertain: bool,
 ) -> str:
     family = name.removeprefix("family:")
-    what = printable(name) if family == name else f"all {printable(family)}"
-    heading = f"Under {what} perturbations" if family != name else f"Under {what}"
+    heading = f"Under {printable(name)}"
+    if family != name:
+        heading = f"Under the {printable(family)} perturbations that were evaluated"
     if is_uncertain:
         heading += ", after which the answers may not hold (uncertain)"
     first = next(iter(scores[None].values())) if scores.get(None) else None
@@ -332,7 +359,12 @@ def _row(
     ]
 
 
-def _notes(name: str, scores: Mapping[str, Score]) -> Iterator[str]:
+def _size(result: PrintedResult, metric: str) -> int:
+    """Count the examples that a metric scored without any perturbation."""
+    return next((score.n for score in result.whole if score.metric == metric), 0)
+
+
+def _notes(name: str, scores: Mapping[str, Score], size: int) -> Iterator[str]:
     flips = [
         f"{show_number(score, score.value)} {words}"
         for computed_on, words in _FLIPS.items()
@@ -346,9 +378,13 @@ def _notes(name: str, scores: Mapping[str, Score]) -> Iterator[str]:
         yield f"{name}: {', '.join(flips)}"
     worst = scores.get("worst-of-all")
     if worst is not None and worst.value is not None:
+        shown = show_number(worst, worst.value)
+        over = "all" if worst.n >= size else "the"
+        without = size - worst.n
+        rest = f"; {without} whose copies have no score left out" if without > 0 else ""
         yield (
-            f"{name}: worst over all {worst.n} examples, also those without a copy: "
-            f"{show_number(worst, worst.value)}"
+            f"{name}: worst over {over} {worst.n} examples, also those that were not "
+            f"copied: {shown}{rest}"
         )
     reasons = {
         f"{name}: {computed_on}: {score.reason}"

@@ -143,7 +143,7 @@ def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> 
     ]
     assert places == sorted(places)
     assert "shuffle: accuracy  original  perturbed  drop" in report
-    worst = "family:robustness: worst over all 4 examples, also those that were not copied: "
+    worst = "worst over all 4 examples, also those that were not copied: "
     assert worst in report
 
 

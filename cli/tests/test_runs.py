@@ -58,7 +58,7 @@ def test_runs_are_listed_newest_first(
     assert done.stderr == ""
     assert done.stdout == (
         "run               evaluated (UTC)   dataset  model    metric    score"
-        "         CI  n  status\n"
+        "    95 % CI  n  status\n"
         f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
         "[34, 100]  2  partial\n"
         f"{older.name}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
@@ -84,10 +84,26 @@ def test_json_holds_the_main_score_in_full(
         "parent": None,
         "evaluated": "2025-03-01T09:10:30+00:00",
         "repeat_of": None,
+        "confidence": 0.95,
     }
     assert tuple(headline) == Score._fields
     assert (headline["value"], headline["n"]) == (0.75, 4)
     assert headline == json.loads((path / "run.json").read_text())["scores"][0]
+
+
+def test_every_interval_has_its_level(
+    invoke: Invoke, evaluate: Callable[..., Path]
+) -> None:
+    evaluate("wide", THREE)
+    evaluate("narrow", THREE, "--confidence", "0.9")
+    header, narrow, wide = invoke("runs").stdout.splitlines()
+    assert "  CI  " in header
+    assert "] (90 %)  4" in narrow
+    assert "] (95 %)  4" in wide
+    assert "90 % CI" in invoke("runs", "--model", "narrow").stdout
+    done = invoke("runs", "--format", "csv")
+    rows = csv.DictReader(io.StringIO(done.stdout))
+    assert [row["confidence"] for row in rows] == ["0.9", "0.95"]
 
 
 def test_a_rescored_run_is_marked(
@@ -114,7 +130,10 @@ def test_csv_holds_values_as_stored(
 @pytest.mark.parametrize(
     ("table_format", "start"),
     [
-        ("md", "| run | evaluated (UTC) | dataset | model | metric | score | CI | n |"),
+        (
+            "md",
+            "| run | evaluated (UTC) | dataset | model | metric | score | 95 % CI |",
+        ),
         ("latex", r"\begin{tabular}{lllllrrrl}"),
     ],
 )

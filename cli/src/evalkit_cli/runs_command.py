@@ -24,6 +24,7 @@ _TEXT_COLUMNS = (0, 1, 2, 3, 4, 8)
 _CSV_HEADER = (
     *("run_id", "started", "dataset", "task", "split", "model", "status", "metric"),
     *("value", "ci_low", "ci_high", "n", "path", "parent", "evaluated", "repeat_of"),
+    "confidence",
 )
 
 
@@ -90,18 +91,30 @@ def _csv_row(run: RunSummary) -> Sequence[object]:
     return [
         *(run.run_id, run.started, run.dataset, run.task, run.split, run.model),
         *(run.status, *numbers, run.path, run.parent, run.evaluated, run.repeat_of),
+        run.confidence,
     ]
 
 
 def _table(runs: Sequence[RunSummary]) -> list[list[str]]:
-    return [[*_HEADER, "status"], *map(_table_row, runs)]
+    levels = {run.confidence for run in runs if run.headline and run.headline.ci}
+    [level] = levels if len(levels) == 1 else [None]
+    named = f"{_percent(level)} CI" if level is not None else "CI"
+    header = [named if name == "CI" else name for name in _HEADER]
+    rows = [_table_row(run, with_level=len(levels) > 1) for run in runs]
+    return [[*header, "status"], *rows]
 
 
-def _table_row(run: RunSummary) -> list[str]:
+def _percent(confidence: float) -> str:
+    return f"{100 * confidence:g} %"
+
+
+def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
     shown = [NO_VALUE] * 4
     if run.headline is not None:
         score = run.headline
         interval = show_interval(score, run.bounds)
+        if with_level and score.ci and run.confidence is not None:
+            interval += f" ({_percent(run.confidence)})"
         shown = [score_label(score), show_value(score), interval, str(score.n)]
     names = [printable(str(name)) for name in (run.dataset, run.model)]
     marks = [str(run.status)]

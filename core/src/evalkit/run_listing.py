@@ -60,6 +60,8 @@ class RunSummary(NamedTuple):
     """The run of the same inputs that has other numbers; None where there is none."""
     warning: str | None = None
     """Why `evaluated` may be too early; None where it is known."""
+    confidence: float | None = None
+    """Probability of the run's intervals."""
 
 
 def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
@@ -191,6 +193,7 @@ def _summarise(folder: Path) -> RunSummary:
         evaluated=last.started,
         repeat_of=record.get("repeat_of"),
         warning=last.problem,
+        confidence=record.get("confidence"),
     )
 
 

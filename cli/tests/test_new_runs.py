@@ -245,7 +245,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
     assert lines == [
         f"three ({made.name}): {len(record['scores'])} scores computed again, all the "
         "same within 1e-9",
-        "nothing that was compared has changed",
+        "no version and no source code that was compared has changed",
         "the data is what it was",
         "compared: version and source code of evalkit-core, accuracy, datasets/tiny, "
         "tasks/sentiment",
@@ -317,6 +317,10 @@ def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
     assert rows[0] == ["metric", "of", "field", "stored", "computed"]
     assert rows[1] == ["accuracy", "all", "examples", "value", "0.8", "0.75"]
     assert rows[2][:4] == ["accuracy", "topic:film", "ci_low", "–"]
+    assert (
+        "no version and no source code that was compared has changed: the run folder "
+        "may have been edited, or what was not checked"
+    ) in lines
     found = json.loads(invoke("verify", "latest", "--json").stdout)
     assert found["agrees"] is False
     assert [row["field"] for row in found["differences"]] == ["value", "ci_low"]

@@ -45,7 +45,7 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
     if quiet:
         return
     if not found.changes:
-        click.echo("nothing that was compared has changed")
+        click.echo(_no_change(found))
     for change in found.changes:
         then, now = _shortened(change.then), _shortened(change.now)
         click.echo(f"changed since: {change.what}: {then}, now {now}")
@@ -67,6 +67,13 @@ def _in_a_sentence(found: Verification) -> str:
         return f"{start}, {what} the same within 1e-9"
     other = {(each.metric, _whose(each)) for each in found.differences}
     return f"{start}, {len(other)} of them with other numbers"
+
+
+def _no_change(found: Verification) -> str:
+    same = "no version and no source code that was compared has changed"
+    if not found.differences:
+        return same
+    return f"{same}: the run folder may have been edited, or what was not checked"
 
 
 def _differences(found: Verification) -> Rows:

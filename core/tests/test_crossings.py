@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +116,21 @@ def test_unknown_names_are_refused() -> None:
     )
     with pytest.raises(EvalkitError, match=r"there are: none$"):
         groups_of("plain", [["plain"]])
+
+
+def test_all_columns_of_the_data_can_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "set.jsonl"
+    row = {"uid": "1", "statement": "s", "label": "yes", "tags": ["genre:a"], "year": 1}
+    file.write_text(json.dumps(row), "utf-8")
+    with pytest.raises(EvalkitError) as caught:
+        evaluate(
+            file, [{"id": "1", "label": "yes"}], task="text-classification", by="Genre"
+        )
+    assert str(caught.value) == (
+        "--by Genre: 'Genre' is no facet of the tags and no column; did you mean "
+        "'genre'? there are: genre, answer, label, pred, prob, statement, tags, uid, "
+        "year"
+    )
 
 
 def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -58,6 +59,7 @@ def cross(
     crossings: Mapping[str, Sequence[str]],
     tags: pl.Series,
     columns: Mapping[str, pl.Series],
+    others: Iterable[str] = (),
 ) -> dict[str, pl.Series]:
     """Give the groups that each example belongs to, by crossing.
 
@@ -65,6 +67,7 @@ def cross(
         crossings: Names of facets and columns, by the name of the crossing.
         tags: One list of tags for each example.
         columns: Columns of the examples that may be named; a facet comes first.
+        others: Names of further columns that could have been named.
 
     Returns:
         One list of texts for each example, such as `["facet:a & column:b"]`. Crossings
@@ -78,7 +81,10 @@ def cross(
     for crossing, names in crossings.items():
         if len(names) == 1 and names[0] in known:
             continue
-        parts = [_part(crossing, name, tags, known, columns) for name in names]
+        for name in names:
+            if name not in known and name not in columns:
+                raise _unknown(crossing, name, [*known, *sorted({*columns, *others})])
+        parts = [_part(name, tags, known, columns) for name in names]
         lists = parts[0]
         for part in parts[1:]:
             lists = _product(lists, part)
@@ -97,8 +103,19 @@ def _facets(tags: pl.Series) -> list[str]:
     return sorted({faceted[0] for tag in names if (faceted := facet_of(tag))})
 
 
+def _unknown(crossing: str, name: str, known: Sequence[str]) -> EvalkitError:
+    """Say that a name is no facet and no column, and which one may be meant."""
+    names = list(dict.fromkeys(known))
+    by_form = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), by_form, n=1)
+    hint = f"did you mean {by_form[near[0]]!r}? " if near else ""
+    return EvalkitError(
+        f"--by {crossing}: {name!r} is no facet of the tags and no column; {hint}there "
+        f"are: {', '.join(names) or 'none'}"
+    )
+
+
 def _part(
-    crossing: str,
     name: str,
     tags: pl.Series,
     facets: Sequence[str],
@@ -112,14 +129,8 @@ def _part(
         is_empty = lists.list.len().fill_null(0) == 0
         nothing = pl.Series([[f"{name}:{NONE}"]], dtype=pl.List(pl.String))
         return lists.zip_with(~is_empty, nothing.new_from_index(0, len(lists)))
-    if name in columns:
-        labels = (f"{name}:" + _labels(columns[name])).rename("part")
-        return labels.to_frame().select(pl.concat_list("part")).to_series()
-    known = ", ".join([*facets, *sorted(set(columns) - set(facets))]) or "none"
-    raise EvalkitError(
-        f"--by {crossing}: {name!r} is no facet of the tags and no column; there are: "
-        f"{known}"
-    )
+    labels = (f"{name}:" + _labels(columns[name])).rename("part")
+    return labels.to_frame().select(pl.concat_list("part")).to_series()
 
 
 def _labels(column: pl.Series) -> pl.Series:

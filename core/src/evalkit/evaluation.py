@@ -257,7 +257,8 @@ def _crossed(
     columns |= alignment.fields
     columns["answer"] = examples.frame["answer"]
     columns["pred"] = prediction_column(examples, alignment.predictions)
-    return cross(crossings, examples.frame["tags"], columns)
+    tags = examples.frame["tags"]
+    return cross(crossings, tags, columns, examples.data_columns)
 
 
 def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:

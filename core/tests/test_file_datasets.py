@@ -402,3 +402,25 @@ def test_a_run_folder_of_a_file_is_written(set_file: Path, tmp_path: Path) -> No
         evalkit.evaluate(set_file, SAID[1:], task="sentiment", out=tmp_path / "runs")
     assert caught.value.result is not None
     assert caught.value.result.counts["missing"] == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "is_named"),
+    [("Tags", True), ("tag", True), (" TAG ", True), ("stage", False), ("tags", False)],
+)
+def test_a_column_that_looks_like_tags_is_named(
+    tmp_path: Path, column: str, is_named: bool
+) -> None:
+    row = {"uid": "1", "statement": "s", "label": "positive", column: ["a:b"]}
+    file = tmp_path / "set.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    said = [{"id": "1", "label": "positive"}]
+    result = evalkit.evaluate(file, said, task="sentiment")
+    notice = (
+        f"the column {column!r} of the data is not read as tags; tags are in a column "
+        "'tags'"
+    )
+    assert (notice in result.notices) == is_named
+    row["tags"] = ["c:d"]
+    file.write_text(json.dumps(row), "utf-8")
+    assert notice not in evalkit.evaluate(file, said, task="sentiment").notices

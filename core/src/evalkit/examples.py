@@ -20,6 +20,7 @@ from evalkit.conversion import (
 from evalkit.errors import SchemaError
 from evalkit.example_clusters import cluster_column, cluster_names, cluster_notices
 from evalkit.example_rows import ExampleRows, check_inputs, load_rows
+from evalkit.example_tags import tag_notices
 from evalkit.fingerprints import fingerprint
 from evalkit.hookspecs import AnswerKind
 from evalkit.registry import Bound
@@ -166,6 +167,7 @@ def convert_examples(
     )
     sha256, files, notices = fingerprint(dataset, loaded)
     notices += tuple(cluster_notices(dataset, frame, clusters))
+    notices += tuple(tag_notices(dataset, task, loaded.columns))
     if columns is not None:
         frame = frame.select(
             "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})

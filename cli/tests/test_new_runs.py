@@ -382,9 +382,7 @@ def test_data_that_cannot_be_read_is_told(
     assert invoke(*arguments).exit_code == 0
     done = invoke("verify", "latest")
     assert done.exit_code == 0, done.output
-    assert (
-        "the data was not read: the data of mine cannot be loaded again" in done.stdout
-    )
+    assert "the data was not read: mine was given as a file, and only" in done.stdout
 
 
 def test_a_run_without_answers_cannot_be_verified(

@@ -140,6 +140,17 @@ def test_data_without_citation_or_licence_are_remarked() -> None:
     )
 
 
+def test_a_file_is_not_blamed_for_naming_no_licence(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"uid": "1", "statement": "x", "label": "positive"}', "utf-8")
+    said = [{"id": "1", "label": "positive"}]
+    result = evalkit.evaluate(file, said, task="sentiment", metrics=["accuracy"])
+    assert works_of(result)[1] == (
+        "mine was given as a file, whose citation is not known",
+        "mine was given as a file, whose licence is not known",
+    )
+
+
 def test_a_plugin_that_is_gone_is_remarked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -258,8 +258,8 @@ def test_it_refuses_where_the_data_cannot_be_read(run: Run, tmp_path: Path) -> N
     with pytest.raises(EvalkitError) as caught:
         evalkit.rescore(result, ["words"])
     assert str(caught.value) == (
-        f"the run {result.run_id} does not hold the field 'text': the data of own-set "
-        "cannot be loaded again, as it is no installed data set"
+        f"the run {result.run_id} does not hold the field 'text': own-set was given "
+        "as a file, and only installed data sets can be loaded again"
     )
     assert evalkit.rescore(result, ["closeness"])["closeness"].value is None
 

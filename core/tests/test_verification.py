@@ -409,8 +409,8 @@ def test_data_that_cannot_be_read_are_named(
     result = evalkit.evaluate(str(path), given, task="posts", metrics=["accuracy"])
     found = evalkit.verify(result)
     assert found.data == (
-        "not read: the data of given-set cannot be loaded again, as it is no installed "
-        "data set"
+        "not read: given-set was given as a file, and only installed data sets can be "
+        "loaded again"
     )
     assert found.agrees
 

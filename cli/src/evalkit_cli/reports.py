@@ -155,7 +155,7 @@ def _print_tables(
     draw(_summary(results), table_format)
     for table in tables:
         click.echo()
-        if talk:
+        if talk and table.rows:
             click.echo(f"{_heading(table, results[0].headline, verbose)}\n")
         _draw_with_notes(table, table_format, talk)
     for result in results:
@@ -173,8 +173,9 @@ def _print_tables(
 def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
     if table.rows:
         draw(table.rows, table_format)
+    of = "" if table.rows else f"By {table.by}: "
     for note in table.notes if talk else ():
-        click.echo(note)
+        click.echo(f"{of}{note}")
 
 
 def _title(results: Sequence[PrintedResult]) -> str:

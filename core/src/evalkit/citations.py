@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalkit.errors import PluginError
+from evalkit.file_datasets import AS_FILE
 from evalkit.metrics import FunctionMetric
 from evalkit.objects import GIVEN, Resolver
 from evalkit.results import Result
@@ -90,7 +91,9 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
         )
     ]
     remarks = [
-        f"{name} names no {what} of its data"
+        f"{result.dataset} was {AS_FILE}, whose {what} is not known"
+        if _is_file(record)
+        else f"{name} names no {what} of its data"
         for what, value in (
             ("citation", works[0].citation),
             ("licence", works[0].license),
@@ -110,6 +113,14 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
             Work(component["id"], component["version"], citation, license_name)
         )
     return Works((*works, _evalkit(record["core"]["version"])), tuple(remarks))
+
+
+def _is_file(record: Mapping[str, Any]) -> bool:
+    """Tell whether the data was a file and no data set."""
+    return any(
+        component["id"].startswith("datasets/") and component["distribution"] == AS_FILE
+        for component in record["components"]
+    )
 
 
 def _citation(component: Mapping[str, Any], resolver: Resolver) -> str | None:

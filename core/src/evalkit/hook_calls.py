@@ -31,6 +31,9 @@ def failure(metric: Bound, step: str, error: BaseException) -> MetricError:
 def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
     """Call into a metric and wrap whatever it raises.
 
+    A metric raises `MetricError` itself to say what is wrong in its own words, such as
+    a parameter that does not fit the data; the metric's name is added.
+
     Args:
         metric: The metric.
         step: What it is doing.
@@ -44,8 +47,11 @@ def call(metric: Bound, step: str, function: Callable[[], Any]) -> Any:
     """
     try:
         return function()
-    except MetricError:
-        raise
+    except MetricError as error:
+        origin = metric.component.origin
+        if origin in str(error):
+            raise
+        raise MetricError(f"{origin}: {error}") from error
     except hook_failures() as error:
         raise failure(metric, step, error) from error
 

@@ -207,7 +207,8 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
     name, distribution = component["id"].partition("/")[2], component["distribution"]
     if distribution in (GIVEN, AS_FILE):
         raise EvalkitError(
-            f"the data of {name} cannot be loaded again, as it is no installed data set"
+            f"{name} was {distribution}, and only installed data sets can be loaded "
+            "again"
         )
     dataset = resolver.dataset(f"{name}@{distribution}")
     task = resolver.task(dataset)

@@ -170,6 +170,10 @@ def test_a_misspelt_label_is_an_error_and_no_zero(
     [error] = record["errors"]
     assert "'postive' is none of the declared labels" in error
     assert error.endswith(": positive, negative, neutral")
+    assert "failed with" not in error
+    assert (
+        f"metrics/{metric.partition(':')[0]} (evalkit-metrics-classification" in error
+    )
 
 
 def test_lists_of_labels_are_taken_from_a_file_of_parameters(

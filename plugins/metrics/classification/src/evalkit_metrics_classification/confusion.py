@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit import Metric
+from evalkit import Metric, MetricError
 
 COUNTS = ("hits", "gold_count", "predicted_count")
 """What is counted of every class."""
@@ -188,11 +188,11 @@ def check_labels(
         declared: The data set's.
 
     Raises:
-        ValueError: One is none of them.
+        MetricError: One is none of them.
     """
     unknown = [label for label in given if declared and label not in declared]
     if unknown:
-        raise ValueError(
+        raise MetricError(
             f"{parameter}: {unknown[0]!r} is none of the declared labels, which are: "
             f"{', '.join(declared or ())}"
         )

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -48,6 +49,24 @@ def test_exit_codes(
 ) -> None:
     assert ends_with(arguments, monkeypatch) == code
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_own_warnings_are_one_line_without_a_place(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    own = Path(main_module.__file__).with_name("show_command.py")
+
+    @click.command()
+    def warn() -> None:
+        warnings.simplefilter("always")  # pytest takes it back after the test
+        for place in (str(own), "/elsewhere/plugin.py"):
+            warnings.warn_explicit("late", UserWarning, place, 7)
+
+    monkeypatch.setitem(main_module.cli.commands, "warn", warn)
+    assert ends_with(["warn"], monkeypatch) == 0
+    assert capfd.readouterr().err == (
+        "evalkit: warning: late\n/elsewhere/plugin.py:7: UserWarning: late\n"
+    )
 
 
 def test_an_interrupt_is_one_line_and_130(

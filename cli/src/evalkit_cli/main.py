@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -29,6 +30,8 @@ from evalkit_cli.validate_command import validate_command
 from evalkit_cli.verify_command import verify_command
 
 INTERRUPTED = 130
+
+_OUR_PACKAGES = ("evalkit", "evalkit_cli")
 
 
 class _Group(click.Group):
@@ -103,6 +106,22 @@ cli.add_command(verify_command)
 cli.add_command(cite_command)
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print evalkit's own warnings as its errors are, and others as Python does."""
+    if Path(filename).parent.name in _OUR_PACKAGES:
+        click.echo(f"evalkit: warning: {message}", err=True)
+        return
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    click.echo(text, file=file or sys.stderr, nl=False)
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     # pydantic reads the metadata of every distribution for plugins of its own, and
@@ -112,6 +131,7 @@ def main() -> None:
         if getattr(sys, name) is None:  # the caller closed it
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
             setattr(sys, name, nowhere)
+    warnings.showwarning = _show_warning
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -174,6 +174,7 @@ def convert_examples(
         texts = frame.drop(loaded.nested)
         fields = _texts_of_input(task)
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
+
     if columns is not None:
         frame = frame.select(
             "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})

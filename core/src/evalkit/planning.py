@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +17,12 @@ from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
 from evalkit.pairing import pair_runs, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
+from evalkit.planned_units import Needs
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
-from evalkit.sample_sizes import MOST_UNITS, Goal, detectable, pairs_for, units_for
+from evalkit.sample_sizes import MOST_UNITS, Goal
 from evalkit.score_spreads import (
     AS_IT_IS,
-    Factors,
     Spread,
     of_difference,
     spread_of,
@@ -242,26 +241,22 @@ def _rows(
     for answers in _answers(spread):
         for correlation in supposed:
             factors = AS_IT_IS if correlation is None else of_difference(correlation)
-            needed = partial(_needed, spread, factors, answers, goal)
-            units = needed(goal.difference)
+            needs = Needs(spread, factors, answers, goal)
+            units = needs.units(goal.difference)
             if units >= MOST_UNITS:
                 raise EvalkitError(
                     f"the difference to detect, {goal.difference:g} as stored, is too "
                     f"small to plan for: it needs {MOST_UNITS:.0e} examples or more"
                 )
             examples = math.ceil(units * spread.cluster_size)
-            now = spread.n if spread.clusters is None else spread.clusters
-            most = 1.0 if spread.binary else 1e3 * math.sqrt(spread.variance)
             yield Requirement(
                 correlation,
-                _disagreement(spread, factors, goal.difference)
-                if spread.binary
-                else None,
+                needs.disagreement(goal.difference),
                 answers,
                 examples,
                 None if spread.clusters is None else units,
                 _half_width(alone, examples, answers, confidence),
-                detectable(needed, now, most),
+                needs.detectable_now(),
             )
 
 
@@ -288,28 +283,6 @@ def _answers(spread: Spread) -> Sequence[int | None]:
     return sorted({1, spread.replications, 2 * spread.replications})
 
 
-def _needed(
-    spread: Spread,
-    factors: Factors,
-    answers: int | None,
-    goal: Goal,
-    difference: float,
-) -> int:
-    """Count the units (examples or clusters) that a difference needs."""
-    wanted = goal._replace(difference=difference)
-    if spread.binary:
-        return pairs_for(wanted, _disagreement(spread, factors, difference))
-    variance = spread.variance_of_unit(factors, answers)
-    return units_for(wanted, variance)
-
-
-def _disagreement(spread: Spread, factors: Factors, difference: float) -> float:
-    """Give the share of examples that one model alone is right on."""
-    if spread.disagreement is not None:
-        return max(spread.disagreement, difference)
-    return min(1.0, max(factors.between * spread.variance + difference**2, difference))
-
-
 def _half_width(
     spread: Spread, examples: int, answers: int | None, confidence: float
 ) -> float | None:
@@ -321,7 +294,7 @@ def _half_width(
 
 
 def _test(spread: Spread) -> str:
-    if spread.binary:
+    if spread.binary and spread.clusters is None:
         return "mcnemar-exact"
     return "swaps" if spread.is_of_set else "sign-flips"
 
@@ -340,8 +313,13 @@ def _assumptions(
         yield "the two runs differ as far as the models to be compared will"
     if spread.binary and rows[-1].correlation not in (None, CORRELATIONS[-1]):
         yield "models that differ by so much cannot correlate by more"
-    if spread.binary:
+    if spread.binary and spread.clusters is None:
         yield "the test is McNemar's exact one"
+    elif spread.binary:
+        yield (
+            "models disagree in clusters as far as scores are alike in them; the test "
+            "flips the signs of clusters"
+        )
     elif spread.is_of_set:
         yield (
             "the variance is taken from the score's standard error, and supposed to "

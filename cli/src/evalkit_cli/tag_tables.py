@@ -29,7 +29,7 @@ _MEANINGS = {
     "shrunk": "sorted by shrunk: drawn towards the mean of the groups beside it, by "
     "what is chance",
     "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
-    "ranks hold at once",
+    "ranks of all facets hold at once",
 }
 
 

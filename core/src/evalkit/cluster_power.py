@@ -104,7 +104,7 @@ def level_of_flips(level: float, units: int) -> float:
     """
     if units > _MOST_STEPS:
         return level
-    steps = 2 ** (units - 1)
+    steps = 1 << (units - 1)
     return (math.ceil(level * steps) - 1) / steps
 
 
@@ -243,7 +243,9 @@ def _excludes_zero(drawn: _Sets, model: UnitModel, level: float) -> NDArray[np.b
         ratio = np.where(of_shares > 0, n * variance / of_shares, n / units)
         weight = 1 / ((drawn.changes > 0).sum(axis=1) + 1)
         ratio = (1 - weight) * ratio + weight * np.maximum(n / units, ratio)
-        return mean * np.sqrt(n / ratio) > quantile * np.sqrt(unequal)
+        reached = mean * np.sqrt(n / ratio)
+    excludes: NDArray[np.bool_] = reached > quantile * np.sqrt(unequal)
+    return excludes
 
 
 def _p_values(totals: Floats, level: float) -> Floats:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+from evalkit.compared_scores import ComparedScore
 from evalkit.group_replicates import REPLICATES
 from evalkit.largest_differences import DRAWS
 from evalkit.list_scoring import LIST_REPLICATES
 from evalkit.paired_statistics import SUM_REPLICATES
 from evalkit.results import Score
+from evalkit_cli.comparison_report import _interval
 from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.score_cells import show_interval, show_value
 
@@ -146,6 +149,7 @@ def test_a_score_never_seems_to_lie_outside_its_interval() -> None:
     assert (show_value(near), show_interval(near)) == ("65.6 %", "[65.6, 75.0]")
     assert show_bounds(65.56, 75.0, 65.6, 0) == "[65.6, 75.0]"
     assert show_bounds(-4.0, 4.0, 0.0, 0, "+") == "[-4, +4]"
+    assert show_bounds(0.0, 7.1, 3.4, 0, "+") == "[0, +7]"
     # a value that does lie outside is no reason for digits
     assert show_bounds(1.0, 2.0, 3.0, 0) == "[1, 2]"
 
@@ -156,3 +160,12 @@ def test_a_percentage_without_interval_is_as_wide_as_one_half() -> None:
     assert half_width(None, None, 135, 1.0) is None
     assert half_width(None, None, 0, 100.0) == half_width(None, None, 1, 100.0) == 98
     assert half_width(0.2, 0.3, 135, -1.0) == pytest.approx(0.05)
+
+
+def test_a_bound_of_a_comparison_that_is_not_zero_is_not_shown_as_zero() -> None:
+    fixed: dict[str, Any] = dict.fromkeys(ComparedScore._fields)
+    fixed |= {"scale": 100.0, "n": 300, "difference": 0.034, "ci_method": "tango"}
+    row = ComparedScore(**{**fixed, "ci_low": 0.004, "ci_high": 0.5})
+    assert _interval(row) == "[+0.4, +50.0]"
+    row = ComparedScore(**{**fixed, "ci_low": 0.0, "ci_high": 0.5})
+    assert _interval(row) == "[0, +50]"

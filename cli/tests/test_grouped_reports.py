@@ -433,22 +433,43 @@ def test_the_method_of_intervals_is_named(
     assert "CI:" not in one.stdout
 
 
-def test_clusters_and_what_they_cost_are_named(show: Callable[..., Any]) -> None:
+def test_clusters_and_what_they_cost_are_named(
+    invoke: Invoke, write_rows: Write
+) -> None:
+    labels = ("positive", "negative")
+    wrong = [n % 12 < 3 or n == 3 for n in ROWS]
+    said = [{"id": str(n), "label": labels[(n + wrong[n]) % 2]} for n in ROWS]
+    file = write_rows("authors.jsonl", said)
+    lines = invoke("eval", "clustered", "-p", file, "-m", "accuracy").stdout
+    [line] = [line for line in lines.splitlines() if "design effect" in line]
+    right = 44 / 60
+    by_author = [
+        sum((not wrong[n]) - right for n in ROWS if n % 12 == author)
+        for author in range(12)
+    ]
+    clustered = math.sqrt(12 / 11 * sum(total**2 for total in by_author)) / 60
+    effect = (clustered / math.sqrt(right * (1 - right) / 60)) ** 2
+    assert effect > 3
+    assert line == (
+        f"accuracy: design effect {effect:.2f}; its standard error is "
+        f"{math.sqrt(effect):.2f} times that of independent examples"
+    )
+    assert "95 % CI: wilson-clustered; 12 clusters by author" in lines.splitlines()
+
+
+def test_a_design_effect_is_not_below_one(show: Callable[..., Any]) -> None:
     lines = show(dataset="clustered")
-    [line] = [line for line in lines if line.startswith("accuracy: design effect")]
     right = share(list(ROWS))
     by_author = [
         sum(is_right(n) - right for n in ROWS if n % 12 == author)
         for author in range(12)
     ]
     clustered = math.sqrt(12 / 11 * sum(total**2 for total in by_author)) / 60
-    plain = math.sqrt(right * (1 - right) / 60)
-    effect = max(1.0, (clustered / plain) ** 2)
-    assert line == (
-        f"accuracy: design effect {effect:.2f}; its standard error is "
-        f"{math.sqrt(effect):.2f} times that of independent examples"
-    )
-    assert "95 % CI: wilson-clustered; 12 clusters by author" in lines
+    assert clustered < math.sqrt(right * (1 - right) / 60)
+    assert (
+        "accuracy: design effect 1, the least that is used: examples of a cluster seem "
+        "no more alike than others"
+    ) in lines
 
 
 def test_models_share_the_line_about_methods_where_it_is_the_same(
@@ -484,12 +505,12 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     within = math.sqrt(sum(0 if n % 3 else 0.5 for n in ROWS) / 60)
     of_score = math.sqrt(2 * ((1 - 2 / 3) / 2) ** 2)
     assert (
-        "each example was answered 2 times; accuracy: SD between examples "
-        f"{100 * between:.1f}, within {100 * within:.1f}, of the score "
-        f"{100 * of_score:.1f}"
+        "each example was answered 2 times; accuracy: SD of the examples' means "
+        f"{100 * between:.1f}, of the answers to one example {100 * within:.1f}, "
+        f"of the score from replication to replication {100 * of_score:.1f}"
     ) in done.stdout.splitlines()
     first = invoke("eval", "shapes", "-p", file, "-m", "macro-f1").stdout
-    assert "each example was answered 2 times; macro-f1: SD of the score " in first
+    assert "each example was answered 2 times; macro-f1: SD of the score from " in first
 
 
 def _partly_answered(write_rows: Write) -> str:

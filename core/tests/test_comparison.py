@@ -1192,3 +1192,30 @@ def test_a_conclusion_counts_what_is_missing_as_wrong(metric: str) -> None:
     assert (row.left_out_a, row.left_out_b, row.as_wrong_b) == (0, 60, 0)
     end = "; on the 75 examples scored for both: few has no score on 60 more"
     assert row.conclusion.endswith(end)
+
+
+@pytest.mark.parametrize("cluster", [(), "author"])
+def test_the_same_predictions_are_compared_alike_with_and_without_clusters(
+    cluster: str | tuple[()], tmp_path: Path
+) -> None:
+    """In clusters the test was said not to be possible."""
+    labels = ("positive", "negative")
+    rows = [
+        {"uid": str(n), "statement": f"{n}", "label": labels[n % 2], "author": n // 5}
+        for n in range(60)
+    ]
+    file = tmp_path / "data.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    said = [{"id": str(n), "label": labels[(n % 7 > 1) == n % 2]} for n in range(60)]
+    runs = [
+        evalkit.evaluate(
+            str(file), said, task="sentiment", model=model, cluster=cluster
+        )
+        for model in ("one", "other")
+    ]
+    [row] = compare(*runs, metrics=["macro-f1"], tags=False).rows
+    assert (row.difference, row.p_value, row.reason) == (0.0, 1.0, None)
+    assert row.ci_low is not None
+    assert row.ci_high is not None
+    assert row.ci_low < 0 < row.ci_high
+    assert row.conclusion.startswith("undecided: no difference was seen (p = 1)")

@@ -56,6 +56,14 @@ def concluded(found: Difference, size: int = 1, margin: float | None = None) -> 
     return conclude(Names("a", "b"), found, judged, reading)
 
 
+def test_a_bound_above_zero_is_not_shown_as_zero() -> None:
+    """It said "is better (95 % CI 0.0 to 7.5, p = .039)"."""
+    found = difference(0.034, Interval(0.0004, 0.075, 0.02), Significance(0.039, "x"))
+    assert concluded(found) == (
+        "a is better than b by 3.4 points (95 % CI 0.04 to 7.50, p = .039)"
+    )
+
+
 def test_a_difference_needs_both_test_and_interval() -> None:
     above = Interval(0.002, 0.06, 0.016, "paired-multinomial")
     shown = difference(0.03, above, Significance(0.04, "swaps"))

@@ -105,14 +105,28 @@ def eight_facets(seed: int) -> MetricScores:
     return scored(Share, make_table(values.tolist()), make_groups(tags))
 
 
-def test_several_facets_are_adjusted_and_their_intervals_agree(
+def facets_that_rank(found: MetricScores) -> set[str]:
+    """Name the facets in which a group's ranks leave out one of the four."""
+    return {
+        f"f{group // 4}"
+        for group in range(32)
+        if main_score(found, group + 1).ranks not in (None, (1, 4))
+    }
+
+
+def test_several_facets_are_adjusted_and_their_intervals_and_ranks_agree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Eight facets of equal groups: one of three reports claimed a gap."""
-    plain = adjusted = 0
+    """Eight facets of equal groups: one of three reports claimed a gap, or a rank."""
+    plain = adjusted = ranking = 0
     monkeypatch.setattr(largest_differences, "DRAWS", 2_000)
     for seed in range(20):
-        found = gaps(eight_facets(seed))
+        scores = eight_facets(seed)
+        found = gaps(scores)
+        ranked = facets_that_rank(scores)
+        ranking += bool(ranked)
+        shown = {one.kind for one in found if one.p_adjusted < 0.05}
+        assert {f"gap:{name}" for name in ranked} <= shown
         p_values = [one.p_value for one in found]
         assert [one.p_adjusted for one in found] == holm(p_values)
         for one in found:
@@ -123,6 +137,28 @@ def test_several_facets_are_adjusted_and_their_intervals_agree(
         adjusted += min(one.p_adjusted for one in found) < 0.05
     assert plain >= 5
     assert adjusted <= 3
+    assert ranking <= 3
+
+
+def test_ranks_are_as_uncertain_as_all_facets_make_them() -> None:
+    """A group that stands out as one facet's may do so by chance among eight."""
+    right = (40, 40, 27)
+    values = [float(i < count) for count in right for i in range(50)]
+    random = np.random.default_rng(1)
+    others = random.integers(0, 3, (150, 7))
+    tags = [[f"f:{'abc'[i // 50]}"] for i in range(150)]
+    many = [
+        [*tag, *(f"g{k}:{v}" for k, v in enumerate(row))]
+        for tag, row in zip(tags, others, strict=True)
+    ]
+    alone = scored(Share, make_table(values), make_groups(tags))
+    assert main_score(alone, 3).ranks == (3, 3)
+    found = scored(Share, make_table(values), make_groups(many))
+    number = make_groups(many).tags.index("f:c")
+    gap = aggregate(found, "gap:f")
+    assert gap.p_adjusted is not None
+    assert gap.p_adjusted > 0.05
+    assert main_score(found, number).ranks == (1, 3)
 
 
 def test_a_single_facet_needs_no_adjustment() -> None:

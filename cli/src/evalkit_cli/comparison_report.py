@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
+from evalkit_cli.digits import (
+    USUAL,
+    bound_decimals,
+    decimals,
+    half_width,
+    show_bounds,
+)
 from evalkit_cli.tables import (
     NO_VALUE,
     Rows,
@@ -149,7 +155,11 @@ def _interval(row: ComparedScore) -> str:
     if row.difference is not None:
         value = round(row.difference * row.scale, decimals(half, row.scale))
     places = bound_decimals(half, row.scale, row.ci_method)
-    return show_bounds(low * row.scale, high * row.scale, value, places, "+")
+    bounds = low * row.scale, high * row.scale
+    # a bound that is not zero must not seem to be
+    while places < USUAL and any(each and not round(each, places) for each in bounds):
+        places += 1
+    return show_bounds(*bounds, value, places, "+")
 
 
 def _ends(row: ComparedScore) -> tuple[float | None, float | None]:

@@ -129,7 +129,7 @@ def show_bounds(
         high: Its upper bound.
         value: The score that it is of, as it is printed; None where there is none.
         places: Decimals of the bounds.
-        sign: `+` to print the sign of positive bounds too.
+        sign: `+` to print the sign of positive bounds too, which zero has not.
 
     Returns:
         For example `[57.6, 73.4]`; with more decimals where the score would
@@ -139,4 +139,6 @@ def show_bounds(
         if round(low, places) <= value <= round(high, places):
             break
         places += 1
-    return f"[{low:{sign}z.{places}f}, {high:{sign}z.{places}f}]"
+    # exactly zero has no sign: the interval holds it
+    shown = [f"{end:{sign if end else ''}z.{places}f}" for end in (low, high)]
+    return f"[{shown[0]}, {shown[1]}]"

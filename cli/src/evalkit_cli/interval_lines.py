@@ -20,6 +20,9 @@ _CLUSTERED_MEANS = (
 )
 """Methods of scores that are the mean of the per-example scores."""
 
+_ROUNDING = 1e-9
+"""Share by which two equal errors may differ."""
+
 
 def interval_lines(results: Sequence[PrintedResult]) -> list[str]:
     """Say which methods were used, over which clusters, and what they cost.
@@ -94,6 +97,11 @@ def _design_effect(result: PrintedResult) -> str:
     if not plain:
         return ""
     ratio = score.se / plain
+    if score.ci_method.startswith("wilson") and ratio <= 1 + _ROUNDING:
+        return (
+            f"{score.metric}: design effect 1, the least that is used: examples of a "
+            "cluster seem no more alike than others"
+        )
     return (
         f"{score.metric}: design effect {ratio**2:.2f}; its standard error is "
         f"{ratio:.2f} times that of independent examples"
@@ -114,9 +122,9 @@ def _replications(result: PrintedResult) -> str:
     if score is None or score.replications is None:
         return ""
     deviations = {
-        "between examples": score.stddev,
-        "within": score.stddev_within,
-        "of the score": score.stddev_replications,
+        "of the examples' means": score.stddev,
+        "of the answers to one example": score.stddev_within,
+        "of the score from replication to replication": score.stddev_replications,
     }
     shown = [
         f"{what} {show_number(score._replace(unit=''), value)}"

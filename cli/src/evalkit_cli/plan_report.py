@@ -104,8 +104,9 @@ def _spread(plan: Plan) -> str:
     parts = [deviation]
     if plan.intraclass_correlation is not None and plan.design_effect is not None:
         parts.append(
-            f"intraclass correlation {plan.intraclass_correlation:.2f}, design effect "
-            f"{plan.design_effect:.2f}"
+            f"intraclass correlation {plan.intraclass_correlation:.2f}, by which a "
+            f"design effect of {plan.design_effect:.2f} is expected (a report has the "
+            "one that its standard error shows)"
         )
     if plan.stddev_within is not None:
         parts.append(f"SD of answers to one example {_shown(plan, plan.stddev_within)}")

@@ -29,7 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "shrunk": "shrunk: the score drawn towards the mean of its facet, the further the "
     "less certain it is",
     "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
-    "ranks hold at once",
+    "ranks of all facets hold at once",
 }
 """What is meant by the columns of shrunken values and ranks, by their header."""
 

@@ -5,7 +5,8 @@ equal groups of 40 a plain interval of the gap excludes 0 every time. So the wor
 has an interval at Šidák's level (1967), which holds for all groups at once, and the gap
 one from the largest of all standardised differences (max-T, Westfall and Young 1993),
 which may contain 0. Where several facets are tested, the p-values are adjusted (Holm
-1979), and each gap has an interval at the level that its test is held to.
+1979), and each gap has an interval at the level that its test is held to. Ranks hold at
+once over all facets (Bonferroni), and exclude something only where a gap is shown.
 """
 
 from __future__ import annotations
@@ -79,24 +80,31 @@ def aggregate_scores(
         for name, numbers in evidence.groups.facets.items()
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
-    p_values = [_p_value(facet) for facet in facets if _is_tested(facet)]
+    others = _facet(evidence, intervals, "", plain_tags(evidence), main)
+    tested = [facet for facet in facets if _is_tested(facet)]
+    p_values = [_p_value(facet) for facet in tested]
     is_family = evidence.settings.one_family
-    adjusted = iter(holm(p_values) if is_family else p_values)
-    tested = len(p_values) if is_family else 1
-    placed = dict(_placed(evidence, facets, main))
-    if others := _facet(evidence, intervals, "", plain_tags(evidence), main):
-        placed |= dict(_placed(evidence, [others], main))
+    adjusted = holm(p_values) if is_family else p_values
+    decided = dict(
+        zip((facet.everyone.name for facet in tested), adjusted, strict=True)
+    )
+    placed = dict(_placed(evidence, [*facets, *([others] if others else [])], decided))
+    placed_scores = {
+        group: main[group]._replace(shrunk=place.shrunk, ranks=place.ranks)
+        for group, place in placed.items()
+    }
     found = []
     for facet in facets:
         found.append(_macro(evidence, intervals, facet))
         if len(facet.compared.groups) < 2:
             continue
-        worst = _worst(evidence, intervals, facet, placed)
+        worst = _worst(evidence, intervals, facet, placed_scores)
         found += [worst] if worst else []
-        p_adjusted = next(adjusted) if _is_tested(facet) else None
-        found.append(_gap(evidence, facet, p_adjusted, tested))
+        p_adjusted = decided.get(facet.everyone.name)
+        count = len(tested) if is_family else 1
+        found.append(_gap(evidence, facet, p_adjusted, count))
     with_ranks = [
-        placed.get(score.group, score) if score.score == "" else score
+        placed_scores.get(score.group, score) if score.score == "" else score
         for score in scores
     ]
     return FacetScores(found, with_ranks)
@@ -161,29 +169,63 @@ def _p_value(facet: _Facet) -> float:
     return 1.0 if values.max() == values.min() else facet.differences.p_value
 
 
+class _Place(NamedTuple):
+    """Where a group stands among those beside it."""
+
+    shrunk: float | None
+    ranks: tuple[int, int] | None = None
+
+
 def _placed(
-    evidence: Evidence, facets: Sequence[_Facet], main: Mapping[int, GroupScore]
-) -> Iterator[tuple[int, GroupScore]]:
-    """Give the scores of groups with their shrunken value and rank."""
-    direction = evidence.metric.attributes["higher_is_better"]
+    evidence: Evidence, facets: Sequence[_Facet], decided: Mapping[str, float]
+) -> Iterator[tuple[int, _Place]]:
+    """Give the shrunken value and the ranks of groups, by their numbers.
+
+    Args:
+        evidence: What the scores were computed from.
+        facets: The facets, and last the tags without one, whose name is empty.
+        decided: The adjusted p-value of each facet whose gap is tested.
+    """
+    settings = evidence.settings
+    ranked = [facet for facet in facets if _is_ranked(evidence, facet)]
+    families = max(1, len(ranked)) if settings.one_family else 1
     for facet in facets:
-        estimates = facet.estimates
-        shrunken = shrink(estimates.values, estimates.noise)
+        shrunken = shrink(facet.estimates.values, facet.estimates.noise)
         found = {
-            group: main[group]._replace(shrunk=None if math.isnan(value) else value)
+            group: _Place(None if math.isnan(value) else value)
             for group, value in zip(
                 facet.everyone.groups, shrunken.tolist(), strict=True
             )
         }
-        is_ranked = direction is not None and len(facet.compared.groups) > 2
-        if is_ranked and isinstance(facet.differences, PairDifferences):
-            ranks = facet.differences.ranks(
-                evidence.settings.confidence, 1 if direction else -1
-            )
-            best, worst = (places.tolist() for places in ranks)
-            for place, group in enumerate(facet.compared.groups):
-                found[group] = found[group]._replace(ranks=(best[place], worst[place]))
+        if _is_ranked(evidence, facet):
+            # as the sentence on the gap says; tags without a facet have none
+            p_adjusted = decided.get(facet.everyone.name, 0.0)
+            alpha = 1 - settings.confidence
+            level = 1 - alpha / families if p_adjusted < alpha else None
+            for group, ranks in _ranks(evidence, facet, level).items():
+                found[group] = found[group]._replace(ranks=ranks)
         yield from found.items()
+
+
+def _is_ranked(evidence: Evidence, facet: _Facet) -> bool:
+    direction = evidence.metric.attributes["higher_is_better"]
+    return (
+        direction is not None and len(facet.compared.groups) > 2 and _is_tested(facet)
+    )
+
+
+def _ranks(
+    evidence: Evidence, facet: _Facet, level: float | None
+) -> dict[int, tuple[int, int]]:
+    """Give the ranks of groups; all of them without a level."""
+    groups = facet.compared.groups
+    if level is None:
+        return dict.fromkeys(groups, (1, len(groups)))
+    assert isinstance(facet.differences, PairDifferences)
+    sign = 1 if evidence.metric.attributes["higher_is_better"] else -1
+    best, worst = facet.differences.ranks(level, sign)
+    places = zip(best.tolist(), worst.tolist(), strict=True)
+    return dict(zip(groups, places, strict=True))
 
 
 def _macro(

@@ -8,6 +8,9 @@ from evalkit.differences import EQUIVALENCE_LEVEL, Difference
 from evalkit.intervals import Interval
 from evalkit.wording import count_of
 
+_MOST_DIGITS = 6
+"""Decimals beyond which a bound may be printed as zero."""
+
 
 class Names(NamedTuple):
     """How a sentence names the two models."""
@@ -177,16 +180,32 @@ def _bounds(interval: Interval, reading: Reading) -> str:
     low, high = interval.low, interval.high
     assert low is not None
     assert high is not None
-    return f"{_signed(low, reading)} to {_signed(high, reading)}"
+    # a bound that is not zero must not seem to be
+    digits = max(_telling_digits(bound, reading) for bound in (low, high))
+    return f"{_signed(low, reading, digits)} to {_signed(high, reading, digits)}"
 
 
-def _number(value: float, reading: Reading) -> str:
-    digits = 1 if reading.unit == "%" else 2
+def _telling_digits(bound: float, reading: Reading) -> int:
+    """Give the decimals with which a bound shows that it is not zero."""
+    digits = _digits(reading)
+    while (
+        digits < _MOST_DIGITS and bound and not float(_number(bound, reading, digits))
+    ):
+        digits += 1
+    return digits
+
+
+def _digits(reading: Reading) -> int:
+    return 1 if reading.unit == "%" else 2
+
+
+def _number(value: float, reading: Reading, digits: int | None = None) -> str:
+    digits = _digits(reading) if digits is None else digits
     return f"{value * reading.scale:z.{digits}f}"
 
 
-def _signed(value: float, reading: Reading) -> str:
-    shown = _number(value, reading)
+def _signed(value: float, reading: Reading, digits: int | None = None) -> str:
+    shown = _number(value, reading, digits)
     return shown.replace("-", "−")
 
 

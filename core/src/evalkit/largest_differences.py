@@ -110,7 +110,7 @@ class PairDifferences(NamedTuple):
         holds for all pairs at once, leaves out 0 (Mogstad et al. 2024).
 
         Args:
-            confidence: Probability that all ranks hold at once.
+            confidence: Probability that all ranks of these groups hold at once.
             sign: 1 where higher is better, -1 where lower is.
 
         Returns:

@@ -60,7 +60,7 @@ class Replicates(NamedTuple):
         carried = min(confidence, 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws)))
         found = replicate_interval(draws, carried, self.method)
         if found.low is None or found.high is None:
-            return found
+            return self._of_same_outputs(found, confidence)
         middle = float(np.nanmedian(draws))
         degrees = max(_FEWEST_DEGREES, min(self.differing, self.units - 1))
         growth = t_quantile(confidence, degrees) / normal_quantile(carried)
@@ -73,6 +73,16 @@ class Replicates(NamedTuple):
             below, above = self.reach(confidence)
             low, high = min(low, self.value - below), max(high, self.value + above)
         return found._replace(low=max(-self.most, low), high=min(self.most, high))
+
+    def _of_same_outputs(self, found: Interval, confidence: float) -> Interval:
+        """Give the interval of no difference in any replicate by its reach alone."""
+        if self.reach is None or isinstance(self.draws, str) or np.any(self.draws):
+            return found
+        below, above = self.reach(confidence)
+        if not math.isfinite(below + above):
+            return found
+        low, high = max(-self.most, -below), min(self.most, above)
+        return Interval(low, high, None, self.method)
 
 
 def most_apart(metric: Bound) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,13 +17,13 @@ from evalkit.equal_outputs import have_same_outputs
 from evalkit.errors import EvalkitError
 from evalkit.pairing import pair_runs, refuse_repeated, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
+from evalkit.planned_units import Needs
 from evalkit.power import error_of_equal_models
 from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
-from evalkit.sample_sizes import MOST_UNITS, Goal, detectable, pairs_for, units_for
+from evalkit.sample_sizes import MOST_UNITS, Goal
 from evalkit.score_spreads import (
     AS_IT_IS,
-    Factors,
     Spread,
     of_difference,
     spread_of,
@@ -248,26 +247,22 @@ def _rows(
     for answers in _answers(spread):
         for correlation in supposed:
             factors = AS_IT_IS if correlation is None else of_difference(correlation)
-            needed = partial(_needed, spread, factors, answers, goal)
-            units = needed(goal.difference)
+            needs = Needs(spread, factors, answers, goal)
+            units = needs.units(goal.difference)
             if units >= MOST_UNITS:
                 raise EvalkitError(
                     f"the difference to detect, {goal.difference:g} as stored, is too "
                     f"small to plan for: it needs {MOST_UNITS:.0e} examples or more"
                 )
             examples = math.ceil(units * spread.cluster_size)
-            now = spread.n if spread.clusters is None else spread.clusters
-            most = 1.0 if spread.binary else 1e3 * math.sqrt(spread.variance)
             yield Requirement(
                 correlation,
-                _disagreement(spread, factors, goal.difference)
-                if spread.binary
-                else None,
+                needs.disagreement(goal.difference),
                 answers,
                 examples,
                 None if spread.clusters is None else units,
                 _half_width(alone, examples, answers, confidence),
-                detectable(needed, now, most),
+                needs.detectable_now(),
             )
 
 
@@ -294,28 +289,6 @@ def _answers(spread: Spread) -> Sequence[int | None]:
     return sorted({1, spread.replications, 2 * spread.replications})
 
 
-def _needed(
-    spread: Spread,
-    factors: Factors,
-    answers: int | None,
-    goal: Goal,
-    difference: float,
-) -> int:
-    """Count the units (examples or clusters) that a difference needs."""
-    wanted = goal._replace(difference=difference)
-    if spread.binary:
-        return pairs_for(wanted, _disagreement(spread, factors, difference))
-    variance = spread.variance_of_unit(factors, answers)
-    return units_for(wanted, variance)
-
-
-def _disagreement(spread: Spread, factors: Factors, difference: float) -> float:
-    """Give the share of examples that one model alone is right on."""
-    if spread.disagreement is not None:
-        return max(spread.disagreement, difference)
-    return min(1.0, max(factors.between * spread.variance + difference**2, difference))
-
-
 def _half_width(
     spread: Spread, examples: int, answers: int | None, confidence: float
 ) -> float | None:
@@ -327,7 +300,7 @@ def _half_width(
 
 
 def _test(spread: Spread) -> str:
-    if spread.binary:
+    if spread.binary and spread.clusters is None:
         return "mcnemar-exact"
     return "swaps" if spread.is_of_set else "sign-flips"
 
@@ -336,31 +309,10 @@ def _assumptions(
     spread: Spread, goal: Goal, tags: int, rows: Sequence[Requirement]
 ) -> Iterator[str]:
     yield "further examples are like those of the run; both models answer all of them"
-    if rows[-1].correlation is not None:
-        yield (
-            "both models' scores are spread as these are; how alike they are, one run "
-            "does not tell, so each row supposes a correlation; a second run on the "
-            "same data measures it"
-        )
-    elif spread.disagreement is not None and spread.disagreement < goal.difference:
-        yield (
-            f"one of the models to be compared alone is right on {goal.difference:.1%} "
-            "of the examples, the least with this difference; of the two runs it is on "
-            f"{spread.disagreement:.1%}"
-        )
-    else:
-        yield "the two runs differ as far as the models to be compared will"
+    yield _how_alike(spread, goal, rows)
     if spread.binary and rows[-1].correlation not in (None, CORRELATIONS[-1]):
         yield "models that differ by so much cannot correlate by more"
-    if spread.binary:
-        yield "the test is McNemar's exact one"
-    elif spread.is_of_set:
-        yield (
-            "the variance is taken from the score's standard error, and supposed to "
-            "fall as the number of examples rises"
-        )
-    else:
-        yield "the mean of the differences is nearly normal"
+    yield _how_tested(spread)
     if spread.clusters is not None:
         yield (
             "clusters are of the sizes that they have here, and their examples as "
@@ -375,3 +327,35 @@ def _assumptions(
             f"each tag has so many examples, spread as the whole set; the level "
             f"{goal.level * tags:.10g} is shared by {tags} tests (Bonferroni)"
         )
+
+
+def _how_alike(spread: Spread, goal: Goal, rows: Sequence[Requirement]) -> str:
+    if rows[-1].correlation is not None:
+        return (
+            "both models' scores are spread as these are; how alike they are, one run "
+            "does not tell, so each row supposes a correlation; a second run on the "
+            "same data measures it"
+        )
+    if spread.disagreement is not None and spread.disagreement < goal.difference:
+        return (
+            f"one of the models to be compared alone is right on {goal.difference:.1%} "
+            "of the examples, the least with this difference; of the two runs it is on "
+            f"{spread.disagreement:.1%}"
+        )
+    return "the two runs differ as far as the models to be compared will"
+
+
+def _how_tested(spread: Spread) -> str:
+    if spread.binary and spread.clusters is None:
+        return "the test is McNemar's exact one"
+    if spread.binary:
+        return (
+            "models disagree in clusters as far as scores are alike in them; the test "
+            "flips the signs of clusters"
+        )
+    if spread.is_of_set:
+        return (
+            "the variance is taken from the score's standard error, and supposed to "
+            "fall as the number of examples rises"
+        )
+    return "the mean of the differences is nearly normal"

@@ -49,7 +49,7 @@ class Spread(NamedTuple):
     variance: float
     """Of an example's score, the mean over its answers."""
     binary: bool = False
-    """Whether single independent examples are right or wrong."""
+    """Whether single examples are right or wrong."""
     disagreement: float | None = None
     """Of two models: the share of examples that exactly one is right on."""
     clusters: int | None = None
@@ -64,6 +64,8 @@ class Spread(NamedTuple):
     """Variance of an example's answers; of two models the sum of both."""
     cluster_sizes: ClusterSizes | None = None
     """How unequal the clusters are, where single examples are known."""
+    sizes: tuple[int, ...] = ()
+    """How many examples each cluster has, where single examples are known."""
     is_of_set: bool = False
     """Whether it was taken from the standard error of a score of whole sets."""
 
@@ -92,10 +94,19 @@ class Spread(NamedTuple):
             there are no clusters.
         """
         alike = (self.seen_size - 1) * (self.between_clusters or 0.0)
-        total = self._of_example(factors, answers) + factors.between * alike
+        total = self.variance_of_example(factors, answers) + factors.between * alike
         return total / self.cluster_size
 
-    def _of_example(self, factors: Factors, answers: int | None) -> float:
+    def variance_of_example(self, factors: Factors, answers: int | None) -> float:
+        """Give the variance of the score of one example.
+
+        Args:
+            factors: What becomes of this spread.
+            answers: Answers per example; None for as many as there are.
+
+        Returns:
+            The variance of the mean of so many answers.
+        """
         if self.within is None or self.replications is None or answers is None:
             return factors.between * self.variance
         between = max(0.0, self.variance - self.within / self.replications)
@@ -129,9 +140,10 @@ def spread_of(result: Result, metric: str, column: str) -> Spread:
     found = _measure(values, clusters)._replace(
         replications=score.replications, within=within
     )
-    binary = clusters is None and score.replications is None
-    if not (binary and np.isin(values, (0.0, 1.0)).all()):
+    if score.replications is not None or not np.isin(values, (0.0, 1.0)).all():
         return found
+    if clusters is not None:
+        return found._replace(binary=True)
     share = float(values.mean())
     return found._replace(binary=True, variance=share * (1 - share))
 
@@ -167,7 +179,7 @@ def spread_of_differences(
     if len(deviations) == len(within) and replications[0] == replications[1]:
         variance = math.fsum(deviation**2 for deviation in deviations)
         found = found._replace(replications=replications[0], within=variance)
-    binary = clusters is None and replications[0] is replications[1] is None
+    binary = replications[0] is replications[1] is None
     scores = np.concatenate([first[both], second[both]])
     if not (binary and np.isin(scores, (0.0, 1.0)).all()):
         return found
@@ -232,4 +244,5 @@ def _measure(values: Floats, clusters: Integers | None) -> Spread:
         seen_size=float((sizes**2).sum()) / n,
         between_clusters=between,
         cluster_sizes=describe_sizes(sizes.astype(np.float64)),
+        sizes=tuple(sizes.tolist()),
     )

@@ -1,0 +1,83 @@
+"""Measures how often a report on equal groups says that some of them differ.
+
+Each report is on shares of groups that are equally good in truth, in one facet or in
+several that lie across each other. It is counted where a rank leaves out a place, or
+where a gap is called a difference (5 % are promised of either).
+
+Run it as
+
+    python benchmarks/group_claims.py [--sets 400]
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import polars as pl
+
+from evalkit.calls import ScoringTable
+from evalkit.grouping import group_by_tag
+from evalkit.metrics import MetricContext
+from evalkit.registry import Registry
+from evalkit.scores import MetricScores, ScoringSettings
+from evalkit.scoring import score_metric
+
+SEED = 20_261_122
+LEVEL = 0.05
+WORLDS = [
+    (f"{facets} facets of {groups} groups, {n} examples", facets, groups, n)
+    for facets in (1, 8)
+    for groups, n in ((4, 240), (8, 400))
+]
+
+
+def report(
+    random: np.random.Generator, facets: int, groups: int, n: int
+) -> tuple[MetricScores, dict[str, int]]:
+    """Score a set of equal groups; give also how many groups each facet has."""
+    right = random.random(n) < 0.8
+    places = random.integers(0, groups, (n, facets))
+    tags = [[f"f{facet}:{place}" for facet, place in enumerate(row)] for row in places]
+    frame = pl.DataFrame(
+        {
+            "position": pl.Series(np.arange(n), dtype=pl.UInt32),
+            "prediction": np.where(right, "x", "y"),
+            "target": ["x"] * n,
+        }
+    )
+    ids = [str(number) for number in range(n)]
+    table = ScoringTable(frame, ids, None, MetricContext(("x", "y"), "one"))
+    grouped = group_by_tag(pl.Series(tags, dtype=pl.List(pl.String)))
+    bound = Registry().load("metrics", "accuracy")
+    found = score_metric(bound, table, grouped, ScoringSettings())
+    if found.failure:
+        raise found.failure
+    sizes = {name: len(numbers) for name, numbers in grouped.facets.items()}
+    return found, sizes
+
+
+def claims(found: MetricScores, groups: int) -> tuple[bool, bool]:
+    """Tell whether some rank leaves out a place, and whether some gap is called one."""
+    ranks = {score.ranks for score in found.scores if score.ranks}
+    gaps = [one.p_adjusted for one in found.aggregates if one.p_adjusted is not None]
+    return bool(ranks - {(1, groups)}), min(gaps, default=1.0) < LEVEL
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=400)
+    sets = parser.parse_args().sets
+    for name, facets, groups, n in WORLDS:
+        random = np.random.default_rng(SEED)
+        seen = np.zeros(2)
+        for _ in range(sets):
+            found, sizes = report(random, facets, groups, n)
+            assert set(sizes.values()) == {groups}
+            seen += claims(found, groups)
+        ranks, gaps = seen / sets
+        print(f"{name}: ranks {ranks:.1%}, gaps {gaps:.1%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

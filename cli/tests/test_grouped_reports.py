@@ -513,6 +513,17 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     assert "each example was answered 2 times; macro-f1: SD of the score from " in first
 
 
+def test_how_much_clusters_of_unequal_size_tell(invoke: Invoke, file: str) -> None:
+    done = invoke("eval", "shapes", "-p", file, "--cluster", "author", "-n", "57")
+    # nine authors of five reviews, and three of four
+    share = f"{100 * 5 / 57:.1f}"
+    worth = f"{57**2 / (9 * 5**2 + 3 * 4**2):.1f}"
+    assert (
+        f"12 clusters by author (the largest has {share} % of the examples; together "
+        f"they tell as much as {worth} of equal size)\n"
+    ) in done.stdout
+
+
 def _partly_answered(write_rows: Write) -> str:
     """Write two answers to each of sixty rows, but one to the first three."""
     rows = [

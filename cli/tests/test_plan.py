@@ -49,8 +49,8 @@ def test_one_run_gives_a_table(runs: Invoke) -> None:
         "To find a difference of 2.0 points on each of 10 tags with 80 % power at the "
         "level 0.005 (mcnemar-exact):"
     )
-    header = "correlation  one alone right  examples  interval of one model  a tag as "
-    assert lines[3] == f"{header}large as all now would find"
+    header = "correlation  one alone right  examples  interval of one model  a tag of "
+    assert lines[3] == f"{header}200 would find"
     rows = [line.split() for line in lines[4:9]]
     assert [row[0] for row in rows] == ["0.00", "0.25", "0.50", "0.75", "0.90"]
     assert [row[-1] for row in rows] == ["points"] * 5
@@ -105,7 +105,7 @@ def test_the_score_now_says_of_how_many_examples_it_is(
 def test_a_score_of_sets_is_planned_too(runs: Invoke) -> None:
     done = runs("plan", "base", "--detect", "2pt", "-m", "macro-f1")
     assert "(swaps)" in done.stdout
-    assert "its error is that of a mean of n scores whose SD is" in done.stdout
+    assert "as uncertain as a mean of as many scores with an SD of" in done.stdout
 
 
 @pytest.mark.parametrize("size", ["2%", "pt", "two", "-1pt", "0", "nan", "1e999"])

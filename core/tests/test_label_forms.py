@@ -342,6 +342,26 @@ def test_forms_are_counted_over_all_merged_parts() -> None:
         assert ("'Yes' (6), 'yes' (6)" in notice) == kept
 
 
+def test_numbers_written_otherwise_are_counted_over_all_merged_parts() -> None:
+    answers, given = ["5", "6", "7", "8"], ["5.0", "6.0", "7.0", "8"]
+    for kept in (True, False):
+        parts = [
+            evalkit.evaluate(
+                data_of(answers),
+                responses(given),
+                metrics=["match"],
+                filters={"uid": chosen},
+                model="m",
+                registry=REGISTRY,
+                include_examples=kept,
+            )
+            for chosen in (["0", "1"], ["2", "3"])
+        ]
+        merged = evalkit.merge(parts, dataset="both", registry=REGISTRY)
+        told = [text for text in merged.notices if "written otherwise" in text]
+        assert [text.split()[0] for text in told] == (["3"] if kept else ["2", "1"])
+
+
 def test_a_million_answers_take_no_python_for_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -112,7 +112,7 @@ def test_a_data_set_that_declares_clusters_is_not_told() -> None:
         ([LONG.format(max(k, 10)) for k in range(100)], True),  # 90 of 100
         ([LONG.format(max(k, 9)) for k in range(100)], False),  # 91
         ([LONG.format(0)] * 100, False),
-        ([LONG.format(k % 4) for k in range(100)], False),
+        ([LONG.format(k % 9) for k in range(100)], False),
         ([f"word {k % 50}" for k in range(100)], False),
     ],
     ids=["a tenth", "less", "an instruction", "kinds", "words"],

@@ -82,8 +82,8 @@ def _sizes(scores: Sequence[Score]) -> str:
     if effective > count - 0.05:
         return ""
     return (
-        f" (the largest has {100 * largest:.2g} % of the examples; worth "
-        f"{effective:.1f} of one size)"
+        f" (the largest has {100 * largest:.2g} % of the examples; together they tell "
+        f"as much as {effective:.1f} of equal size)"
     )
 
 

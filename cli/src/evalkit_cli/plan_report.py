@@ -68,7 +68,7 @@ def _goal(plan: Plan) -> str:
 
 
 def _table(plan: Plan) -> Rows:
-    now = "a tag as large as all now" if plan.tags > 1 else "as many as now"
+    now = f"a tag of {plan.n}" if plan.tags > 1 else "as many as now"
     header = [
         "correlation",
         "one alone right",
@@ -99,7 +99,7 @@ def _spread(plan: Plan) -> str:
     deviation = f"SD of the examples' {what} {_shown(plan, plan.deviation)}"
     if plan.test == "swaps":
         # no example has such a score
-        deviation = f"its error is that of a mean of n {what} whose SD is "
+        deviation = f"as uncertain as a mean of as many {what} with an SD of "
         deviation += _shown(plan, plan.deviation)
     parts = [deviation]
     if plan.intraclass_correlation is not None and plan.design_effect is not None:

@@ -127,13 +127,15 @@ def as_text(value: Any) -> str | None:
 
 def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:
     where = f" with the tag {printable(tag)}" if tag is not None else ""
-    how = "another prediction than the answer"
+    how = "have another prediction than the answer"
     if found.metric is not None:
-        how = f"a worse {found.metric} than {found.best:g}"
+        how = f"miss the best {found.metric}, {found.best:g}"
     wrong = found.rows.height
-    order = ", the worst first" if found.metric is not None else ""
-    few = f"; the first {shown}{order}" if shown < wrong else order if wrong else ""
-    return f"{wrong} of {found.n} examples{where} have {how}{few}"
+    order = "the worst first" if found.metric is not None and wrong else ""
+    if shown < wrong:
+        order = f"the {'worst' if order else 'first'} {shown}"
+    few = f"; {order}" if order else ""
+    return f"{wrong} of {found.n} examples{where} {how}{few}"
 
 
 def _draw_wrong(

@@ -30,6 +30,7 @@ from evalkit.libraries import (
 )
 from evalkit.measurement import Measured, Progress, measure
 from evalkit.names import is_component_name, metric_of
+from evalkit.number_forms import is_about_numbers, number_notices
 from evalkit.objects import Resolver
 from evalkit.problems import Problem, Problems
 from evalkit.provenance import (
@@ -304,6 +305,7 @@ def _record(
         "errors": [],
         "notices": [
             *(text for text in notices if not _is_of_a_part(text)),
+            *_number_notices(examples, notices),
             *merged_form_notices(examples, first.get("labels"), kind, notices),
             *_selections(records),
             *_left_out(parts),
@@ -329,7 +331,14 @@ def _record(
 def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
     is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
-    return is_own or bool(_ONLY.match(notice))
+    return is_own or is_about_numbers(notice) or bool(_ONLY.match(notice))
+
+
+def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str]:
+    """Count anew what the parts counted; keep theirs where answers are not known."""
+    if {"answer", "pred"} <= {*examples.columns}:
+        return number_notices(examples["answer"], examples["pred"])
+    return [text for text in of_parts if is_about_numbers(text)]
 
 
 def _without_perturbations(records: Sequence[Mapping[str, Any]]) -> list[str]:

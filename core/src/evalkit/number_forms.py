@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalkit.alignment import Alignment
-from evalkit.examples import Examples
 from evalkit.violations import shorten
 from evalkit.wording import count_of
 
 _DECIMAL = r"^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$"
+
+_WHAT = "the answer's number written otherwise"
 
 _LONGEST = 15
 """Numbers of so many digits are different as floats where they are different."""
 
 
 def number_notices(
-    examples: Examples, alignment: Alignment, *, show: bool = True
+    answers: pl.Series, given: pl.Series, *, show: bool = True
 ) -> list[str]:
     """Say how many predictions are their answer as a number, and not as a text.
 
     Args:
-        examples: The examples, each as often as there are replications.
-        alignment: Their predictions.
+        answers: The answers, each as often as there are replications.
+        given: Their predictions.
         show: Whether answers may be quoted.
 
     Returns:
         At most one sentence; none where answers and predictions are no texts.
     """
-    answers, given = examples.frame["answer"], alignment.predictions
     if answers.dtype != pl.String or given.dtype != pl.String:
         return []
     both = pl.DataFrame({"answer": answers, "given": given}).filter(
@@ -46,9 +45,14 @@ def number_notices(
         first = pairs.sort("len", "given", descending=[True, False]).row(0)
         example = f", such as {shorten(first[0])} for {shorten(first[1])}"
     return [
-        f"{predictions} {verb} the answer's number written otherwise{example}; a "
+        f"{predictions} {verb} {_WHAT}{example}; a "
         f"metric that compares texts as they are written takes {pronoun} for wrong"
     ]
+
+
+def is_about_numbers(notice: str) -> bool:
+    """Tell whether a notice is one of `number_notices`."""
+    return _WHAT in notice
 
 
 def _is_number(column: str) -> pl.Expr:

@@ -12,7 +12,7 @@ _LEAST_LENGTH = 20
 _LEAST_SHARE = 0.1
 """Share of the examples whose text is there once more, from which it is said."""
 
-_FEWEST = 5
+_FEWEST = 10
 """Fewer different texts are instructions or kinds rather than what is asked about."""
 
 

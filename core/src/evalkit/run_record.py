@@ -310,7 +310,11 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
     notices += label_notices(parts.examples, alignment, show=options.include_examples)
-    notices += number_notices(parts.examples, alignment, show=options.include_examples)
+    notices += number_notices(
+        parts.examples.frame["answer"],
+        alignment.predictions,
+        show=options.include_examples,
+    )
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,

@@ -131,7 +131,7 @@ def validate(
         [
             *examples.notices,
             *label_notices(examples, alignment),
-            *number_notices(examples, alignment),
+            *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, policies, names[1]),
         ],
     )

@@ -16,12 +16,12 @@ import argparse
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.grouping import group_by_tag
-from evalkit.metrics import MetricContext
 from evalkit.registry import Registry
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 SEED = 20_261_122
 LEVEL = 0.05

@@ -25,11 +25,11 @@ from pathlib import Path
 import polars as pl
 
 import evalkit
-from evalkit.calls import ScoringTable
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit.row_scores import score_examples
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 BUDGET = 1.5
 

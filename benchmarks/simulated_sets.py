@@ -16,13 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit import Metric
-from evalkit.calls import ScoringTable
 from evalkit.compared_rows import judge
 from evalkit.differences import Difference, Levels
 from evalkit.grouping import group_by_tag
-from evalkit.hookspecs import IntervalKind
 from evalkit.intervals import Interval
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.paired_scores import compare_scores
 from evalkit.paired_statistics import compare_statistics
@@ -34,6 +31,8 @@ from evalkit.registry import Registry
 from evalkit.results import Result
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import metric_statistics, score_metric
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import IntervalKind, MetricContext
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

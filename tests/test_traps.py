@@ -82,7 +82,7 @@ def test_an_output_may_have_a_field_called_error() -> None:
         perf_metric = "accuracy"
         example = {"uid": "1"}
 
-    from evalkit.discovery import Component
+    from evalkit.components import Component
     from evalkit.registry import Registry, bind
 
     class With(Registry):
@@ -143,7 +143,7 @@ def test_saved_columns_are_those_of_the_result(tmp_path: Path) -> None:
 
 def task_of(registry_of: type[evalkit.TaskIO]) -> Any:
     """Give a registry in which every task is this one."""
-    from evalkit.discovery import Component
+    from evalkit.components import Component
     from evalkit.registry import Registry, bind
 
     class Only(Registry):
@@ -436,7 +436,7 @@ def test_a_score_of_an_example_must_be_finite() -> None:
 
 
 def test_parameters_must_be_finite() -> None:
-    from evalkit.discovery import Component
+    from evalkit.components import Component
     from evalkit.registry import bind
 
     class Threshold(evalkit.Metric):

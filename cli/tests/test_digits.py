@@ -12,7 +12,7 @@ from evalkit.compared_scores import ComparedScore
 from evalkit.group_replicates import REPLICATES
 from evalkit.largest_differences import DRAWS
 from evalkit.list_scoring import LIST_REPLICATES
-from evalkit.paired_statistics import SUM_REPLICATES
+from evalkit.paired_sums import SUM_REPLICATES
 from evalkit.results import Score
 from evalkit_cli.comparison_report import _interval
 from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds

@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 
 from evalkit import Metric
-from evalkit.calls import ScoringTable
 from evalkit.evidence import Evidence, example_column
 from evalkit.grouping import Groups, group_by_tag
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.replications import Repeated, repeated_statistics
 from evalkit.scores import AggregateScore, GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring import metric_statistics, score_metric
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 
 class Mean(Metric):

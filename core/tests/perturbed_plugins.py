@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import Result, Score
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.registry import Registry
 
 LABELS = ("a", "b", "c")

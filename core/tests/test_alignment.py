@@ -19,7 +19,8 @@ import evalkit
 from evalkit import byte_streams, json_blocks, table_files
 from evalkit.alignment import Alignment, OnDuplicate, Policies, align
 from evalkit.blocks import Block
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.examples import load_examples
 from evalkit.objects import Resolver

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from evalkit import Metric, MetricContext, baselines
 from evalkit.baselines import Baselines, compute_baselines
-from evalkit.calls import ScoringTable
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
+from evalkit.scoring_table import ScoringTable
 
 LABELS = ("a", "b", "c", "d")
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from evalkit import Metric, calls
 from evalkit.batch_statistics import batch_statistics
-from evalkit.batches import Batch
-from evalkit.calls import ScoringTable, compute_statistics
+from evalkit.calls import compute_statistics
 from evalkit.errors import MetricError
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
+from evalkit.scoring_table import Batch, ScoringTable
+from evalkit.terms import MetricContext
 
 WHERE = "metrics/probe (given as an object): statistics"
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 import evalkit
 from evalkit import hookimpl
+from evalkit.components import Component
 from evalkit.contract import (
     CONTRACTS,
     hook_names,
@@ -19,7 +20,7 @@ from evalkit.contract import (
     is_one_edit_away,
     read_attributes,
 )
-from evalkit.discovery import KINDS, OBSERVERS, Component
+from evalkit.discovery import KINDS, OBSERVERS
 from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.registry import Bound, bind
 

@@ -8,13 +8,13 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
+from evalkit.components import Component
 from evalkit.conversion import (
     LABEL_CONVERTER,
     PRED_CONVERTER,
     find_converter,
     pred_function,
 )
-from evalkit.discovery import Component
 from evalkit.errors import DataError, PluginContractError, PluginError
 from evalkit.examples import load_examples
 from evalkit.registry import Bound, bind

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit.components import Component
 from evalkit.discovery import (
     KINDS,
     Catalog,
-    Component,
     DiscoveryProblem,
     find_components,
     iter_kinds,

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.example_cells import read_cells
 from evalkit.file_formats import Format
 from evalkit.registry import bind

@@ -18,11 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 import evalkit
 from evalkit import fingerprints
 from evalkit.column_plans import plan_of
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
 from evalkit.examples import Examples, load_examples
 from evalkit.registry import Bound, bind
-from evalkit.sources import Source
+from evalkit.terms import Source
 
 
 class Statement(BaseModel):

@@ -21,9 +21,8 @@ from polars.testing import assert_frame_equal
 import evalkit
 from evalkit import AlignmentError, DataError, EvalkitError, StorageError
 from evalkit.examples import Examples, load_examples
-from evalkit.file_datasets import bind_file, is_file_name, local_path
+from evalkit.file_datasets import bind_dataset, bind_file, is_file_name, local_path
 from evalkit.objects import Resolver
-from evalkit.preparation import bind_dataset
 from evalkit.registry import Registry
 
 ROWS: Sequence[dict[str, Any]] = [

@@ -18,7 +18,7 @@ import evalkit
 from evalkit import byte_streams, json_blocks, rows
 from evalkit.alignment import Alignment, align
 from evalkit.column_plans import plan_of
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.examples import load_examples
 from evalkit.json_blocks import read_json_blocks
 from evalkit.problems import Problem

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import byte_streams, example_rows, json_tables
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import EvalkitError
 from evalkit.examples import Examples, load_examples
 from evalkit.json_tables import read_json_table

@@ -12,7 +12,8 @@ from sklearn.metrics import f1_score
 
 import evalkit
 from evalkit import Dataset, Registry, TaskIO, label_forms
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 
 HOW = "only in case, blanks or Unicode form"
 END = (

@@ -10,13 +10,13 @@ import pytest
 
 import evalkit
 from evalkit import Metric, MetricError, list_scoring, score
-from evalkit.calls import ScoringTable
 from evalkit.grouping import group_by_tag
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 TAGS = [["t"], ["t"], [], ["one"]]
 

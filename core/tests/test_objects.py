@@ -6,7 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.objects import Resolver, name_of
 from evalkit.registry import Bound, Registry, bind

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.permission import Permission
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"

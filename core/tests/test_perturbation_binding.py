@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import PluginContractError
 from evalkit.registry import Bound, bind
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit import Result
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import SchemaError
 from evalkit.registry import Registry
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import Result
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import StorageError
 from evalkit.registry import Registry
 from evalkit.rescoring import rescore

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit import Metric, MetricContext
-from evalkit.calls import ScoringTable
 from evalkit.grouping import group_by_tag
 from evalkit.objects import Resolver
 from evalkit.possible_range import with_possible_range
 from evalkit.registry import Registry
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.scoring_table import ScoringTable
 
 Bounds = tuple[float | None, float | None] | None
 

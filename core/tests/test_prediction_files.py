@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import evalkit
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import DataError
 from evalkit.registry import Registry
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.imported_code import imported_libraries, source_hash
 from evalkit.provenance import (
     describe_component,

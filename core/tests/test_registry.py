@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
 from evalkit.registry import Bound, Registry, bind, load_component
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import Dataset, Registry, TaskIO
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.repeated_texts import repeated_text_notices
 
 

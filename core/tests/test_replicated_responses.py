@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict
 import evalkit
 from evalkit import json_blocks
 from evalkit.alignment import Alignment, OnDuplicate
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.preparation import Prepared, prepare

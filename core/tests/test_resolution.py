@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.discovery import Catalog, Component, DiscoveryProblem
+from evalkit.components import Component
+from evalkit.discovery import Catalog, DiscoveryProblem
 from evalkit.errors import UnknownPluginError
 from evalkit.names import parse_reference
 from evalkit.resolution import find_meant

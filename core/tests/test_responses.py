@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 import evalkit
 from evalkit import Violation
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import load_examples
 from evalkit.hook_calls import failed_statement

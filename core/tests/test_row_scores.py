@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import Metric
-from evalkit.calls import ScoringTable
 from evalkit.errors import MetricError
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.row_scores import batch_scores, score_examples
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 ORIGIN = "metrics/probe (given as an object)"
 
@@ -286,7 +286,7 @@ def test_an_example_without_a_prediction_gets_the_worst_value(
 
 
 def test_a_batch_is_a_table_of_its_own() -> None:
-    from evalkit.batches import Batch
+    from evalkit.scoring_table import Batch
 
     table = table_of(["a", None, "ccc"], ["", "", ""])
     batch = Batch(table.frame, table.ids, table.context, ("prediction",))

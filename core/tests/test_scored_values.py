@@ -18,11 +18,12 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.columns import to_series
-from evalkit.discovery import Catalog, Component
+from evalkit.components import Component
+from evalkit.discovery import Catalog
 from evalkit.errors import DataError, PluginContractError, SchemaError
-from evalkit.hookspecs import AnswerKind
 from evalkit.registry import Registry
 from evalkit.scored_values import UnscorableError, scored_value, value_column
+from evalkit.terms import AnswerKind
 
 
 class Asked(BaseModel):

@@ -17,11 +17,11 @@ from scipy import stats
 from evalkit import Metric, MetricError, Result, Score, calls, group_replicates, score
 from evalkit.bounded_means import bounded_mean_interval
 from evalkit.grouping import UNTAGGED, group_by_tag
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.terms import MetricContext
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 Row = tuple[float, list[str]]

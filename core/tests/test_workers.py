@@ -17,13 +17,13 @@ import pytest
 
 from evalkit import Metric, batches, workers
 from evalkit.batch_statistics import batch_statistics
-from evalkit.batches import Batch, BatchFunction
-from evalkit.calls import ScoringTable, compute_statistics
+from evalkit.calls import compute_statistics
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry, load_component
 from evalkit.row_scores import batch_scores, score_examples
+from evalkit.scoring_table import Batch, BatchFunction, ScoringTable
+from evalkit.terms import MetricContext
 from evalkit.worker_service import Reply, answer
 from evalkit.workers import Workers
 

@@ -10,7 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from evalkit.discovery import Catalog, Component
+    from evalkit.components import Component
+    from evalkit.discovery import Catalog
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

@@ -13,7 +13,7 @@ import click
 from evalkit_cli.parameter_lines import describe_parameters, parameter_lines
 
 if TYPE_CHECKING:
-    from evalkit.discovery import Component
+    from evalkit.components import Component
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:

@@ -288,7 +288,8 @@ def _evaluate(
             raise
         where = f"{job.dataset}: " if several else ""
         click.echo(f"evalkit: error: {where}{error}", err=True)
-        return error.result
+        refused: Result = error.result
+        return refused
 
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:

@@ -12,7 +12,8 @@ import click
 from evalkit_cli.streams import echo_json
 
 if TYPE_CHECKING:
-    from evalkit.discovery import Catalog, Component
+    from evalkit.components import Component
+    from evalkit.discovery import Catalog
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "recognisers"),

@@ -94,7 +94,7 @@ def plan_command(
     size, is_points = _read_size(detect)
     from evalkit.errors import EvalkitError
     from evalkit.planning import plan
-    from evalkit.rescoring import as_result
+    from evalkit.run_listing import as_result
     from evalkit_cli.plan_report import print_plan
 
     with plugin_output_to_stderr():

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalkit.compared_scores import ComparedScore, Comparison
     from evalkit.comparison import compare
+    from evalkit.components import Component
     from evalkit.datasets import Dataset
-    from evalkit.discovery import Component, find_components
+    from evalkit.discovery import find_components
     from evalkit.dynabench import BaseTaskIO
     from evalkit.edits import Edit
-    from evalkit.entities import Entity
     from evalkit.errors import (
         AlignmentError,
         DataError,
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         UnknownPluginError,
     )
     from evalkit.evaluation import evaluate
-    from evalkit.markers import hookimpl
+    from evalkit.hookspecs import hookimpl
     from evalkit.merged_runs import merge
-    from evalkit.metrics import Metric, MetricContext, metric
+    from evalkit.metrics import Metric, metric
     from evalkit.pairs import score
     from evalkit.perturbations import Perturbation
     from evalkit.perturbed_files import perturb_dataset
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from evalkit.rescoring import rescore
     from evalkit.results import Result, Score
     from evalkit.run_listing import find_run
-    from evalkit.sources import Source
     from evalkit.stored_runs import read_run
     from evalkit.tasks import TaskIO
+    from evalkit.terms import Entity, MetricContext, Source
     from evalkit.validation import Validation, validate
     from evalkit.verification import Verification, verify
     from evalkit.violations import Violation
@@ -56,14 +56,14 @@ _HOMES = {
     "BaseTaskIO": "dynabench",
     "ComparedScore": "compared_scores",
     "Comparison": "compared_scores",
-    "Component": "discovery",
+    "Component": "components",
     "DataError": "errors",
     "Dataset": "datasets",
     "Edit": "edits",
-    "Entity": "entities",
+    "Entity": "terms",
     "EvalkitError": "errors",
     "Metric": "metrics",
-    "MetricContext": "metrics",
+    "MetricContext": "terms",
     "MetricError": "errors",
     "Parameters": "plugins",
     "Perturbation": "perturbations",
@@ -76,7 +76,7 @@ _HOMES = {
     "Result": "results",
     "SchemaError": "errors",
     "Score": "results",
-    "Source": "sources",
+    "Source": "terms",
     "StorageError": "errors",
     "TaskIO": "tasks",
     "UnknownPluginError": "errors",
@@ -87,7 +87,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "find_components": "discovery",
     "find_run": "run_listing",
-    "hookimpl": "markers",
+    "hookimpl": "hookspecs",
     "metric": "metrics",
     "merge": "merged_runs",
     "perturb": "perturbed_rows",

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.columns import encode
+from evalkit.ids import RESPONSES_KEY
 from evalkit.violations import Violation
-
-RESPONSES_KEY = "responses"
-"""Key of the list of alternatives, and name of the scored field that they become."""
 
 RESPONSE_INDEX_KEY = "_response_index_"
 """Key under which an object says which answer it is a part of."""

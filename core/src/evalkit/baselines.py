@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.calls import ScoringTable, checked_value, value_columns
+from evalkit.calls import checked_value, value_columns
 from evalkit.finalization import finalize
 from evalkit.grouping import WHOLE
 from evalkit.list_scoring import compute
 from evalkit.registry import Bound
 from evalkit.scoring import metric_statistics, why_not
+from evalkit.scoring_table import ScoringTable
 
 MOST_LABELS = 1_000
 

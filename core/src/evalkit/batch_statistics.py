@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evalkit.batches import Batch
 from evalkit.errors import MetricError
 from evalkit.hook_failures import described, hook_failures
 from evalkit.registry import Bound
+from evalkit.scoring_table import Batch
 
 RESERVED = (
     *("position", "group", "unit", "cell", "replicate"),

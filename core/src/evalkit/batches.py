@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
-from evalkit.metrics import MetricContext
-from evalkit.registry import Bound
+from evalkit.errors import MetricError
+from evalkit.registry import Bound, load_component
+from evalkit.scoring_table import Batch, BatchFunction
 from evalkit.workers import NotPortable, Workers
 
 if TYPE_CHECKING:
-    from evalkit.calls import ScoringTable
+    from evalkit.scoring_table import ScoringTable
 
 WORTH_SECONDS = 3.0
 """Workers are started for work that would take one process longer than this, since
@@ -34,39 +35,6 @@ _SHARES_A_WORKER = 4
 
 Advance = Callable[[int], None]
 """Told how many rows were done since it was last told."""
-
-
-class Batch(NamedTuple):
-    """Some rows of a table, with all that a metric needs to score them."""
-
-    frame: pl.DataFrame
-    """`position`, `prediction`, `target` and the metric's columns."""
-    ids: Mapping[int, str] | Sequence[str]
-    """Ids by position; those of other rows may be in it too."""
-    context: MetricContext
-    fields: tuple[str, ...]
-    """What the metric could ask for, beside what it did ask for."""
-
-    @property
-    def rows(self) -> int:
-        """How many examples there are."""
-        return self.frame.height
-
-    def id_of(self, row: int) -> str:
-        """Give the id of the example in a row."""
-        return self.ids[self.frame["position"][row]]
-
-    def part(self, first: int, stop: int) -> Batch:
-        """Give some of the rows, from `first` up to but not with `stop`."""
-        return self._replace(frame=self.frame.slice(first, stop - first))
-
-    def with_own_ids(self) -> Batch:
-        """Give the same batch without the ids of other rows."""
-        return self._replace(ids={p: self.ids[p] for p in self.frame["position"]})
-
-
-BatchFunction = Callable[[Bound, Batch], pl.DataFrame]
-"""Computes one batch; a function of a module, so that a worker finds it by name."""
 
 
 class Pace(NamedTuple):
@@ -188,7 +156,7 @@ def compute_batches(
         ):
             try:
                 batches = rows.shared(sizes, pace, workers.jobs, handed_out)
-                with closing(workers.compute(metric, function, batches)) as computed:
+                with closing(_compute(workers, metric, function, batches)) as computed:
                     for part in computed:
                         parts.append(part)
                         tell(handed_out.popleft().rows)
@@ -201,6 +169,33 @@ def compute_batches(
         pace = watch.pace(batch.rows)
         tell(batch.rows)
     return parts
+
+
+def _compute(
+    workers: Workers, metric: Bound, function: BatchFunction, batches: Iterable[Batch]
+) -> Generator[pl.DataFrame, None, None]:
+    """Compute batches in worker processes, several at a time.
+
+    Yields:
+        The result of each batch, in order.
+
+    Raises:
+        MetricError: The batch whose turn it is failed, or its process died.
+        NotPortable: The metric or the data cannot go to another process.
+    """
+    if metric.loaded_with is None:
+        raise NotPortable
+    parts = (metric.component, dict(metric.loaded_with))
+
+    def died(batch: Batch, ending: str) -> MetricError:
+        first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
+        return MetricError(
+            f"{metric.component.origin}: its worker process {ending} while it "
+            f"computed the examples {first!r} to {last!r}; one job instead of "
+            "several runs it in this process"
+        )
+
+    yield from workers.map(load_component, parts, function, batches, died)
 
 
 def _ignore(_: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.alternatives import RESPONSES_KEY
+from evalkit.ids import RESPONSES_KEY
 from evalkit.rows import Row
 
 Lines = NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -15,8 +15,9 @@ from evalkit.errors import MetricError
 from evalkit.hook_calls import call as call
 from evalkit.hook_calls import failure as failure
 from evalkit.hook_failures import hook_failures
-from evalkit.metrics import MetricContext
 from evalkit.registry import Bound
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 from evalkit.violations import shorten
 from evalkit.workers import Workers
 
@@ -25,34 +26,6 @@ BATCH_ROWS = 32_768
 
 BOUNDS_SLACK = 1e-9
 """How far beyond its bounds rounding may put a value."""
-
-
-class ScoringTable(NamedTuple):
-    """What metrics score."""
-
-    frame: pl.DataFrame
-    """Columns `position`, `prediction` (null where there is none), `target`, and
-    those that metrics may ask for; only examples that count."""
-    ids: Sequence[str]
-    """Ids of all examples, by position."""
-    clusters: pl.Series | None
-    """Cluster of every example, by position."""
-    context: MetricContext
-    replications: tuple[str, ...] = ()
-    """Names of the replications, where each example has several answers; its answers
-    then stand at consecutive positions, in this order."""
-
-    unit_names: Sequence[str] | None = None
-    """What the examples are called when they are resampled; by default their ids."""
-
-    @property
-    def repeats(self) -> int:
-        """How many answers each example has, at least 1."""
-        return max(1, len(self.replications))
-
-    def without_prediction(self) -> int:
-        """Count the examples whose prediction is null."""
-        return self.frame["prediction"].null_count()
 
 
 def compute_statistics(

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.columns import encode
-from evalkit.hookspecs import AnswerKind
+from evalkit.terms import AnswerKind
 from evalkit.violations import shorten
 from evalkit.wording import count_of
 

@@ -18,7 +18,7 @@ from evalkit.errors import EvalkitError
 from evalkit.grouping import WHOLE
 from evalkit.objects import Resolver
 from evalkit.pairing import pair_runs, refuse_repeated
-from evalkit.preparation import Progress
+from evalkit.progress import Progress
 from evalkit.registry import Registry
 from evalkit.results import Result
 from evalkit.run_listing import find_run

@@ -279,7 +279,7 @@ _MISSING = object()
 def _annotations(protocol: type) -> dict[str, Any]:
     from pydantic import BaseModel
 
-    from evalkit.sources import Source
+    from evalkit.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
     return get_type_hints(protocol, localns=names)

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from evalkit.errors import DataError
 from evalkit.plugins import Plugin
-from evalkit.sources import Source, locate
+from evalkit.sources import locate
+from evalkit.terms import Source
 
 
 class Dataset(Plugin):

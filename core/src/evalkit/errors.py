@@ -20,10 +20,7 @@ line) and what to do next.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from evalkit.results import Result
+from typing import Any
 
 __all__ = [
     "AlignmentError",
@@ -79,11 +76,11 @@ class AlignmentError(DataError):
     """Predictions and examples do not match, and the policy is to refuse.
 
     Attributes:
-        result: The refused result, with its counts and problems but no scores;
-            None where alignment did not get that far.
+        result: The refused `evalkit.Result`, with its counts and problems but no
+            scores; None where alignment did not get that far.
     """
 
-    def __init__(self, message: str, result: Result | None = None) -> None:
+    def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
 

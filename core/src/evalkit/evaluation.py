@@ -17,12 +17,11 @@ from evalkit.alignment import (
     Policies,
 )
 from evalkit.baselines import Baselines, compute_baselines
-from evalkit.calls import ScoringTable
 from evalkit.crossings import cross, read_crossings
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.example_clusters import clustered_by
 from evalkit.examples import Examples
-from evalkit.file_datasets import local_path
+from evalkit.file_datasets import bind_dataset, local_path
 from evalkit.grouping import group_by_tag
 from evalkit.measurement import Measured, measure
 from evalkit.objects import Resolver
@@ -41,25 +40,15 @@ from evalkit.perturbed_records import (
     record_perturbed,
     refused_rows,
 )
-from evalkit.preparation import (
-    Progress,
-    bind_dataset,
-    default_model,
-    prepare,
-    rows_of,
-)
+from evalkit.preparation import Predictions, default_model, prepare, rows_of
+from evalkit.progress import Progress
 from evalkit.registry import Bound, Registry
 from evalkit.results import Result
-from evalkit.run_record import (
-    Options,
-    Parts,
-    Predictions,
-    make_result,
-    prediction_column,
-)
+from evalkit.run_record import Options, Parts, make_result
 from evalkit.score_records import own_scores
 from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring_tables import scoring_table
+from evalkit.scoring_table import ScoringTable
+from evalkit.scoring_tables import prediction_column, scoring_table
 from evalkit.selection import Selection
 
 

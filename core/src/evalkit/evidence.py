@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.cluster_sizes import (
     ClusterSizes,
     adjusted_root,
@@ -22,11 +21,11 @@ from evalkit.cluster_sizes import (
 )
 from evalkit.finalization import Finalizer
 from evalkit.grouping import Groups
-from evalkit.hookspecs import IntervalKind, MergeKind
 from evalkit.influence import RowInfluences, row_influences
 from evalkit.intervals import Floats, Integers
 from evalkit.registry import Bound
 from evalkit.scores import ScoringSettings
+from evalkit.scoring_table import ScoringTable
 from evalkit.statistics_rows import (
     Cells,
     Codes,
@@ -36,6 +35,7 @@ from evalkit.statistics_rows import (
     merge_cells,
     weighted_sums,
 )
+from evalkit.terms import IntervalKind, MergeKind
 from evalkit.units import Units
 
 

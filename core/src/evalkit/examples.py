@@ -22,11 +22,11 @@ from evalkit.example_clusters import cluster_column, cluster_names, cluster_noti
 from evalkit.example_rows import ExampleRows, check_inputs, load_rows
 from evalkit.example_tags import tag_notices
 from evalkit.fingerprints import fingerprint
-from evalkit.hookspecs import AnswerKind
 from evalkit.ids import EXAMPLE_ID_KEYS
 from evalkit.registry import Bound
 from evalkit.repeated_texts import repeated_text_notices
 from evalkit.scored_values import UnscorableError, scored_value, value_column
+from evalkit.terms import AnswerKind
 from evalkit.violations import few, shorten
 
 

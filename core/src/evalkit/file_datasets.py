@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from evalkit.components import NO_VERSION, Component
 from evalkit.datasets import Dataset
-from evalkit.discovery import NO_VERSION, Component
-from evalkit.errors import DataError
+from evalkit.errors import DataError, EvalkitError
 from evalkit.file_formats import model_name
+from evalkit.objects import Resolver
 from evalkit.registry import Bound, bind
 
 AS_FILE = "given as a file"
@@ -90,3 +91,35 @@ def bind_file(path: Path, task: str) -> Bound:
         NO_VERSION,
     )
     return bind(component, FileDataset(path, task))
+
+
+def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
+    """Bind what a caller names as the data set.
+
+    Args:
+        resolver: Binds plugins.
+        dataset: Name of an installed data set, a `Dataset` class or instance, or a
+            file of examples.
+        task: Name of the task; only for a file, which needs one.
+
+    Returns:
+        The bound data set.
+
+    Raises:
+        DataError: The file is not of this machine.
+        EvalkitError: A file comes without a task, or a data set with one.
+        PluginError: It is unknown or broken.
+    """
+    if is_file_name(dataset):
+        if task is None:
+            raise EvalkitError(
+                f"{dataset}: a file of examples needs its task (--task NAME)"
+            )
+        return bind_file(local_path(dataset), task)
+    bound = resolver.dataset(dataset)
+    if task is not None and task != bound.attributes["task"]:
+        raise EvalkitError(
+            f"{bound.component.origin} is of the task {bound.attributes['task']!r}; a "
+            "task is given only for a file of examples"
+        )
+    return bound

@@ -10,8 +10,8 @@ import polars as pl
 from evalkit import calls
 from evalkit.errors import MetricError
 from evalkit.intervals import Floats
-from evalkit.metrics import MetricContext
 from evalkit.registry import Bound
+from evalkit.terms import MetricContext
 
 REPLICATION = "__replication"
 """Key column that keeps the replications of a set-level metric apart."""

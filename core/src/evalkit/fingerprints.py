@@ -13,7 +13,8 @@ from polars.datatypes import DataTypeClass
 from evalkit.errors import DataError
 from evalkit.example_rows import ExampleRows
 from evalkit.registry import Bound
-from evalkit.sources import Source, locate, sha256_of
+from evalkit.sources import locate, sha256_of
+from evalkit.terms import Source
 
 _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""

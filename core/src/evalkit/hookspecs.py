@@ -32,43 +32,25 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from evalkit.markers import hookspec
+import pluggy
+
+from evalkit.terms import AnswerKind as AnswerKind
+from evalkit.terms import IntervalKind as IntervalKind
+from evalkit.terms import MergeKind as MergeKind
 
 if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
     from evalkit.edits import Edit
-    from evalkit.entities import Entity
-    from evalkit.metrics import MetricContext
-    from evalkit.sources import Source
+    from evalkit.terms import Entity, MetricContext, Source
     from evalkit.violations import Violation
 
-AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
-"""What shape an answer has.
+hookspec = pluggy.HookspecMarker("evalkit")
+"""Marks a method of a spec class in `evalkit.hookspecs`."""
 
-`one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
-text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
-"""
-
-IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
-"""How a metric's confidence interval is computed.
-
-`wilson` for a mean of zeros and ones; `t` for a mean of real values; `multinomial` for
-a function of counts whose two keys are the gold and the predicted label; `delta` for a
-smooth function of sums, such as a ratio; `bootstrap` for any other function of sums or
-lists.
-"""
-
-MergeKind = Literal["sum", "min", "max", "moments", "values"]
-"""How a statistic of several examples becomes one.
-
-`sum`, `min`, `max`; `moments` gives three columns, `<name>_count`, `<name>_mean` and
-`<name>_m2` (the centred second moment, the sum of squared distances from the mean);
-`values` gives the list of all values, whose memory grows with the examples; their order
-depends on what they are and not on the order of the examples, and is the same in all
-columns.
-"""
+hookimpl = pluggy.HookimplMarker("evalkit")
+"""Marks a method of a plugin; needed only to give options, as names suffice."""
 
 
 class TaskIOAttributes(Protocol):

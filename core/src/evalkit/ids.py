@@ -61,3 +61,7 @@ def _as_text(key: str, value: Any) -> str | Violation:
         except ValueError:
             return Violation(key, "must be an integer of fewer digits", value)
     return Violation(key, "must be a text that is not empty or an integer", value)
+
+
+RESPONSES_KEY = "responses"
+"""Key of the list of alternatives, and name of the scored field that they become."""

@@ -9,13 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.alternatives import RESPONSES_KEY, alternatives_column
+from evalkit.alternatives import alternatives_column
 from evalkit.blocks import Block
 from evalkit.columns import join_parts, unstorable_place
 from evalkit.errors import SchemaError
 from evalkit.ids import (
     REPLICATION_KEY,
     RESPONSE_ID_KEYS,
+    RESPONSES_KEY,
     read_id,
     read_replication,
 )

@@ -15,7 +15,7 @@ import polars as pl
 
 from evalkit.alignment import Alignment
 from evalkit.examples import Examples
-from evalkit.hookspecs import AnswerKind
+from evalkit.terms import AnswerKind
 from evalkit.violations import shorten
 from evalkit.wording import count_of
 

@@ -11,18 +11,18 @@ from functools import cached_property, partial
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.differences import Difference, Intervals
 from evalkit.drop_statistics import Drawn
 from evalkit.evidence import Evidence, UnitSums
 from evalkit.group_intervals import NO_GRADIENT
 from evalkit.grouping import Groups
 from evalkit.intervals import influence_interval, without_interval
-from evalkit.metrics import MetricContext
 from evalkit.perturbed_units import PerturbedUnits
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
+from evalkit.scoring_table import ScoringTable
 from evalkit.sign_flips import flip_test
+from evalkit.terms import MetricContext
 from evalkit.tested_drops import FLIPS, difference_of_drop
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evalkit import draw_counts
 from evalkit.bootstrap import unit_weights
-from evalkit.calls import ScoringTable, call, checked_value
+from evalkit.calls import call, checked_value
 from evalkit.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups, Positions
@@ -24,6 +24,7 @@ from evalkit.scores import (
     bootstrap_interval,
     bootstrap_method,
 )
+from evalkit.scoring_table import ScoringTable
 from evalkit.statistics_rows import Codes
 from evalkit.units import Units
 from evalkit.unscored import NOTHING_SCORED

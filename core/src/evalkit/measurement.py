@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.possible_range import with_possible_range
+from evalkit.progress import Progress
 from evalkit.registry import Bound
 from evalkit.scores import MetricScores, ScoringSettings
 from evalkit.scoring import failed_scores, score_metric, score_statistics
+from evalkit.scoring_table import ScoringTable
 from evalkit.workers import Workers
-
-Progress = Callable[[str, float], None]
 
 
 class Measured(NamedTuple):

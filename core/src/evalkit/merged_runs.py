@@ -20,7 +20,6 @@ import polars as pl
 from evalkit.baselines import compute_baselines
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.file_datasets import local_path
-from evalkit.hookspecs import AnswerKind
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.label_forms import is_about_gold_forms, merged_form_notices
 from evalkit.libraries import (
@@ -28,11 +27,12 @@ from evalkit.libraries import (
     joined_components,
     without_libraries,
 )
-from evalkit.measurement import Measured, Progress, measure
+from evalkit.measurement import Measured, measure
 from evalkit.names import is_component_name, metric_of
 from evalkit.number_forms import is_about_numbers, number_notices
 from evalkit.objects import Resolver
 from evalkit.problems import Problem, Problems
+from evalkit.progress import Progress
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -41,8 +41,8 @@ from evalkit.provenance import (
     run_id_of,
 )
 from evalkit.registry import Bound, Registry
-from evalkit.rescoring import as_result
 from evalkit.results import FORMAT_VERSION, Result
+from evalkit.run_listing import as_result
 from evalkit.run_record import NO_PERTURBATION
 from evalkit.saved_tables import saved_statistics, with_example_scores
 from evalkit.score_records import bounds_of, headline_name, to_scores
@@ -56,6 +56,7 @@ from evalkit.stored_runs import (
     scored_fields,
 )
 from evalkit.stored_tables import measured_run, measured_statistics, settings_of
+from evalkit.terms import AnswerKind
 from evalkit.unscored import NOTHING_SCORED, is_unscored_notice
 from evalkit.violations import few, shorten
 

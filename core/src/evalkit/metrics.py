@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from evalkit.plugins import Plugin
 
 if TYPE_CHECKING:
-    from evalkit.hookspecs import AnswerKind, IntervalKind, MergeKind
+    from evalkit.terms import AnswerKind, IntervalKind, MergeKind
 
 GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
 
@@ -23,15 +23,6 @@ ANY_ANSWER: tuple[AnswerKind, ...] = (
 """All shapes of answers."""
 
 _DECORATED = "__evalkit_metric__"
-
-
-class MetricContext(NamedTuple):
-    """What a metric knows beside its batch; fixed before the first one."""
-
-    labels: tuple[str, ...] | None
-    """The data set's labels, as the task spells them; None where it has none."""
-    answer_kind: AnswerKind
-    """`one` if no example of the whole set has several acceptable answers."""
 
 
 class Metric(Plugin):

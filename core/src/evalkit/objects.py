@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evalkit.discovery import NO_VERSION, Component
+from evalkit.components import NO_VERSION, Component
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.names import (
     Reference,

@@ -9,14 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.differences import Difference
-from evalkit.intervals import Floats, Interval, percentile_interval, without_interval
+from evalkit.intervals import Floats, Interval
+from evalkit.paired_sums import _LEAST_IN_TAIL, replicate_interval
 from evalkit.power import detectable_difference, error_of_equal_models
 from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
 from evalkit.student_t import normal_quantile, t_quantile
-
-_LEAST_IN_TAIL = 5
-"""Replicates beyond each end of an interval."""
 
 _FEWEST_DEGREES = 2
 """Degrees of freedom where no unit differs, or one: chosen by simulation."""
@@ -132,30 +130,3 @@ def replicated_difference(
         tested=found,
         reason=tested if isinstance(tested, str) else None,
     )
-
-
-def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
-    """Make an interval of the differences in replicates.
-
-    Args:
-        draws: The difference in each replicate, NaN where it is undefined; or why
-            there are none.
-        confidence: Probability of the interval.
-        method: Name of the way they were drawn.
-
-    Returns:
-        The percentile interval; none where most replicates are undefined, or there are
-        too few of them for this confidence.
-    """
-    if isinstance(draws, str):
-        return without_interval(draws)
-    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
-        few = f"{len(draws)} replicates are too few for this confidence"
-        return without_interval(few)
-    defined = draws[np.isfinite(draws)]
-    if len(defined) <= len(draws) / 2:
-        return without_interval("the score is undefined in most replicates")
-    found = percentile_interval(defined, confidence)
-    if found.low is None:
-        return without_interval("the difference is the same in all replicates")
-    return found._replace(method=method)

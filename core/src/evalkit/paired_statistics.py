@@ -16,14 +16,12 @@ from evalkit.errors import MetricError
 from evalkit.intervals import Floats
 from evalkit.joint_counts import JointCounts, Labels
 from evalkit.paired_replicates import Replicates, most_apart, replicated_difference
-from evalkit.paired_sums import MOST_CELLS, SumPair, UnitSums
+from evalkit.paired_sums import MOST_CELLS, SUM_REPLICATES, SumPair, UnitSums
 from evalkit.paired_tables import PairedTables, Side
 from evalkit.randomised_tests import Significance
 from evalkit.registry import Bound
 from evalkit.scoring import metric_statistics, why_not
 from evalkit.swap_tests import AllSwaps, RandomSwaps, Swaps
-
-SUM_REPLICATES = 1_000
 
 Reach = Callable[[float], tuple[float, float]]
 """How far below and above a difference its interval must reach, by confidence."""

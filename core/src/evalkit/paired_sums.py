@@ -14,7 +14,13 @@ import numpy as np
 import polars as pl
 
 from evalkit.cluster_sizes import describe_sizes
-from evalkit.intervals import Floats, Integers
+from evalkit.intervals import (
+    Floats,
+    Integers,
+    Interval,
+    percentile_interval,
+    without_interval,
+)
 from evalkit.resampling import (
     FEWEST_POISSON_UNITS,
     Keys,
@@ -207,3 +213,37 @@ class UnitSums:
                 ]
             )
         )
+
+
+def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
+    """Make an interval of the differences in replicates.
+
+    Args:
+        draws: The difference in each replicate, NaN where it is undefined; or why
+            there are none.
+        confidence: Probability of the interval.
+        method: Name of the way they were drawn.
+
+    Returns:
+        The percentile interval; none where most replicates are undefined, or there are
+        too few of them for this confidence.
+    """
+    if isinstance(draws, str):
+        return without_interval(draws)
+    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
+        few = f"{len(draws)} replicates are too few for this confidence"
+        return without_interval(few)
+    defined = draws[np.isfinite(draws)]
+    if len(defined) <= len(draws) / 2:
+        return without_interval("the score is undefined in most replicates")
+    found = percentile_interval(defined, confidence)
+    if found.low is None:
+        return without_interval("the difference is the same in all replicates")
+    return found._replace(method=method)
+
+
+_LEAST_IN_TAIL = 5
+"""Replicates beyond each end of an interval."""
+
+
+SUM_REPLICATES = 1_000

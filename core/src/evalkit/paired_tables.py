@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.calls import ScoringTable
 from evalkit.cluster_sizes import describe_sizes
 from evalkit.differences import count_clusters, members_of
 from evalkit.intervals import Integers
 from evalkit.pairing import PairedRuns
+from evalkit.scoring_table import ScoringTable
 from evalkit.stored_tables import scoring_table
 
 

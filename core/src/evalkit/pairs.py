@@ -8,14 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.columns import list_column, to_series
 from evalkit.comparable_values import comparable, list_notices
 from evalkit.errors import DataError, EvalkitError
 from evalkit.grouping import group_by_tag
-from evalkit.hookspecs import AnswerKind
 from evalkit.intervals import INTERVAL_RULES
-from evalkit.metrics import MetricContext
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit.results import Result
@@ -23,6 +20,8 @@ from evalkit.score_records import headline_name, to_scores
 from evalkit.scored_values import UnscorableError, scored_value, value_column
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import AnswerKind, MetricContext
 
 
 def score(

@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import PluginContractError, RequiredParameterError
 from evalkit.violations import REQUIRED, from_pydantic
 

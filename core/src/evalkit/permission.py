@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit.names import normalise_distribution
 
 if TYPE_CHECKING:
-    from evalkit.discovery import Component
+    from evalkit.components import Component
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
 ALLOW = "EVALKIT_ALLOW_PLUGINS"

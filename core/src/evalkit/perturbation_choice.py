@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import (
     EvalkitError,
     PluginContractError,

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.errors import DataError
 from evalkit.perturbation_steps import Settings
 from evalkit.perturbed_rows import with_edits

@@ -24,10 +24,9 @@ from evalkit.perturbed_columns import (
     with_texts,
 )
 from evalkit.perturbed_inputs import CopySource, FileSource
-from evalkit.preparation import read_responses
+from evalkit.preparation import identify, read_responses
 from evalkit.registry import Bound
 from evalkit.responses import ResponseReader, fields_to_verify
-from evalkit.run_record import identify
 from evalkit.violations import few
 
 __all__ = [

@@ -39,10 +39,8 @@ from evalkit.intervals import (
     without_interval,
 )
 from evalkit.large_drops import LargeDrops
-from evalkit.metrics import MetricContext
-from evalkit.paired_replicates import Replicates, most_apart, replicate_interval
-from evalkit.paired_statistics import SUM_REPLICATES
-from evalkit.paired_sums import SumPair, UnitSums
+from evalkit.paired_replicates import Replicates, most_apart
+from evalkit.paired_sums import SUM_REPLICATES, SumPair, UnitSums, replicate_interval
 from evalkit.perturbed_pairs import Mask, Sample
 from evalkit.perturbed_smoothing import (
     PairColumns,
@@ -56,6 +54,7 @@ from evalkit.perturbed_units import PerturbedUnits, units_of
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.seeds import generator
+from evalkit.terms import MetricContext
 from evalkit.tested_drops import difference_of_drop
 
 MOST_DRAWN = 1_000

@@ -25,9 +25,8 @@ from evalkit.perturbed_quantities import Effects
 from evalkit.perturbed_scores import PerturbedScores, score_perturbations
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Registry
-from evalkit.run_record import prediction_column
 from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring_tables import scoring_table
+from evalkit.scoring_tables import prediction_column, scoring_table
 from evalkit.stored_copies import copies_of_run
 
 

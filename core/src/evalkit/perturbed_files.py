@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TextIO
 import polars as pl
 
 from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
-from evalkit.file_datasets import local_path
+from evalkit.file_datasets import bind_dataset, local_path
 from evalkit.libraries import without_libraries
 from evalkit.objects import Resolver
 from evalkit.partial_files import PartialFile
@@ -38,7 +38,7 @@ from evalkit.perturbed_chunks import (
 )
 from evalkit.perturbed_rows import read_settings
 from evalkit.perturbers import Perturber
-from evalkit.preparation import Progress, bind_dataset
+from evalkit.progress import Progress
 from evalkit.protected_spans import ProtectedKind
 from evalkit.provenance import (
     describe_component,

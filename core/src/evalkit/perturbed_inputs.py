@@ -10,10 +10,9 @@ import polars as pl
 
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.file_datasets import is_file_name, local_path
-from evalkit.preparation import rows_of
+from evalkit.preparation import Predictions, rows_of
 from evalkit.results import Result
 from evalkit.run_listing import find_run
-from evalkit.run_record import Predictions
 from evalkit.storage import RUN_FILE
 from evalkit.stored_runs import read_run
 from evalkit.violations import shorten

@@ -17,18 +17,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.calls import ScoringTable
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.finalization import EXAMPLES
 from evalkit.grouping import Groups, group_by_tag
-from evalkit.hookspecs import IntervalKind
 from evalkit.intervals import Floats, Integers
-from evalkit.metrics import Metric, MetricContext
+from evalkit.metrics import Metric
 from evalkit.perturbed_copies import Copies
 from evalkit.registry import Bound, bind
 from evalkit.resampling import unit_keys
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.scoring import score_statistics
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import IntervalKind, MetricContext
 
 Weight = Literal["original", "copy"]
 """Whether every original or every copy counts the same."""

@@ -12,7 +12,6 @@ import polars as pl
 from evalkit.errors import MetricError
 from evalkit.evidence import interval_kind
 from evalkit.grouping import WHOLE, group_by_tag
-from evalkit.hookspecs import IntervalKind
 from evalkit.intervals import Floats, without_interval
 from evalkit.perturbed_effects import View
 from evalkit.perturbed_pairs import (
@@ -29,6 +28,7 @@ from evalkit.perturbed_units import PerturbedUnits, units_of
 from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
+from evalkit.terms import IntervalKind
 from evalkit.tested_drops import DropLevels, TestedDrops, mean_differences
 from evalkit.workers import Workers
 

@@ -23,7 +23,8 @@ from evalkit.perturbed_scores import PerturbedScores
 from evalkit.problems import STATUSES
 from evalkit.provenance import describe_component
 from evalkit.registry import Bound
-from evalkit.run_record import PerturbedRecord, prediction_column
+from evalkit.run_record import PerturbedRecord
+from evalkit.scoring_tables import prediction_column
 from evalkit.selection import Selection
 from evalkit.violations import describe
 from evalkit.wording import count_of

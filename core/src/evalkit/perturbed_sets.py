@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable, value_columns
+from evalkit.calls import value_columns
 from evalkit.differences import Difference
 from evalkit.evidence import interval_kind
 from evalkit.group_intervals import NO_INTERVAL, NO_SUM
@@ -26,6 +26,7 @@ from evalkit.perturbed_values import PerturbedTables
 from evalkit.registry import Bound
 from evalkit.scores import GroupScore, ScoringSettings
 from evalkit.scoring import score_statistics
+from evalkit.scoring_table import ScoringTable
 from evalkit.tested_drops import DropLevels
 
 UNEQUAL = (

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.columns import encode
 from evalkit.errors import MetricError
 from evalkit.evidence import example_column
@@ -18,6 +17,7 @@ from evalkit.perturbed_inputs import RunSource
 from evalkit.perturbed_pairs import Mask, Pairs
 from evalkit.registry import Bound
 from evalkit.scoring import metric_statistics, why_not
+from evalkit.scoring_table import ScoringTable
 from evalkit.scoring_tables import scoring_table
 from evalkit.workers import Workers
 

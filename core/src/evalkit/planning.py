@@ -19,8 +19,8 @@ from evalkit.pairing import pair_runs, refuse_repeated, score_column
 from evalkit.planned_goals import goal_of, refuse_more_than_there_is
 from evalkit.planned_units import Needs
 from evalkit.power import error_of_equal_models
-from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
+from evalkit.run_listing import as_result
 from evalkit.sample_sizes import MOST_UNITS, Goal
 from evalkit.score_spreads import (
     AS_IT_IS,

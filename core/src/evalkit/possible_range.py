@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.errors import MetricError
 from evalkit.grouping import Groups
 from evalkit.list_scoring import list_values
 from evalkit.registry import Bound
 from evalkit.scores import MetricScores
 from evalkit.scoring import group_values, why_not
+from evalkit.scoring_table import ScoringTable
 
 Values = Mapping[tuple[int, str], float | None]
 

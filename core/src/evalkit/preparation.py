@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,22 +10,21 @@ import polars as pl
 
 from evalkit.alignment import Alignment, OnDuplicate, align
 from evalkit.blocks import Block
+from evalkit.byte_streams import refuse_other_than_file
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples import Examples, load_examples
-from evalkit.file_datasets import bind_file, is_file_name, local_path
+from evalkit.file_datasets import local_path
 from evalkit.file_formats import model_name
 from evalkit.hook_failures import hook_failures
-from evalkit.objects import Resolver
 from evalkit.observation import Observers
 from evalkit.prediction_files import read_given, read_prediction_file
+from evalkit.progress import Progress
+from evalkit.provenance import rows_hash
 from evalkit.registry import Bound
 from evalkit.responses import ResponseReader, fields_to_verify
-from evalkit.run_record import Predictions, identify
 from evalkit.selection import Selection
+from evalkit.sources import sha256_of
 from evalkit.violations import shorten
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and which share of the whole is behind, 0 to 1."""
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -41,38 +40,6 @@ class Prepared(NamedTuple):
     """Name and SHA-256 of what was read."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
-
-
-def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
-    """Bind what a caller names as the data set.
-
-    Args:
-        resolver: Binds plugins.
-        dataset: Name of an installed data set, a `Dataset` class or instance, or a
-            file of examples.
-        task: Name of the task; only for a file, which needs one.
-
-    Returns:
-        The bound data set.
-
-    Raises:
-        DataError: The file is not of this machine.
-        EvalkitError: A file comes without a task, or a data set with one.
-        PluginError: It is unknown or broken.
-    """
-    if is_file_name(dataset):
-        if task is None:
-            raise EvalkitError(
-                f"{dataset}: a file of examples needs its task (--task NAME)"
-            )
-        return bind_file(local_path(dataset), task)
-    bound = resolver.dataset(dataset)
-    if task is not None and task != bound.attributes["task"]:
-        raise EvalkitError(
-            f"{bound.component.origin} is of the task {bound.attributes['task']!r}; a "
-            "task is given only for a file of examples"
-        )
-    return bound
 
 
 def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
@@ -193,3 +160,31 @@ def read_responses(
     if isinstance(predictions, str | Path):
         return read_prediction_file(Path(predictions), reader, ids)
     return read_given(predictions, reader)
+
+
+Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+
+
+def identify(predictions: Predictions) -> Mapping[str, str | None]:
+    """Give name and SHA-256 of a file of predictions, or of rows.
+
+    Args:
+        predictions: The file, or the rows before anybody could change them.
+
+    Returns:
+        `name` (None for rows) and `sha256`.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    if isinstance(predictions, str | Path):
+        path = Path(predictions)
+        refuse_other_than_file(path)
+        try:
+            return {"name": path.name, "sha256": sha256_of(path)}
+        except OSError as error:
+            reason = error.strerror or error
+            raise DataError(f"{path}: cannot be read: {reason}") from error
+    if isinstance(predictions, pl.DataFrame):
+        return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
+    return {"name": None, "sha256": rows_hash(predictions)}

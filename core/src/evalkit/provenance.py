@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.compatibility import required_distribution
-from evalkit.discovery import NO_VERSION
+from evalkit.components import NO_VERSION
 from evalkit.imported_code import imported_libraries, source_hash
 from evalkit.libraries import libraries_of
 from evalkit.metrics import FunctionMetric

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pluggy
 from pydantic import BaseModel
 
+from evalkit.components import Component
 from evalkit.contract import (
     CONTRACTS,
     dataset_problems,
@@ -25,7 +26,7 @@ from evalkit.contract import (
     read_attributes,
     task_problems,
 )
-from evalkit.discovery import Catalog, Component, find_components, value_problem
+from evalkit.discovery import Catalog, find_components, value_problem
 from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.hook_failures import described, hook_failures
 from evalkit.metrics import FunctionMetric

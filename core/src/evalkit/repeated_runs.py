@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.errors import StorageError
 
 if TYPE_CHECKING:
-    from evalkit.results import Result
+    from evalkit.run_contents import RunContents
 
 COUNTS = "the counts of examples"
 """Stands for the counts where they differ."""
@@ -36,7 +36,7 @@ _DIGITS = ".9g"
 Numbers = Mapping[str, Any]
 
 
-def what_differs(path: Path, result: Result) -> list[str]:
+def what_differs(path: Path, result: RunContents) -> list[str]:
     """Name the metrics of which a run has other numbers than a result.
 
     Args:
@@ -62,7 +62,7 @@ def what_differs(path: Path, result: Result) -> list[str]:
     return differs
 
 
-def own_run_id(result: Result) -> str:
+def own_run_id(result: RunContents) -> str:
     """Give the id of a result that differs from the run of its id.
 
     Args:
@@ -103,7 +103,7 @@ def repeat_notice(run_id: str, differs: Sequence[str]) -> str:
     )
 
 
-def _computed(result: Result) -> dict[tuple[Any, ...], Numbers]:
+def _computed(result: RunContents) -> dict[tuple[Any, ...], Numbers]:
     rows = (score._asdict() for score in result.scores)
     return {_key(row): dict(_numbers(row)) for row in rows}
 

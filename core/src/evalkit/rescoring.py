@@ -12,11 +12,12 @@ from evalkit.file_datasets import local_path
 from evalkit.grouping import Groups
 from evalkit.intervals import INTERVAL_RULES
 from evalkit.libraries import without_libraries
-from evalkit.measurement import Progress, measure
+from evalkit.measurement import measure
 from evalkit.objects import Resolver
 from evalkit.perturbed_records import with_copy_scores
 from evalkit.perturbed_rescoring import holds_copies, rescore_perturbed
 from evalkit.perturbed_scores import PerturbedScores
+from evalkit.progress import Progress
 from evalkit.provenance import (
     describe_component,
     describe_core,
@@ -25,7 +26,7 @@ from evalkit.provenance import (
 )
 from evalkit.registry import Bound, Registry
 from evalkit.results import FORMAT_VERSION, Result
-from evalkit.run_listing import find_run
+from evalkit.run_listing import as_result
 from evalkit.run_record import (
     NO_PERTURBATION,
 )
@@ -34,25 +35,8 @@ from evalkit.score_records import bounds_of, to_scores
 from evalkit.scores import MetricScores, notices_of
 from evalkit.scoring import failed_scores
 from evalkit.storage import PERTURBED_FILE
-from evalkit.stored_runs import examples_of, metric_names, read_run
+from evalkit.stored_runs import examples_of, metric_names
 from evalkit.stored_tables import measured_run, settings_of, with_inputs
-
-
-def as_result(run: Result | str | Path, folder: str | Path = "runs") -> Result:
-    """Give the result that a caller means.
-
-    Args:
-        run: A result, the path of a run folder, the start of its id, its model, or
-            `latest`.
-        folder: Folder that runs are looked for in.
-
-    Returns:
-        The result.
-
-    Raises:
-        StorageError: There is no such run.
-    """
-    return run if isinstance(run, Result) else read_run(find_run(run, folder))
 
 
 def rescore(

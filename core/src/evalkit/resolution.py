@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Sequence
 
 from evalkit.compatibility import required_distribution
+from evalkit.components import Component
 from evalkit.contract import CONTRACTS
-from evalkit.discovery import Catalog, Component
+from evalkit.discovery import Catalog
 from evalkit.errors import UnknownPluginError
 from evalkit.known import KNOWN_DISTRIBUTIONS
 from evalkit.names import Reference, normalise_distribution

@@ -8,19 +8,14 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evalkit.alternatives import (
-    RESPONSE_INDEX_KEY,
-    RESPONSES_KEY,
-    Alternatives,
-    read_alternatives,
-)
+from evalkit.alternatives import RESPONSE_INDEX_KEY, Alternatives, read_alternatives
 from evalkit.column_plans import ColumnPlan, plan_of, text_fields
 from evalkit.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples import Examples
 from evalkit.hook_calls import failed_statement
 from evalkit.hook_failures import described, hook_failures
-from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
+from evalkit.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.registry import Bound
 from evalkit.rows import unwritable
 from evalkit.violations import Violation, from_assertion, from_pydantic, shorten

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evalkit.batches import Advance, Batch, TimedSizes, compute_batches
-from evalkit.calls import BOUNDS_SLACK, ScoringTable, checked_value
+from evalkit.batches import Advance, TimedSizes, compute_batches
+from evalkit.calls import BOUNDS_SLACK, checked_value
 from evalkit.errors import MetricError
 from evalkit.hook_calls import failure
 from evalkit.hook_failures import hook_failures
 from evalkit.registry import Bound
+from evalkit.scoring_table import Batch, ScoringTable
 from evalkit.workers import Workers
 
 Floats = npt.NDArray[np.float64]

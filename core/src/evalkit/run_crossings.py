@@ -11,11 +11,12 @@ from evalkit.crossings import cross, read_crossings
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.grouping import Groups, group_by_tag
 from evalkit.intervals import INTERVAL_RULES
-from evalkit.measurement import Measured, Progress, measure
+from evalkit.measurement import Measured, measure
 from evalkit.objects import Resolver
+from evalkit.progress import Progress
 from evalkit.registry import Bound, Registry
-from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
+from evalkit.run_listing import as_result
 from evalkit.score_records import to_scores
 from evalkit.scores import MetricScores
 from evalkit.stored_runs import bound_component, examples_of, scored_fields

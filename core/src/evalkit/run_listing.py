@@ -11,11 +11,11 @@ from typing import NamedTuple
 from evalkit.errors import StorageError
 from evalkit.file_datasets import local_path
 from evalkit.last_evaluations import last_evaluation, read_start
-from evalkit.results import Score
+from evalkit.results import Result, Score
 from evalkit.run_files import read_record, scores_of
 from evalkit.run_folders import explain_no_run, is_run, name_runs, run_folders
 from evalkit.storage import RUN_FILE
-from evalkit.stored_runs import StoredResult
+from evalkit.stored_runs import StoredResult, read_run
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
@@ -226,3 +226,20 @@ def _unknown(name: str, root: Path, runs: Sequence[Path]) -> str:
         "`evalkit runs`). A run is named by its path, its id, its model, the start of "
         f"its id ({_SHORTEST_START} characters or more), or `latest`"
     )
+
+
+def as_result(run: Result | str | Path, folder: str | Path = "runs") -> Result:
+    """Give the result that a caller means.
+
+    Args:
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
+        folder: Folder that runs are looked for in.
+
+    Returns:
+        The result.
+
+    Raises:
+        StorageError: There is no such run.
+    """
+    return run if isinstance(run, Result) else read_run(find_run(run, folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -12,10 +11,7 @@ import polars as pl
 from evalkit.accounts import alignment_notices
 from evalkit.alignment import Alignment, Policies
 from evalkit.baselines import Baselines
-from evalkit.byte_streams import refuse_other_than_file
-from evalkit.columns import encode
 from evalkit.comparable_values import list_notices
-from evalkit.errors import DataError
 from evalkit.example_clusters import chosen_clusters, cluster_names
 from evalkit.examples import Examples
 from evalkit.grouping import Groups
@@ -30,7 +26,6 @@ from evalkit.provenance import (
     describe_component,
     describe_core,
     environment,
-    rows_hash,
     run_id_of,
 )
 from evalkit.registry import Bound
@@ -42,13 +37,11 @@ from evalkit.saved_tables import (
 )
 from evalkit.score_records import bounds_of, headline_name, to_scores
 from evalkit.scores import MetricScores, ScoringSettings, notices_of
+from evalkit.scoring_tables import prediction_column
 from evalkit.selection import Selection
-from evalkit.sources import sha256_of
 from evalkit.unscored import NOTHING_SCORED
 from evalkit.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.wording import count_of
-
-Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 
 NO_PERTURBATION: Mapping[str, Any] = {
     "weight": None,
@@ -102,25 +95,6 @@ class Parts(NamedTuple):
     crossed: Mapping[str, pl.Series] = {}
     """The groups of each example in every crossing."""
     perturbed: PerturbedRecord | None = None
-
-
-def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
-    """Bring predictions into a type that can be compared with the answers'."""
-    column = predictions.alias("prediction")
-    answer = examples.frame["answer"].dtype
-    item = answer.inner if isinstance(answer, pl.List) else answer
-    if column.null_count() == len(column) and isinstance(item, pl.DataType):
-        return column.cast(item)
-    is_single = examples.answer_kind in ("one", "any-of")
-    if item == pl.String and is_single and column.dtype != pl.String:
-        # numbers or lists are no text, but metrics can compare only columns of one type
-        texts = [encode(_listed(value)) for value in column]
-        return pl.Series("prediction", texts, dtype=pl.String)
-    return column
-
-
-def _listed(value: Any) -> Any:
-    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def make_result(
@@ -229,31 +203,6 @@ def make_result(
     statistics = saved_statistics(parts.scored, options.include_examples)
     copies = None if perturbed is None else perturbed.examples
     return Result(record, scores, problems, examples, statistics, copies)
-
-
-def identify(predictions: Predictions) -> Mapping[str, str | None]:
-    """Give name and SHA-256 of a file of predictions, or of rows.
-
-    Args:
-        predictions: The file, or the rows before anybody could change them.
-
-    Returns:
-        `name` (None for rows) and `sha256`.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
-    if isinstance(predictions, str | Path):
-        path = Path(predictions)
-        refuse_other_than_file(path)
-        try:
-            return {"name": path.name, "sha256": sha256_of(path)}
-        except OSError as error:
-            reason = error.strerror or error
-            raise DataError(f"{path}: cannot be read: {reason}") from error
-    if isinstance(predictions, pl.DataFrame):
-        return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
-    return {"name": None, "sha256": rows_hash(predictions)}
 
 
 def _inputs(

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.aggregates import aggregate_scores
-from evalkit.calls import ScoringTable, checked_value, compute_statistics
+from evalkit.calls import checked_value, compute_statistics
 from evalkit.cluster_sizes import ClusterSizes
 from evalkit.errors import MetricError
 from evalkit.evidence import Evidence, example_column
@@ -32,6 +32,7 @@ from evalkit.replications import (
 )
 from evalkit.row_scores import score_examples
 from evalkit.scores import Advance, GroupScore, MetricScores, ScoringSettings
+from evalkit.scoring_table import ScoringTable
 from evalkit.unscored import NOTHING_SCORED, unscored_notices, why_no_value
 from evalkit.wording import count_of
 from evalkit.workers import Workers

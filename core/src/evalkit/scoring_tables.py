@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from evalkit.alignment import Alignment
-from evalkit.calls import ScoringTable
+from evalkit.columns import encode
 from evalkit.comparable_values import comparable
 from evalkit.examples import Examples
-from evalkit.metrics import MetricContext
-from evalkit.run_record import prediction_column
+from evalkit.scoring_table import ScoringTable
+from evalkit.terms import MetricContext
 
 
 def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
@@ -37,3 +39,22 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
     return ScoringTable(frame, ids, clusters, context, alignment.replications)
+
+
+def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
+    """Bring predictions into a type that can be compared with the answers'."""
+    column = predictions.alias("prediction")
+    answer = examples.frame["answer"].dtype
+    item = answer.inner if isinstance(answer, pl.List) else answer
+    if column.null_count() == len(column) and isinstance(item, pl.DataType):
+        return column.cast(item)
+    is_single = examples.answer_kind in ("one", "any-of")
+    if item == pl.String and is_single and column.dtype != pl.String:
+        # numbers or lists are no text, but metrics can compare only columns of one type
+        texts = [encode(_listed(value)) for value in column]
+        return pl.Series("prediction", texts, dtype=pl.String)
+    return column
+
+
+def _listed(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else value

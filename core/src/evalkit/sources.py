@@ -6,26 +6,15 @@ import hashlib
 import os
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from evalkit.errors import DataError
+from evalkit.terms import Source
 
 DATA_FOLDER_VARIABLE = "EVALKIT_DATA_DIR"
 CACHE_FOLDER_VARIABLE = "EVALKIT_CACHE_DIR"
 OFFLINE_VARIABLE = "EVALKIT_OFFLINE"
 
 _FALSE = {"", "0", "false", "no", "off"}
-
-
-class Source(NamedTuple):
-    """One file of a publisher, declared once."""
-
-    url: str
-    """Where it is fetched from."""
-    sha256: str | None = None
-    """Its SHA-256 where it is known; a cached or fetched file must match it."""
-    license: str | None = None
-    citation: str | None = None
 
 
 def is_offline() -> bool:

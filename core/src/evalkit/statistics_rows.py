@@ -18,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.grouping import Groups
-from evalkit.hookspecs import MergeKind
 from evalkit.intervals import Floats
+from evalkit.terms import MergeKind
 
 Codes = NDArray[np.int64]
 

@@ -26,7 +26,7 @@ from evalkit.violations import json_value
 
 if TYPE_CHECKING:
     from evalkit.problems import Problem
-    from evalkit.results import Result
+    from evalkit.run_contents import RunContents
 
 RUN_FILE = "run.json"
 EXAMPLES_FILE = "examples.parquet"
@@ -38,7 +38,7 @@ PERTURBED_FILE = "perturbed.parquet"
 class Storage(Protocol):
     """Where runs are kept."""
 
-    def publish(self, result: Result) -> Path:
+    def publish(self, result: RunContents) -> Path:
         """Write a run if it is not there yet.
 
         Args:
@@ -64,7 +64,7 @@ class LocalStorage:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def publish(self, result: Result) -> Path:
+    def publish(self, result: RunContents) -> Path:
         """Write a run if it is not there yet (see `Storage.publish`)."""
         final = self._place(result)
         if _write_new(final, result):
@@ -80,11 +80,11 @@ class LocalStorage:
         _note(final, result)
         return final
 
-    def _place(self, result: Result) -> Path:
+    def _place(self, result: RunContents) -> Path:
         return self._root / str(result.dataset) / result.run_id
 
 
-def _write_new(final: Path, result: Result) -> bool:
+def _write_new(final: Path, result: RunContents) -> bool:
     """Write a run, unless it is there or another process is faster."""
     with _storage_errors(final):
         if _is_run(final):
@@ -94,7 +94,7 @@ def _write_new(final: Path, result: Result) -> bool:
             return _move(staging, final)
 
 
-def _note(final: Path, result: Result) -> None:
+def _note(final: Path, result: RunContents) -> None:
     """Note that a run was evaluated again, which a read-only folder does not let."""
     started = read_start(result.to_dict())
     if started is None:
@@ -129,7 +129,7 @@ def _staging(final: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def write_run(result: Result, folder: Path) -> None:
+def write_run(result: RunContents, folder: Path) -> None:
     """Write the files of a run into a folder, `run.json` last.
 
     Args:
@@ -154,7 +154,7 @@ def write_run(result: Result, folder: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def _write_examples(result: Result, folder: Path) -> None:
+def _write_examples(result: RunContents, folder: Path) -> None:
     if result.examples is not None:
         write_parquet(result.examples, folder / EXAMPLES_FILE)
     if result.perturbed_examples is not None:

@@ -13,7 +13,6 @@ from evalkit.alignment import Alignment, OnDuplicate
 from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.example_clusters import INPUT_ID
 from evalkit.examples import Examples
-from evalkit.hookspecs import AnswerKind
 from evalkit.matching import IdIndex
 from evalkit.perturbed_columns import (
     PERTURBATION,
@@ -30,6 +29,7 @@ from evalkit.stored_runs import (
     refuse_without_answers,
     scored_fields,
 )
+from evalkit.terms import AnswerKind
 from evalkit.wording import count_of
 
 

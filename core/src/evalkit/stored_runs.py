@@ -27,8 +27,8 @@ from evalkit.storage import EXAMPLES_FILE
 if TYPE_CHECKING:
     import polars as pl
 
-    from evalkit.hookspecs import AnswerKind
     from evalkit.registry import Bound
+    from evalkit.terms import AnswerKind
 
 
 class StoredResult(Result):

@@ -6,25 +6,24 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.comparable_values import comparable
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples import Examples, load_examples
 from evalkit.file_datasets import AS_FILE
 from evalkit.grouping import Groups, group_by_tag
-from evalkit.hookspecs import AnswerKind
 from evalkit.measurement import Measured
-from evalkit.metrics import MetricContext
 from evalkit.objects import GIVEN, Resolver
 from evalkit.registry import Bound
 from evalkit.results import Result
 from evalkit.scores import ScoringSettings
+from evalkit.scoring_table import ScoringTable
 from evalkit.stored_runs import (
     answer_kind,
     counted_statuses,
     examples_of,
     scored_fields,
 )
+from evalkit.terms import AnswerKind, MetricContext
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""

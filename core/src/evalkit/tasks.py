@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evalkit.plugins import Plugin
 
 if TYPE_CHECKING:
-    from evalkit.hookspecs import AnswerKind
+    from evalkit.terms import AnswerKind
 
 
 class TaskIO(Plugin):

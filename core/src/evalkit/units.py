@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.calls import ScoringTable
 from evalkit.resampling import Keys, unit_keys
+from evalkit.scoring_table import ScoringTable
 
 Codes = NDArray[np.int64]
 

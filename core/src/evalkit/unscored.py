@@ -10,9 +10,9 @@ import re
 import numpy as np
 import polars as pl
 
-from evalkit.calls import ScoringTable
 from evalkit.evidence import Evidence
 from evalkit.registry import Bound
+from evalkit.scoring_table import ScoringTable
 from evalkit.wording import count_of
 
 NOTHING_SCORED = "no example was scored"

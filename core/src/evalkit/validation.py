@@ -9,18 +9,14 @@ from evalkit.accounts import alignment_notices
 from evalkit.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.example_clusters import clustered_by
 from evalkit.examples import load_examples
+from evalkit.file_datasets import bind_dataset
 from evalkit.label_forms import label_notices
 from evalkit.number_forms import number_notices
 from evalkit.objects import Resolver
 from evalkit.observation import Observers
-from evalkit.preparation import (
-    Progress,
-    bind_dataset,
-    default_model,
-    prepare,
-    rows_of,
-)
+from evalkit.preparation import default_model, prepare, rows_of
 from evalkit.problems import Problems
+from evalkit.progress import Progress
 from evalkit.registry import Registry
 from evalkit.selection import Selection
 

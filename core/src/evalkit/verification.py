@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalkit.changed_code import Change, compare_code
 from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.intervals import INTERVAL_RULES
-from evalkit.measurement import Measured, Progress, measure
+from evalkit.measurement import Measured, measure
 from evalkit.names import metric_of
 from evalkit.objects import Resolver
 from evalkit.perturbed_rescoring import (
@@ -18,10 +18,11 @@ from evalkit.perturbed_rescoring import (
     lacking_field,
     rescore_perturbed,
 )
+from evalkit.progress import Progress
 from evalkit.registry import Bound, Registry
 from evalkit.repeated_runs import COMPUTED, OF_DROPS
-from evalkit.rescoring import as_result
 from evalkit.results import Result, Score
+from evalkit.run_listing import as_result
 from evalkit.score_records import to_scores
 from evalkit.scores import MetricScores
 from evalkit.storage import PERTURBED_FILE

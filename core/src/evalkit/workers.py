@@ -25,15 +25,11 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evalkit.errors import EvalkitError, MetricError, PluginError
-from evalkit.registry import Bound, load_component
 from evalkit.worker_service import GRACE, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    import polars as pl
-
-    from evalkit.batches import Batch, BatchFunction
 
 Part = TypeVar("Part")
 
@@ -82,37 +78,6 @@ class Workers:
         else:
             self._processes.kill()
         self._processes.reap()
-
-    def compute(
-        self, metric: Bound, function: BatchFunction, batches: Iterable[Batch]
-    ) -> Generator[pl.DataFrame, None, None]:
-        """Compute batches, several at a time.
-
-        Args:
-            metric: A metric that was loaded by its name.
-            function: Computes one batch.
-            batches: The batches; only a few are taken ahead.
-
-        Yields:
-            The result of each batch, in order.
-
-        Raises:
-            MetricError: The batch whose turn it is failed, or its process died.
-            NotPortable: The metric or the data cannot go to another process.
-        """
-
-        def died(batch: Batch, ending: str) -> MetricError:
-            first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
-            return MetricError(
-                f"{metric.component.origin}: its worker process {ending} while it "
-                f"computed the examples {first!r} to {last!r}; one job instead of "
-                "several runs it in this process"
-            )
-
-        if metric.loaded_with is None:
-            raise NotPortable
-        parts = (metric.component, dict(metric.loaded_with))
-        yield from self.map(load_component, parts, function, batches, died)
 
     def map(
         self,

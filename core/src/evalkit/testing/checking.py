@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.hookspecs import AnswerKind
-from evalkit.metrics import ANY_ANSWER, FunctionMetric, MetricContext
+from evalkit.metrics import ANY_ANSWER, FunctionMetric
 from evalkit.objects import Resolver
 from evalkit.registry import Bound, Registry
 from evalkit.scoring import why_not
+from evalkit.terms import AnswerKind, MetricContext
 from evalkit.testing.drawing import (
     DRAWN_KINDS,
     Source,

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evalkit.errors import EvalkitError
-from evalkit.hookspecs import AnswerKind
+from evalkit.terms import AnswerKind
 from evalkit.testing.samples import Row, Sample
 
 MOST_ROWS = 12

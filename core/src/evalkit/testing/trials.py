@@ -6,9 +6,10 @@ from functools import cached_property
 
 import polars as pl
 
-from evalkit.calls import ScoringTable, merge_by_group
+from evalkit.calls import merge_by_group
 from evalkit.grouping import Groups
 from evalkit.scoring import why_not
+from evalkit.scoring_table import ScoringTable
 from evalkit.testing.samples import Sample, groups_of
 from evalkit.testing.subjects import Finalized, Scored, Subject
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.alternatives import RESPONSES_KEY
 from evalkit.calls import call, merge_by_group
+from evalkit.ids import RESPONSES_KEY
 from evalkit.registry import Bound
 from evalkit.testing.comparisons import VALUE_TOLERANCE, is_close, name_part
 from evalkit.testing.samples import Row

@@ -14,7 +14,8 @@ from scipy import stats
 
 import evalkit
 from evalkit import PluginError, Registry, Result
-from evalkit.discovery import Catalog, Component, find_components
+from evalkit.components import Component
+from evalkit.discovery import Catalog, find_components
 
 Answers = Sequence[str | None]
 

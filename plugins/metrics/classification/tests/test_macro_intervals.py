@@ -12,13 +12,13 @@ from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import MetricContext, Score
-from evalkit.calls import ScoringTable
 from evalkit.grouping import group_by_tag
 from evalkit.intervals import Floats
 from evalkit.objects import Resolver
 from evalkit.registry import Registry
 from evalkit.scores import ScoringSettings
 from evalkit.scoring import score_metric
+from evalkit.scoring_table import ScoringTable
 
 pytestmark = pytest.mark.slow
 

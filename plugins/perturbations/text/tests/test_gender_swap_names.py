@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evalkit.edits import apply_edits, checked_edits
 from evalkit_perturbations_text.country_names import country_names
+from evalkit_perturbations_text.gender_contexts import gendered_words
 from evalkit_perturbations_text.gender_swap import GenderSwap, GenderSwapParameters
-from evalkit_perturbations_text.gender_words import gendered_words
 from evalkit_perturbations_text.name_lists import (
     common_first_names,
     first_names,

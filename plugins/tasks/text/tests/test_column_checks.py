@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.column_plans import plan_of
-from evalkit.discovery import Component
+from evalkit.components import Component
 from evalkit.examples import load_examples
 from evalkit.json_blocks import read_json_blocks
 from evalkit.objects import Resolver

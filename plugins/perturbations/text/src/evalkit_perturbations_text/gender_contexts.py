@@ -9,6 +9,8 @@ firms and works such as `Burger King` and `Iron Man`.
 
 from __future__ import annotations
 
+from functools import cache
+
 from evalkit_perturbations_text.gender_titles import (
     Decision,
     Swap,
@@ -27,6 +29,7 @@ from evalkit_perturbations_text.gender_titles import (
     is_aside,
     swap_word,
 )
+from evalkit_perturbations_text.gender_words import swapped_words
 from evalkit_perturbations_text.person_tokens import Tokens, word_set
 from evalkit_perturbations_text.pronoun_grammar import is_possessive, precedes_noun
 
@@ -182,3 +185,9 @@ DECISIONS: dict[str, Decision] = {
     "brothers": decide_plural_ruler,
 }
 """How each word is decided that has no single counterpart."""
+
+
+@cache
+def gendered_words() -> frozenset[str]:
+    """Return all words that may be swapped, in lower case."""
+    return frozenset(swapped_words()) | frozenset(DECISIONS)

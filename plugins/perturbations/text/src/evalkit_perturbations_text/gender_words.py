@@ -34,11 +34,3 @@ def _rows() -> list[tuple[str, str, str]]:
             male, female, direction = line.split("\t")
             rows.append((male, female, direction))
     return rows
-
-
-@cache
-def gendered_words() -> frozenset[str]:
-    """Give all words that may be swapped, in lower case."""
-    from evalkit_perturbations_text.gender_contexts import DECISIONS
-
-    return frozenset(swapped_words()) | frozenset(DECISIONS)

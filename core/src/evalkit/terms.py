@@ -1,0 +1,65 @@
+"""Words that hook specs and base classes share: kinds of answers and statistics."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+
+class Entity(NamedTuple):
+    """A part of a text that names something."""
+
+    start: int
+    """Where it begins, in characters (Unicode code points)."""
+    end: int
+    """Where it ends; the character at this place is not part of it."""
+    kind: str
+    """What it names: `person` for the name of a person."""
+
+
+AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
+"""What shape an answer has.
+
+`one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
+text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
+"""
+
+
+IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
+"""How a metric's confidence interval is computed.
+
+`wilson` for a mean of zeros and ones; `t` for a mean of real values; `multinomial` for
+a function of counts whose two keys are the gold and the predicted label; `delta` for a
+smooth function of sums, such as a ratio; `bootstrap` for any other function of sums or
+lists.
+"""
+
+
+MergeKind = Literal["sum", "min", "max", "moments", "values"]
+"""How a statistic of several examples becomes one.
+
+`sum`, `min`, `max`; `moments` gives three columns, `<name>_count`, `<name>_mean` and
+`<name>_m2` (the centred second moment, the sum of squared distances from the mean);
+`values` gives the list of all values, whose memory grows with the examples; their order
+depends on what they are and not on the order of the examples, and is the same in all
+columns.
+"""
+
+
+class MetricContext(NamedTuple):
+    """What a metric knows beside its batch; fixed before the first one."""
+
+    labels: tuple[str, ...] | None
+    """The data set's labels, as the task spells them; None where it has none."""
+    answer_kind: AnswerKind
+    """`one` if no example of the whole set has several acceptable answers."""
+
+
+class Source(NamedTuple):
+    """One file of a publisher, declared once."""
+
+    url: str
+    """Where it is fetched from."""
+    sha256: str | None = None
+    """Its SHA-256 where it is known; a cached or fetched file must match it."""
+    license: str | None = None
+    citation: str | None = None

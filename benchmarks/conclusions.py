@@ -25,9 +25,9 @@ import numpy as np
 import polars as pl
 from simulated_sets import Sample, compared_labels, compared_scores
 
-from evalkit.compared_rows import judge
-from evalkit.differences import Difference
-from evalkit.intervals import Floats, Integers
+from evalkit.comparing.differences import Difference
+from evalkit.comparing.judging import judge
+from evalkit.inference.intervals import Floats, Integers
 
 SEED = 20_261_122
 CONFIDENCE = 0.95

@@ -16,12 +16,12 @@ import argparse
 import numpy as np
 import polars as pl
 
-from evalkit.grouping import group_by_tag
-from evalkit.registry import Registry
-from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring import score_metric
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
+from evalkit.base.terms import MetricContext
+from evalkit.plugins.registry import Registry
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import MetricScores, ScoringSettings
+from evalkit.scoring.table import ScoringTable
 
 SEED = 20_261_122
 LEVEL = 0.05

@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.edits import apply_edits
-from evalkit.lazy_random import LazyRandom
-from evalkit.objects import Resolver
-from evalkit.perturbation_steps import Settings
-from evalkit.perturbers import Perturber
-from evalkit.registry import Bound, Registry
+from evalkit.perturbing.copying import Perturber
+from evalkit.perturbing.rng import LazyRandom
+from evalkit.perturbing.steps import Settings
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
 from evalkit_perturbations_text.misspellings import read_misspellings
 
 PERTURBATIONS = (
@@ -62,8 +62,8 @@ import json, sys
 from evalkit_perturbations_text.misspellings import read_misspellings
 
 from evalkit.edits import apply_edits
-from evalkit.lazy_random import LazyRandom
-from evalkit.registry import Registry
+from evalkit.perturbing.rng import LazyRandom
+from evalkit.plugins.registry import Registry
 bound = Registry().load("perturbations", sys.argv[3])
 takes_rng = "rng" in bound.arguments_of("find_edits")
 find_edits, rng = bound.plugin.find_edits, LazyRandom()

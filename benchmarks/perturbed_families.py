@@ -24,20 +24,20 @@ import numpy as np
 import polars as pl
 from simulated_sets import Floats, Integers, Random
 
-from evalkit.calls import finalize
-from evalkit.compared_rows import judge
-from evalkit.differences import Difference
-from evalkit.effective_pairs import share_difference_interval
-from evalkit.intervals import without_interval
-from evalkit.perturbed_drops import Drawn, DropIntervals
-from evalkit.perturbed_pairs import Rows, Sample
-from evalkit.perturbed_units import units_of
-from evalkit.registry import Registry
-from evalkit.scores import GroupScore, ScoringSettings
-from evalkit.scoring import metric_statistics
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
-from evalkit.tested_drops import DropLevels, TestedDrops, mean_differences
+from evalkit.base.terms import MetricContext
+from evalkit.comparing.differences import Difference
+from evalkit.comparing.judging import judge
+from evalkit.inference.effective_pairs import share_difference_interval
+from evalkit.inference.intervals import without_interval
+from evalkit.plugins.registry import Registry
+from evalkit.robustness.drops import Drawn, DropIntervals
+from evalkit.robustness.pairs import Rows, Sample
+from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
+from evalkit.robustness.units import units_of
+from evalkit.scoring.calls import finalize
+from evalkit.scoring.metric import metric_statistics
+from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring.table import ScoringTable
 
 SEED = 20_261_122
 PERTURBATIONS = 8

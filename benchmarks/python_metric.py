@@ -25,11 +25,11 @@ from pathlib import Path
 import polars as pl
 
 import evalkit
-from evalkit.objects import Resolver
-from evalkit.registry import Registry
-from evalkit.row_scores import score_examples
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
+from evalkit.base.terms import MetricContext
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.rows import score_examples
+from evalkit.scoring.table import ScoringTable
 
 BUDGET = 1.5
 

@@ -16,23 +16,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit import Metric
-from evalkit.compared_rows import judge
-from evalkit.differences import Difference, Levels
-from evalkit.grouping import group_by_tag
-from evalkit.intervals import Interval
-from evalkit.objects import Resolver
-from evalkit.paired_scores import compare_scores
-from evalkit.paired_statistics import compare_statistics
-from evalkit.paired_tables import PairedTables, Side
-from evalkit.pairing import PairedRuns
-from evalkit.perturbed_drops import Drawn, DropIntervals
-from evalkit.perturbed_pairs import Sample as PerturbedSample
-from evalkit.registry import Registry
-from evalkit.results import Result
-from evalkit.scores import MetricScores, ScoringSettings
-from evalkit.scoring import metric_statistics, score_metric
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import IntervalKind, MetricContext
+from evalkit.base.terms import IntervalKind, MetricContext
+from evalkit.comparing.differences import Difference, Levels
+from evalkit.comparing.examples import compare_scores
+from evalkit.comparing.judging import judge
+from evalkit.comparing.pairing import PairedRuns
+from evalkit.comparing.sets import compare_statistics
+from evalkit.comparing.tables import PairedTables, Side
+from evalkit.inference.intervals import Interval
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.robustness.drops import Drawn, DropIntervals
+from evalkit.robustness.pairs import Sample as PerturbedSample
+from evalkit.runs.results import Result
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import metric_statistics, score_metric
+from evalkit.scoring.records import MetricScores, ScoringSettings
+from evalkit.scoring.table import ScoringTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,7 +18,7 @@ import pytest
 
 import evalkit
 from evalkit import find_components
-from evalkit.registry import Registry
+from evalkit.plugins.registry import Registry
 
 FEW = 300
 MANY = 10_000

@@ -37,7 +37,7 @@ import time
 from pathlib import Path
 
 import evalkit
-import evalkit.storage
+import evalkit.runs.storage
 
 
 def reach(moment):
@@ -68,9 +68,9 @@ class Blocker:
 
     def before_writing(self):
         reach("before writing")
-        fsync, move = os.fsync, evalkit.storage._move
+        fsync, move = os.fsync, evalkit.runs.storage._move
         os.fsync = lambda descriptor: (reach("in run.json"), fsync(descriptor))
-        evalkit.storage._move = lambda *paths: (reach("unpublished"), move(*paths))
+        evalkit.runs.storage._move = lambda *paths: (reach("unpublished"), move(*paths))
 
 
 class Meeting:

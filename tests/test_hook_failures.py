@@ -15,8 +15,8 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score, Violation
-from evalkit.contract import CONTRACTS, hook_names
 from evalkit.errors import EvalkitError
+from evalkit.plugins.contract import CONTRACTS, hook_names
 from evalkit_perturbations_text.name_recognition import load_recogniser
 
 CODE = """

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from evalkit.known import KNOWN_DISTRIBUTIONS
+from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
 from evalkit_cli.main import cli
 
 Run = Callable[..., CompletedProcess[str]]

@@ -15,9 +15,9 @@ import pytest
 
 import evalkit
 from evalkit import hookspecs
-from evalkit.contract import CONTRACTS, hook_names
-from evalkit.discovery import KINDS
-from evalkit.known import KNOWN_DISTRIBUTIONS
+from evalkit.plugins.contract import CONTRACTS, hook_names
+from evalkit.plugins.discovery import KINDS
+from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "core" / "src" / "evalkit"

@@ -82,8 +82,8 @@ def test_an_output_may_have_a_field_called_error() -> None:
         perf_metric = "accuracy"
         example = {"uid": "1"}
 
-    from evalkit.components import Component
-    from evalkit.registry import Registry, bind
+    from evalkit.plugins.components import Component
+    from evalkit.plugins.registry import Registry, bind
 
     class With(Registry):
         def load(self, kind: str, name: str, *others: Any) -> Any:
@@ -115,7 +115,7 @@ def test_a_function_says_which_answers_it_takes() -> None:
 
 
 def test_the_core_is_part_of_the_run_id(tmp_path: Path) -> None:
-    from evalkit.provenance import source_hash
+    from evalkit.plugins.provenance import source_hash
 
     record = evalkit.evaluate(Data, RIGHT, out=tmp_path).to_dict()
     assert record["core"]["source_sha256"] == source_hash("evalkit")
@@ -143,8 +143,8 @@ def test_saved_columns_are_those_of_the_result(tmp_path: Path) -> None:
 
 def task_of(registry_of: type[evalkit.TaskIO]) -> Any:
     """Give a registry in which every task is this one."""
-    from evalkit.components import Component
-    from evalkit.registry import Registry, bind
+    from evalkit.plugins.components import Component
+    from evalkit.plugins.registry import Registry, bind
 
     class Only(Registry):
         def load(self, kind: str, name: str, *others: Any) -> Any:
@@ -405,7 +405,7 @@ def test_refusals_say_what_is_really_wrong() -> None:
 
 
 def test_a_model_is_called_after_its_whole_file_name() -> None:
-    from evalkit.file_formats import model_name
+    from evalkit.reading.formats import model_name
 
     names = ("llama-3.1-8b.jsonl", "a.jsonl.out", "plain.txt", "b", ".jsonl")
     found = [model_name(Path(name)) for name in names]
@@ -436,8 +436,8 @@ def test_a_score_of_an_example_must_be_finite() -> None:
 
 
 def test_parameters_must_be_finite() -> None:
-    from evalkit.components import Component
-    from evalkit.registry import bind
+    from evalkit.plugins.components import Component
+    from evalkit.plugins.registry import bind
 
     class Threshold(evalkit.Metric):
         class Parameters(evalkit.Parameters):

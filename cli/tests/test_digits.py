@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalkit.compared_scores import ComparedScore
-from evalkit.group_replicates import REPLICATES
-from evalkit.largest_differences import DRAWS
-from evalkit.list_scoring import LIST_REPLICATES
-from evalkit.paired_sums import SUM_REPLICATES
-from evalkit.results import Score
+from evalkit.comparing.records import ComparedScore
+from evalkit.inference.largest_differences import DRAWS
+from evalkit.runs.results import Score
+from evalkit.scoring.group_replicates import REPLICATES
+from evalkit.scoring.lists import LIST_REPLICATES
+from evalkit.scoring.paired_sums import SUM_REPLICATES
 from evalkit_cli.comparison_report import _interval
 from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
 from evalkit_cli.score_cells import show_interval, show_value

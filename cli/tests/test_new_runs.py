@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from click.testing import Result
 
-from evalkit.provenance import environment
+from evalkit.plugins.provenance import environment
 from evalkit_cli.completion import complete_runs
 from evalkit_cli.main import cli
 

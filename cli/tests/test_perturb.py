@@ -184,7 +184,7 @@ def test_again(invoke: Invoke, data: str) -> None:
 def test_resumed_examples_are_told(
     invoke: Invoke, data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalkit import perturbed_files
+    from evalkit.perturbing import files as perturbed_files
 
     rows = [{"uid": str(n), "statement": f"text {n}"} for n in range(6)]
     Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.results import Result, Score
+from evalkit.runs.results import Result, Score
 
 IDS = tuple(f"e{number}" for number in range(1_000_000))
 

@@ -8,15 +8,20 @@ from typing import Any
 import polars as pl
 
 from evalkit import Metric
-from evalkit.evidence import Evidence, example_column
-from evalkit.grouping import Groups, group_by_tag
-from evalkit.objects import Resolver
-from evalkit.registry import Bound, Registry
-from evalkit.replications import Repeated, repeated_statistics
-from evalkit.scores import AggregateScore, GroupScore, MetricScores, ScoringSettings
-from evalkit.scoring import metric_statistics, score_metric
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
+from evalkit.base.terms import MetricContext
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.metric import metric_statistics, score_metric
+from evalkit.scoring.records import (
+    AggregateScore,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+)
+from evalkit.scoring.replications import Repeated, repeated_statistics
+from evalkit.scoring.table import ScoringTable
 
 
 class Mean(Metric):

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import Result, Score
-from evalkit.components import Component
-from evalkit.discovery import Catalog
-from evalkit.registry import Registry
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import Catalog
+from evalkit.plugins.registry import Registry
 
 LABELS = ("a", "b", "c")
 

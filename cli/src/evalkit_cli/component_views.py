@@ -13,7 +13,7 @@ import click
 from evalkit_cli.parameter_lines import describe_parameters, parameter_lines
 
 if TYPE_CHECKING:
-    from evalkit.components import Component
+    from evalkit.plugins.components import Component
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:
@@ -30,10 +30,10 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     Raises:
         PluginError: It is unknown or broken.
     """
-    from evalkit.contract import read_attributes
     from evalkit.errors import RequiredParameterError
-    from evalkit.metrics import FunctionMetric
-    from evalkit.registry import Registry, import_component
+    from evalkit.plugins.contract import read_attributes
+    from evalkit.plugins.metric import FunctionMetric
+    from evalkit.plugins.registry import Registry, import_component
 
     registry = Registry()
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from evalkit import draw_counts
+from evalkit.inference import draw_counts
 
 USUAL = 2
 """The most decimals of a percentage, and those of another value without an interval."""

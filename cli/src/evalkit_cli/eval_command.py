@@ -32,8 +32,8 @@ from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 from evalkit_cli.thresholds import NOT_MET, Threshold, read_thresholds, unmet
 
 if TYPE_CHECKING:
-    from evalkit.registry import Registry
-    from evalkit.results import Result
+    from evalkit.plugins.registry import Registry
+    from evalkit.runs.results import Result
 
 
 @click.command("eval")
@@ -164,7 +164,7 @@ def eval_command(
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.registry import Registry
+    from evalkit.plugins.registry import Registry
 
     least = read_thresholds(thresholds)
     registry = Registry()
@@ -269,7 +269,7 @@ def _evaluate(
 ) -> Result:
     """Evaluate one model; say why where its predictions are refused."""
     from evalkit.errors import AlignmentError
-    from evalkit.evaluation import evaluate
+    from evalkit.workflows.evaluation import evaluate
 
     extra = _extra_metrics(registry, job.dataset, task) if metrics is None else []
     try:

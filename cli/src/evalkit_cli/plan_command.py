@@ -93,8 +93,8 @@ def plan_command(
         raise click.UsageError("name one run, or two that are compared.")
     size, is_points = _read_size(detect)
     from evalkit.errors import EvalkitError
-    from evalkit.planning import plan
-    from evalkit.run_listing import as_result
+    from evalkit.runs.listing import as_result
+    from evalkit.workflows.planning import plan
     from evalkit_cli.plan_report import print_plan
 
     with plugin_output_to_stderr():

@@ -10,7 +10,7 @@ from evalkit_cli.digits import decimals
 from evalkit_cli.tables import NO_VALUE, Rows, draw, printable, without_empty_columns
 
 if TYPE_CHECKING:
-    from evalkit.planning import Plan, Requirement
+    from evalkit.workflows.planning import Plan, Requirement
 
 
 def print_plan(plan: Plan) -> None:

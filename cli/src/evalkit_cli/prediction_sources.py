@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from evalkit.registry import Registry
+    from evalkit.plugins.registry import Registry
 
 STANDARD_INPUT = "-"
 _STDIN_NAME = "stdin"
@@ -45,7 +45,7 @@ def jobs_of_files(
     Raises:
         UsageError: Names do not tell the models apart.
     """
-    from evalkit.file_formats import model_name
+    from evalkit.reading.formats import model_name
 
     named = [_split_model(given) for given in files]
     if model is not None:
@@ -130,7 +130,7 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
     Raises:
         UsageError: None ships with it.
     """
-    from evalkit.file_datasets import is_file_name
+    from evalkit.examples.files import is_file_name
 
     shipped = {}
     if not is_file_name(dataset):
@@ -169,8 +169,8 @@ def jobs_of_folder(
             is none.
     """
     from evalkit.errors import DataError
-    from evalkit.file_datasets import local_path
-    from evalkit.file_formats import model_name
+    from evalkit.examples.files import local_path
+    from evalkit.reading.formats import model_name
 
     folder = local_path(given)
     try:

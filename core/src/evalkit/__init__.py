@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalkit.compared_scores import ComparedScore, Comparison
-    from evalkit.comparison import compare
-    from evalkit.components import Component
-    from evalkit.datasets import Dataset
-    from evalkit.discovery import find_components
-    from evalkit.dynabench import BaseTaskIO
+    from evalkit.base.terms import Entity, MetricContext, Source
+    from evalkit.base.violations import Violation
+    from evalkit.comparing.comparison import compare
+    from evalkit.comparing.records import ComparedScore, Comparison
     from evalkit.edits import Edit
     from evalkit.errors import (
         AlignmentError,
@@ -30,74 +28,76 @@ if TYPE_CHECKING:
         StorageError,
         UnknownPluginError,
     )
-    from evalkit.evaluation import evaluate
     from evalkit.hookspecs import hookimpl
-    from evalkit.merged_runs import merge
-    from evalkit.metrics import Metric, metric
-    from evalkit.pairs import score
-    from evalkit.perturbations import Perturbation
-    from evalkit.perturbed_files import perturb_dataset
-    from evalkit.perturbed_rows import perturb
-    from evalkit.planning import Plan, plan
-    from evalkit.plugins import Parameters
-    from evalkit.registry import Registry
-    from evalkit.rescoring import rescore
-    from evalkit.results import Result, Score
-    from evalkit.run_listing import find_run
-    from evalkit.stored_runs import read_run
-    from evalkit.tasks import TaskIO
-    from evalkit.terms import Entity, MetricContext, Source
-    from evalkit.validation import Validation, validate
-    from evalkit.verification import Verification, verify
-    from evalkit.violations import Violation
+    from evalkit.perturbing.files import perturb_dataset
+    from evalkit.perturbing.rows import perturb
+    from evalkit.plugins.classes import Parameters
+    from evalkit.plugins.components import Component
+    from evalkit.plugins.dataset import Dataset
+    from evalkit.plugins.discovery import find_components
+    from evalkit.plugins.dynabench import BaseTaskIO
+    from evalkit.plugins.metric import Metric, metric
+    from evalkit.plugins.perturbation import Perturbation
+    from evalkit.plugins.registry import Registry
+    from evalkit.plugins.task import TaskIO
+    from evalkit.runs.listing import find_run
+    from evalkit.runs.results import Result, Score
+    from evalkit.runs.stored import read_run
+    from evalkit.workflows.evaluation import evaluate
+    from evalkit.workflows.lists import score
+    from evalkit.workflows.merging import merge
+    from evalkit.workflows.planning import Plan, plan
+    from evalkit.workflows.rescoring import rescore
+    from evalkit.workflows.validation import Validation, validate
+    from evalkit.workflows.verification import Verification, verify
 
 _HOMES = {
     "AlignmentError": "errors",
-    "BaseTaskIO": "dynabench",
-    "ComparedScore": "compared_scores",
-    "Comparison": "compared_scores",
-    "Component": "components",
+    "BaseTaskIO": "plugins.dynabench",
+    "ComparedScore": "comparing.records",
+    "Comparison": "comparing.records",
+    "Component": "plugins.components",
     "DataError": "errors",
-    "Dataset": "datasets",
+    "Dataset": "plugins.dataset",
     "Edit": "edits",
-    "Entity": "terms",
+    "Entity": "base.terms",
     "EvalkitError": "errors",
-    "Metric": "metrics",
-    "MetricContext": "terms",
+    "Metric": "plugins.metric",
+    "MetricContext": "base.terms",
     "MetricError": "errors",
-    "Parameters": "plugins",
-    "Perturbation": "perturbations",
-    "Plan": "planning",
+    "Parameters": "plugins.classes",
+    "Perturbation": "plugins.perturbation",
+    "Plan": "workflows.planning",
     "PluginContractError": "errors",
     "PluginError": "errors",
     "PluginLoadError": "errors",
     "RequiredParameterError": "errors",
-    "Registry": "registry",
-    "Result": "results",
+    "Registry": "plugins.registry",
+    "Result": "runs.results",
     "SchemaError": "errors",
-    "Score": "results",
-    "Source": "terms",
+    "Score": "runs.results",
+    "Source": "base.terms",
     "StorageError": "errors",
-    "TaskIO": "tasks",
+    "TaskIO": "plugins.task",
     "UnknownPluginError": "errors",
-    "Validation": "validation",
-    "Violation": "violations",
-    "Verification": "verification",
-    "compare": "comparison",
-    "evaluate": "evaluation",
-    "find_components": "discovery",
-    "find_run": "run_listing",
+    "Validation": "workflows.validation",
+    "Violation": "base.violations",
+    "Verification": "workflows.verification",
+    "compare": "comparing.comparison",
+    "evaluate": "workflows.evaluation",
+    "find_components": "plugins.discovery",
+    "find_run": "runs.listing",
     "hookimpl": "hookspecs",
-    "metric": "metrics",
-    "merge": "merged_runs",
-    "perturb": "perturbed_rows",
-    "perturb_dataset": "perturbed_files",
-    "plan": "planning",
-    "read_run": "stored_runs",
-    "rescore": "rescoring",
-    "verify": "verification",
-    "score": "pairs",
-    "validate": "validation",
+    "metric": "plugins.metric",
+    "merge": "workflows.merging",
+    "perturb": "perturbing.rows",
+    "perturb_dataset": "perturbing.files",
+    "plan": "workflows.planning",
+    "read_run": "runs.stored",
+    "rescore": "workflows.rescoring",
+    "verify": "workflows.verification",
+    "score": "workflows.lists",
+    "validate": "workflows.validation",
 }
 
 __all__ = [

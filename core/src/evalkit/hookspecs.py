@@ -34,17 +34,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pluggy
 
-from evalkit.terms import AnswerKind as AnswerKind
-from evalkit.terms import IntervalKind as IntervalKind
-from evalkit.terms import MergeKind as MergeKind
+from evalkit.base.terms import AnswerKind as AnswerKind
+from evalkit.base.terms import IntervalKind as IntervalKind
+from evalkit.base.terms import MergeKind as MergeKind
 
 if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
+    from evalkit.base.terms import Entity, MetricContext, Source
+    from evalkit.base.violations import Violation
     from evalkit.edits import Edit
-    from evalkit.terms import Entity, MetricContext, Source
-    from evalkit.violations import Violation
 
 hookspec = pluggy.HookspecMarker("evalkit")
 """Marks a method of a spec class in `evalkit.hookspecs`."""
@@ -412,7 +412,7 @@ class PerturbationAttributes(Protocol):
     may not stay; reported apart."""
     protects: bool
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
-    placeholders (see `evalkit.protected_spans`)."""
+    placeholders (see `evalkit.perturbing.spans`)."""
 
 
 class PerturbationSpec:

@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.metrics import ANY_ANSWER, FunctionMetric
-from evalkit.objects import Resolver
-from evalkit.registry import Bound, Registry
-from evalkit.scoring import why_not
-from evalkit.terms import AnswerKind, MetricContext
+from evalkit.plugins.metric import ANY_ANSWER, FunctionMetric
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.metric import why_not
 from evalkit.testing.drawing import (
     DRAWN_KINDS,
     Source,

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.scores import GroupScore
+from evalkit.scoring.records import GroupScore
 from evalkit.testing.subjects import Finalized, Part
 
 VALUE_TOLERANCE = 1e-9

@@ -11,8 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from evalkit.base.terms import AnswerKind
 from evalkit.errors import EvalkitError
-from evalkit.terms import AnswerKind
 from evalkit.testing.samples import Row, Sample
 
 MOST_ROWS = 12

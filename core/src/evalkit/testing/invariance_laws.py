@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import polars as pl
 
-from evalkit.calls import merge_by_group
-from evalkit.merging import merge_sums
-from evalkit.scores import GroupScore
-from evalkit.scoring_table import ScoringTable
+from evalkit.scoring.calls import merge_by_group
+from evalkit.scoring.merging import merge_sums
+from evalkit.scoring.records import GroupScore
+from evalkit.scoring.table import ScoringTable
 from evalkit.testing.comparisons import (
     difference_of_scores,
     difference_of_sums,

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalkit.names import is_component_name
+from evalkit.base.names import is_component_name
 from evalkit.testing.perturbation_drawing import TAGS
 from evalkit.testing.perturbation_trials import PerturbationTrial
 from evalkit.testing.trials import LawBroken

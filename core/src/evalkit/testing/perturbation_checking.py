@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from evalkit.base.failures import described, hook_failures
 from evalkit.errors import EvalkitError
-from evalkit.hook_failures import described, hook_failures
-from evalkit.objects import Resolver
-from evalkit.registry import Bound, Registry
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
 from evalkit.testing.drawn_runs import run_drawn
 from evalkit.testing.perturbation_drawing import (
     ExampleSource,

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from evalkit.errors import PluginError
-from evalkit.objects import GIVEN, Resolver
-from evalkit.perturbation_choice import choose_perturbations
-from evalkit.perturbation_steps import LabelEffect, Settings, effect_of
-from evalkit.perturbed_rows import perturb, with_edits
-from evalkit.perturbers import Perturber
-from evalkit.registry import Bound, Registry, bind
+from evalkit.perturbing.choice import choose_perturbations
+from evalkit.perturbing.copying import Perturber
+from evalkit.perturbing.rows import perturb, with_edits
+from evalkit.perturbing.steps import LabelEffect, Settings, effect_of
+from evalkit.plugins.registry import Bound, Registry, bind
+from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.testing.perturbation_texts import texts_by_name
 
 HOOKS = ("perturb_example", "find_edits", "perturb")

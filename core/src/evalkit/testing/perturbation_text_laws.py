@@ -6,8 +6,8 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalkit.perturbation_steps import Settings
-from evalkit.protected_spans import protected_spans
+from evalkit.perturbing.spans import protected_spans
+from evalkit.perturbing.steps import Settings
 from evalkit.testing.perturbation_drawing import TAGS, UID
 from evalkit.testing.perturbation_texts import texts_by_name
 from evalkit.testing.perturbation_trials import PerturbationTrial

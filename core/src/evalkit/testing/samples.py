@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.columns import join_parts, list_column, to_series
-from evalkit.grouping import Groups, group_by_tag
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
+from evalkit.base.columns import join_parts, list_column, to_series
+from evalkit.base.terms import MetricContext
+from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.table import ScoringTable
 
 LIST_KINDS = ("any-of", "all-of", "spans", "ranked")
 """Kinds of answers that are lists."""

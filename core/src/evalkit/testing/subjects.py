@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.calls import finalize, value_columns
-from evalkit.grouping import Groups
-from evalkit.registry import Bound
-from evalkit.scores import GroupScore, MetricScores, ScoringSettings
-from evalkit.scoring import metric_statistics, score_metric
-from evalkit.scoring_table import ScoringTable
-from evalkit.terms import MetricContext
+from evalkit.base.terms import MetricContext
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.calls import finalize, value_columns
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.metric import metric_statistics, score_metric
+from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
+from evalkit.scoring.table import ScoringTable
 from evalkit.testing.samples import Row, groups_of, to_table
 
 EXAMPLES = "__examples"

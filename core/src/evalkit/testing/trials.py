@@ -6,10 +6,10 @@ from functools import cached_property
 
 import polars as pl
 
-from evalkit.calls import merge_by_group
-from evalkit.grouping import Groups
-from evalkit.scoring import why_not
-from evalkit.scoring_table import ScoringTable
+from evalkit.scoring.calls import merge_by_group
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.metric import why_not
+from evalkit.scoring.table import ScoringTable
 from evalkit.testing.samples import Sample, groups_of
 from evalkit.testing.subjects import Finalized, Scored, Subject
 

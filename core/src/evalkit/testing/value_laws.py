@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.calls import call, merge_by_group
-from evalkit.ids import RESPONSES_KEY
-from evalkit.registry import Bound
+from evalkit.base.ids import RESPONSES_KEY
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.calls import call, merge_by_group
 from evalkit.testing.comparisons import VALUE_TOLERANCE, is_close, name_part
 from evalkit.testing.samples import Row
 from evalkit.testing.subjects import Part, Subject

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import evalkit
-from evalkit.compared_scores import ComparedScore, Comparison
+from evalkit.comparing.records import ComparedScore, Comparison
 
 pytestmark = pytest.mark.known_result
 

@@ -14,8 +14,8 @@ from scipy import stats
 
 import evalkit
 from evalkit import PluginError, Registry, Result
-from evalkit.components import Component
-from evalkit.discovery import Catalog, find_components
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import Catalog, find_components
 
 Answers = Sequence[str | None]
 

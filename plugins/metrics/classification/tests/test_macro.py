@@ -12,10 +12,10 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import evalkit
 from evalkit import MetricContext, MetricError, PluginContractError, Score
-from evalkit.baselines import compute_baselines
-from evalkit.objects import Resolver
-from evalkit.registry import Registry
-from evalkit.scoring_table import ScoringTable
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.baselines import compute_baselines
+from evalkit.scoring.table import ScoringTable
 from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 

@@ -12,13 +12,13 @@ from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import MetricContext, Score
-from evalkit.grouping import group_by_tag
-from evalkit.intervals import Floats
-from evalkit.objects import Resolver
-from evalkit.registry import Registry
-from evalkit.scores import ScoringSettings
-from evalkit.scoring import score_metric
-from evalkit.scoring_table import ScoringTable
+from evalkit.inference.intervals import Floats
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.table import ScoringTable
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
-from evalkit import MetricError, PluginContractError, Score, calls
+from evalkit import MetricError, PluginContractError, Score
+from evalkit.scoring import calls
 
 from .tagged_rows import rows_by_group
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evalkit
-from evalkit import DataError, MetricError, Score, calls
+from evalkit import DataError, MetricError, Score
+from evalkit.scoring import calls
 from evalkit_metrics_qa.comparison import ComparisonMetric
 
 from .tagged_rows import rows_by_group

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.column_plans import plan_of
-from evalkit.components import Component
-from evalkit.examples import load_examples
-from evalkit.json_blocks import read_json_blocks
-from evalkit.objects import Resolver
-from evalkit.registry import Registry, bind
-from evalkit.responses import ResponseReader
+from evalkit.examples.table import load_examples
+from evalkit.plugins.components import Component
+from evalkit.plugins.registry import Registry, bind
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.responses import ResponseReader
+from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading.schemas import plan_of
 from evalkit_tasks_text.labelled import LabelTask
 from evalkit_tasks_text.nli import Nli
 from evalkit_tasks_text.probabilities import SUM_TOLERANCE

@@ -1,0 +1,1 @@
+"""Words, ids and small types that every other room uses."""

@@ -1,0 +1,67 @@
+"""Ids: what counts as one, under which keys it is found, and how it is spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+from evalkit.base.violations import Violation
+
+EXAMPLE_ID_KEYS = ("uid", "id")
+"""Keys under which an example's id is found; the first one is the canonical one."""
+
+RESPONSE_ID_KEYS = ("id", "uid")
+"""Keys under which a response's id is found; the first one is the canonical one."""
+
+REPLICATION_KEY = "_replication_"
+"""Key under which a response says of which replication it is."""
+
+
+def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
+    """Find the id of a row.
+
+    An id is a text that is not empty, or an integer, which is taken as its decimal
+    text.
+
+    Args:
+        row: An example or a response.
+        keys: The keys to look under, in order.
+
+    Returns:
+        The id, or what is wrong with it.
+    """
+    for key in keys:
+        if key in row:
+            return _as_text(key, row[key])
+    return Violation(keys[0], "is required")
+
+
+def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
+    """Find the replication that a response belongs to.
+
+    Args:
+        response: The response.
+
+    Returns:
+        A text that is not empty, or an integer as its decimal text; None for none, or
+        what is wrong with it.
+    """
+    value = response.get(REPLICATION_KEY)
+    return None if value is None else _as_text(REPLICATION_KEY, value)
+
+
+def _as_text(key: str, value: Any) -> str | Violation:
+    if isinstance(value, str) and value:
+        return value
+    # Integral covers numpy's integers, which are no int
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        try:
+            return str(int(value))
+        except ValueError:
+            return Violation(key, "must be an integer of fewer digits", value)
+    return Violation(key, "must be a text that is not empty or an integer", value)
+
+
+RESPONSES_KEY = "responses"
+"""Key of the list of alternatives, and name of the scored field that they become."""

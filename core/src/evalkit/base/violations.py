@@ -1,0 +1,130 @@
+"""What a row breaks: field, rule and value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalkit.base.failures import hook_failures, text_of
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+_SHOWN = 80
+_SHOWN_PROBLEMS = 5
+
+
+REQUIRED = "is required"
+"""The rule that a field which is not there breaks."""
+
+
+class Violation(NamedTuple):
+    """One rule that one field of a row breaks."""
+
+    field: str
+    """Name of the field, with a path into it such as `prob.entailed`."""
+    rule: str
+    """What must hold, as a person would say it."""
+    value: Any = None
+    """What was found instead."""
+
+    def __str__(self) -> str:
+        if self.value is None and self.rule == REQUIRED:
+            return f"{self.field}: {self.rule}"
+        return f"{self.field}: {self.rule}, found {shorten(self.value)}"
+
+
+def shorten(value: Any, length: int = _SHOWN) -> str:
+    """Show a value in one line of limited length.
+
+    Args:
+        value: Anything.
+        length: The most characters to show.
+
+    Returns:
+        Its `repr`, cut in the middle where it is longer; its type where it has none,
+        as an integer of thousands of digits.
+    """
+    try:
+        text = repr(value)
+    except hook_failures() as error:
+        text = f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+    if len(text) <= length:
+        return text
+    half = (length - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def json_value(value: Any) -> Any:
+    """Give a value as JSON can hold it.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        The value, or what it looks like where JSON cannot hold it.
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return shorten(value)
+    return value
+
+
+def from_pydantic(error: ValidationError) -> list[Violation]:
+    """Translate what pydantic found into violations.
+
+    Args:
+        error: The error of validating one row.
+
+    Returns:
+        One violation for each error, in pydantic's order.
+    """
+    return [
+        Violation(
+            ".".join(str(part) for part in detail["loc"]) or "(row)",
+            _rule(detail["type"], detail["msg"]),
+            None if detail["type"] == "missing" else detail["input"],
+        )
+        for detail in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def _rule(kind: str, message: str) -> str:
+    if kind == "missing":
+        return REQUIRED
+    if kind == "extra_forbidden":
+        return "is not declared and this task forbids undeclared keys"
+    if kind == "sequence_str":
+        return "must be a list, not one text"
+    message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return message.replace("Input should be", "must be").replace("Input", "it")
+
+
+def from_assertion(error: AssertionError, source: str | None) -> Violation:
+    """Turn a bare assertion of an author's `verify_response` into a violation.
+
+    Args:
+        error: What was raised; its message is used where it has one.
+        source: The text of the statement that failed, where it is known.
+
+    Returns:
+        A violation of the field `(response)` that quotes the assertion.
+    """
+    message = text_of(error)
+    quoted = f"`{source}`" if source else "an assertion of verify_response"
+    rule = f"{quoted} must hold" + (f" ({message})" if message else "")
+    return Violation("(response)", rule)
+
+
+def few(problems: Sequence[str]) -> str:
+    """Join the first few of many problems into one line, and count the others."""
+    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+    more = len(problems) - _SHOWN_PROBLEMS
+    return shown + (f"; and {more} more" if more > 0 else "")
+
+
+def describe(violations: Iterable[Violation]) -> str:
+    """Join violations into one line."""
+    return "; ".join(str(violation) for violation in violations)

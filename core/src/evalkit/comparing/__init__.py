@@ -1,0 +1,1 @@
+"""Two or more runs of the same data against each other."""

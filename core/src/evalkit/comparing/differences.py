@@ -1,0 +1,126 @@
+"""What the comparison of two models on one group of examples gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.comparing.pairing import PairedRuns
+from evalkit.inference.intervals import Floats, Integers, Interval, without_interval
+from evalkit.inference.randomised_tests import Significance
+from evalkit.scoring.grouping import WHOLE
+
+Intervals = Callable[[float], Interval]
+"""Gives the interval of a probability, whatever it is."""
+
+EQUIVALENCE_LEVEL = 2.0
+"""Tails of the interval for equivalence are this many times as wide: two one-sided
+tests at alpha are an interval of 1 - 2 alpha (Schuirmann 1987)."""
+
+
+class Difference(NamedTuple):
+    """The difference of one score on one group; all values as stored."""
+
+    value_a: float | None
+    value_b: float | None
+    n: int
+    left_out: int
+    """Examples that only one of the two was scored on."""
+    n_clusters: int | None
+    error: float | None
+    """Standard error of the difference."""
+    intervals: Intervals
+    """Its interval, by confidence."""
+    detects: Callable[[float], float | None]
+    """The smallest true difference that the test would find, by level; None where it
+    is not known, or there is none."""
+    tested: Significance | None = None
+    p_mid: float | None = None
+    wins: int | None = None
+    losses: int | None = None
+    ties: int | None = None
+    reason: str | None = None
+    """Why there is no difference, or else no test."""
+    lacking: tuple[int, int] = (0, 0)
+    """Examples that only the second was scored on, and that only the first was."""
+    as_wrong: tuple[int, int] = (0, 0)
+    """Examples whose answer by the first is missing or invalid and counts as wrong, and
+    those by the second; of those that both were scored on."""
+
+    @property
+    def value(self) -> float | None:
+        """The first value less the second; None where one is undefined."""
+        if self.value_a is None or self.value_b is None:
+            return None
+        return self.value_a - self.value_b
+
+
+class Levels(NamedTuple):
+    """Levels that the tests of a comparison must decide at."""
+
+    whole: float
+    tags: float
+
+    def of(self, group: int) -> float:
+        """Give the level of a group."""
+        return self.whole if group == WHOLE else self.tags
+
+
+def without_difference(
+    reason: str, n: int, left_out: int, n_clusters: int | None
+) -> Difference:
+    """Give a difference that there is not, with the reason."""
+    none = without_interval("there is no difference")
+    return Difference(
+        *(None, None, n, left_out, n_clusters, None),
+        intervals=lambda _confidence: none,
+        detects=lambda _level: None,
+        reason=reason,
+    )
+
+
+def narrower(confidence: float) -> float:
+    """Give the confidence of the interval for equivalence: .90 for .95."""
+    return max(0.0, 1 - EQUIVALENCE_LEVEL * (1 - confidence))
+
+
+def members_of(pair: PairedRuns) -> list[Integers]:
+    """Give the examples of each group, sorted, by number of the group."""
+    members = pair.groups.members.sort("group", "position")
+    examples = members["position"].to_numpy().astype(np.int64)
+    ends = np.cumsum(pair.groups.sizes)
+    return list(np.split(examples, ends[:-1]))
+
+
+def count_clusters(pair: PairedRuns, examples: Integers) -> int | None:
+    """Count the clusters of some examples; None where there are none."""
+    if pair.clusters is None:
+        return None
+    return len(np.unique(pair.clusters[examples]))
+
+
+def count_as_wrong(pair: PairedRuns, examples: Integers) -> tuple[int, int]:
+    """Count the examples whose answer is missing or invalid and counts as wrong."""
+    first, second = pair.as_wrong
+    return int(first[examples].sum()), int(second[examples].sum())
+
+
+def sums_by_unit(
+    pair: PairedRuns, examples: Integers, values: Floats
+) -> tuple[Floats, NDArray[np.uint64]]:
+    """Add up values by unit.
+
+    Args:
+        pair: Says which unit an example belongs to.
+        examples: The examples, of shape (n,).
+        values: Their values, of shape (n,).
+
+    Returns:
+        The sums and the keys of the units that have any example.
+    """
+    units, membership = np.unique(pair.units[examples], return_inverse=True)
+    sums = np.bincount(membership, weights=values, minlength=len(units))
+    return sums.astype(np.float64), pair.keys[units]

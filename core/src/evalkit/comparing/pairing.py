@@ -1,0 +1,361 @@
+"""Brings two runs together, example by example, and refuses what does not match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalkit.base.columns import encode
+from evalkit.base.violations import shorten
+from evalkit.base.wording import count_of
+from evalkit.errors import AlignmentError
+from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.resampling import Keys, unit_keys
+from evalkit.plugins.contract import RESERVED_FIELDS
+from evalkit.runs.results import Result
+from evalkit.runs.stored import counted_statuses
+from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
+
+_SHOWN = 3
+"""Examples that a refusal names."""
+
+
+class PairedRuns:
+    """Two runs on the same examples.
+
+    Args:
+        first: The run that differences are taken from.
+        second: The run whose values are subtracted.
+        shared: Column `example` (from 0) and `id` of the examples of both, sorted by
+            id, with `tags` and `cluster` as the first run has them.
+        seed: Seed of everything that is drawn.
+
+    Attributes:
+        first: The same.
+        second: The same.
+        groups: The whole set and every tag, over examples as positions.
+        clusters: The cluster of each example, from 0; None for independent examples.
+        left_out: How many examples only one of the runs has.
+    """
+
+    def __init__(
+        self,
+        first: Result,
+        second: Result,
+        shared: pl.DataFrame,
+        left_out: int,
+        seed: int,
+    ) -> None:
+        self.first = first
+        self.second = second
+        self.left_out = left_out
+        self.seed = seed
+        self.groups: Groups = group_by_tag(shared["tags"])
+        self._shared = shared
+        self.clusters: Integers | None = None
+        if shared["cluster"].null_count() < shared.height:
+            ranks = shared["cluster"].rank("dense").cast(pl.Int64) - 1
+            self.clusters = ranks.to_numpy()
+
+    def keep_tags(self, fewest: int | None) -> None:
+        """Leave out groups that are not compared.
+
+        Args:
+            fewest: Examples that a tag must have; None leaves out all tags.
+        """
+        sizes = np.array(self.groups.sizes)
+        kept = np.zeros(len(sizes), np.bool_) if fewest is None else sizes >= fewest
+        kept[WHOLE] = True
+        chosen = kept[self.groups.group]
+        numbers = (np.cumsum(kept) - 1).astype(np.uint32)
+        self.groups = Groups(
+            tags=tuple(
+                tag for tag, keep in zip(self.groups.tags, kept, strict=True) if keep
+            ),
+            position=self.groups.position[chosen],
+            group=numbers[self.groups.group[chosen]],
+            facets={},
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self._shared.height
+
+    @property
+    def units(self) -> Integers:
+        """The unit of each example: its cluster, or else the example itself."""
+        return np.arange(self.n) if self.clusters is None else self.clusters
+
+    @cached_property
+    def keys(self) -> Keys:
+        """A key for each unit, made of the cluster's number or the example's id."""
+        if self.clusters is None:
+            return unit_keys(self._shared["id"], self.seed)
+        clusters = self._shared["cluster"].unique().sort()
+        return unit_keys(map(str, clusters), self.seed)
+
+    def _number_replications(self) -> pl.Expr:
+        """Number replications by their names in both runs, so that like meets like."""
+        runs = (self.first, self.second)
+        names = pl.concat([_examples(run)["replication"] for run in runs]).unique()
+        known = names.drop_nulls().sort().to_list()
+        numbers = dict(zip(known, range(len(known)), strict=True))
+        column = pl.col("replication")
+        return column.replace_strict(
+            numbers, default=0, return_dtype=pl.Int64
+        ).fill_null(0)
+
+    @cached_property
+    def as_wrong(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether a missing or invalid answer of each run to an example is wrong.
+
+        Two masks of shape (n,): all False where a run skipped such examples.
+        """
+        return self._as_wrong(self.first), self._as_wrong(self.second)
+
+    def _as_wrong(self, result: Result) -> NDArray[np.bool_]:
+        mask = np.zeros(self.n, np.bool_)
+        statuses = [each for each in counted_statuses(result) if each != "scored"]
+        frame = _examples(result)
+        if statuses and "status" in frame.columns:
+            wrong = frame.filter(pl.col("status").is_in(statuses)).select("id")
+            found = self._shared.join(wrong, on="id", how="semi")
+            mask[found["example"].to_numpy()] = True
+        return mask
+
+    def rows(self, result: Result) -> pl.DataFrame:
+        """Tell which example each row of a run's examples is about.
+
+        Args:
+            result: One of the two runs.
+
+        Returns:
+            `position` (the row), `example` and `replication`, from 0; rows of examples
+            that the other run does not have are left out.
+        """
+        frame = _examples(result).select(
+            "id",
+            position=pl.int_range(pl.len(), dtype=pl.UInt32),
+            replication=self._number_replications(),
+        )
+        found = frame.join(self._shared.select("id", "example"), on="id", how="inner")
+        return found.select("position", "example", "replication").sort("position")
+
+    def example_scores(self, result: Result, column: str) -> Floats:
+        """Give the score of each example, the mean over its replications.
+
+        Args:
+            result: One of the two runs.
+            column: The column of its examples that holds the scores.
+
+        Returns:
+            The scores, of shape (n,); NaN where an example was not scored.
+        """
+        rows = self.rows(result)
+        scores = _examples(result)[column].gather(rows["position"])
+        means = (
+            rows.select("example", score=scores)
+            .drop_nulls("score")
+            .sort("example", "score")
+            .group_by("example", maintain_order=True)
+            .agg(pl.col("score").mean())
+        )
+        values: Floats = np.full(self.n, np.nan)
+        values[means["example"].to_numpy()] = means["score"].to_numpy()
+        return values
+
+
+def score_column(result: Result, metric: str) -> str | None:
+    """Find the column of a run's examples that holds a metric's per-example scores.
+
+    Args:
+        result: The run.
+        metric: Name of the metric.
+
+    Returns:
+        The column; None where the metric has none, or is not the mean of it.
+    """
+    score = result[metric]
+    is_mean = (
+        score.value is not None
+        and score.mean is not None
+        and bool(np.isclose(score.value, score.mean, rtol=1e-9, atol=1e-12))
+    )
+    if not is_mean:
+        return None
+    columns = _examples(result).columns
+    if f"metrics/{metric}" in columns:
+        return f"metrics/{metric}"
+    return metric if metric in columns and metric not in RESERVED_FIELDS else None
+
+
+def pair_runs(
+    first: Result, second: Result, *, common: bool = False, seed: int = 0
+) -> PairedRuns:
+    """Join two runs on the ids of their examples.
+
+    Args:
+        first: A run.
+        second: Another run of the same task on the same data.
+        common: Whether to leave out examples that only one of them has.
+        seed: Seed of everything that is drawn.
+
+    Returns:
+        The two, joined.
+
+    Raises:
+        AlignmentError: They are of different tasks or were refused, their answers
+            differ, or one has examples that the other does not have.
+    """
+    for result in (first, second):
+        _check_usable(result)
+    if first.task != second.task:
+        raise AlignmentError(
+            f"the runs are of different tasks: {name_run(first)} of {first.task}, "
+            f"{name_run(second)} of {second.task}"
+        )
+    one, other = _by_id(first), _by_id(second)
+    shared = one.join(other.select("id"), on="id", how="semi").sort("id")
+    only = [
+        _Only(first, one.join(shared, on="id", how="anti")["id"]),
+        _Only(second, other.join(shared, on="id", how="anti")["id"]),
+    ]
+    if shared.is_empty():
+        raise AlignmentError(
+            f"{name_run(first)} and {name_run(second)} have no example in common: the "
+            f"ids of one are such as {_such_as(only[0].ids)}, of the other "
+            f"{_such_as(only[1].ids)}"
+        )
+    _check_answers(first, second, shared, other)
+    left_out = sum(len(side.ids) for side in only)
+    if left_out and not common:
+        parts = [
+            f"{count_of(len(side.ids), 'example')} only in {name_run(side.result)}, "
+            f"such as {_such_as(side.ids)}"
+            for side in only
+            if len(side.ids)
+        ]
+        raise AlignmentError(
+            f"the runs are not on the same examples: {'; '.join(parts)}; "
+            f"{count_of(shared.height, 'example')} in both can be compared with "
+            "--common (common=True)"
+        )
+    if shared["cluster"].null_count() == shared.height:
+        clusters = other.select("id", "cluster")
+        shared = shared.drop("cluster").join(clusters, on="id", how="left")
+    shared = shared.sort("id").with_columns(example=pl.int_range(pl.len()))
+    return PairedRuns(first, second, shared, left_out, seed)
+
+
+class _Only(NamedTuple):
+    """The examples that only one of two runs has."""
+
+    result: Result
+    ids: pl.Series
+
+
+def name_run(result: Result) -> str:
+    """Name a run by its model and its id."""
+    return f"{result.model} ({result.run_id or result.dataset})"
+
+
+def refuse_repeated(results: Sequence[Result]) -> None:
+    """Refuse to compare a run with itself.
+
+    Args:
+        results: The runs that are compared.
+
+    Raises:
+        AlignmentError: Two of them are one run; names it.
+    """
+    for one, other in combinations(results, 2):
+        is_stored = one.path is not None or other.path is not None
+        if one is other or (is_stored and one.run_id == other.run_id):
+            raise AlignmentError(
+                f"the run {name_run(one)} is given twice; name each run once (see "
+                "`evalkit runs`)"
+            )
+
+
+def _check_usable(result: Result) -> None:
+    if result.status == "refused":
+        raise AlignmentError(
+            f"{name_run(result)} was refused and has no scores; correct its "
+            "predictions and evaluate them again"
+        )
+    if result.examples is None:
+        raise AlignmentError(
+            f"{name_run(result)} holds no examples, without which runs cannot be "
+            "compared; evaluate its predictions again"
+        )
+
+
+def _examples(result: Result) -> pl.DataFrame:
+    assert result.examples is not None  # checked when the runs were paired
+    return result.examples
+
+
+def _by_id(result: Result) -> pl.DataFrame:
+    """Give each example once, with its answer where the run holds answers."""
+    frame = _examples(result)
+    kept = [name for name in ("id", "answer", "tags", "cluster") if name in frame]
+    return frame.select(kept).unique("id", keep="first", maintain_order=True)
+
+
+def _check_answers(
+    first: Result, second: Result, shared: pl.DataFrame, other: pl.DataFrame
+) -> None:
+    """Refuse runs whose answers to one example differ."""
+    if "answer" not in shared.columns or "answer" not in other.columns:
+        _check_same_file(first, second)
+        return
+    both = shared.select("id", "answer").join(
+        other.select("id", other="answer"), on="id", how="inner"
+    )
+    different = both.filter(_differ(both["answer"], both["other"])).sort("id")
+    if different.is_empty():
+        return
+    shown = [
+        f"{uid!r} ({shorten(mine)} and {shorten(its)})"
+        for uid, mine, its in different.head(_SHOWN).iter_rows()
+    ]
+    raise AlignmentError(
+        f"the runs are not on the same data: {name_run(first)} and {name_run(second)} "
+        f"have different answers to {count_of(different.height, 'example')}, such as "
+        f"{', '.join(shown)}; evaluate both on one version of the data"
+    )
+
+
+def _differ(one: pl.Series, other: pl.Series) -> pl.Series:
+    if one.dtype == other.dtype:
+        return one.ne_missing(other)
+    pairs = zip(one, other, strict=True)
+    return pl.Series([_as_text(a) != _as_text(b) for a, b in pairs], dtype=pl.Boolean)
+
+
+def _as_text(value: Any) -> str | None:
+    return encode(value.to_list() if isinstance(value, pl.Series) else value)
+
+
+def _check_same_file(first: Result, second: Result) -> None:
+    """Without answers only the same file is known to be the same data."""
+    hashes = [
+        result.to_dict().get("data", {}).get("sha256") for result in (first, second)
+    ]
+    if hashes[0] is None or hashes[0] != hashes[1]:
+        raise AlignmentError(
+            f"{name_run(first)} or {name_run(second)} was made without answers "
+            "(--no-examples), and their data files differ, so nothing says that the "
+            "answers are the same; evaluate both with examples"
+        )
+
+
+def _such_as(ids: pl.Series) -> str:
+    return ", ".join(repr(uid) for uid in ids.sort().head(_SHOWN))

@@ -1,0 +1,1 @@
+"""Data to examples, with their answers, tags and clusters."""

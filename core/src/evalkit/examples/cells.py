@@ -1,0 +1,68 @@
+"""Reads the cells of CSV and TSV files of examples, which are all texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.plugins.registry import Bound
+from evalkit.reading.delimited import read_delimited_rows
+from evalkit.reading.formats import Format
+from evalkit.reading.rows import Row
+from evalkit.reading.schemas import text_fields
+
+
+class _Texts:
+    """All columns but some."""
+
+    def __init__(self, others: set[str]) -> None:
+        self._others = others
+
+    def __contains__(self, name: object) -> bool:
+        return name not in self._others
+
+
+def read_cells(task: Bound, path: Path, kind: Format) -> Iterator[Row]:
+    """Read examples from CSV or TSV.
+
+    Cells of the task's `Input` fields that are no texts, and of answers that are
+    numbers, are read as JSON; in other columns a JSON list of texts becomes a list, and
+    everything else stays the text that it is.
+
+    Args:
+        task: The task.
+        path: The file.
+        kind: `CSV` or `TSV`.
+
+    Yields:
+        A row for each record.
+
+    Raises:
+        DataError: The file cannot be read, or has no header with an id.
+    """
+    declared = {*task.attributes["Input"].model_fields, *EXAMPLE_ID_KEYS}
+    others = declared - text_fields(task.attributes["Input"]) - {*EXAMPLE_ID_KEYS}
+    if task.attributes["answer_kind"] == "number":
+        others.add(task.attributes["answer_field"])
+    for row in read_delimited_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
+        if row.values is None:
+            yield row
+            continue
+        values = {
+            name: value if name in declared else _list_or_text(value)
+            for name, value in row.values.items()
+        }
+        yield row._replace(values=values)
+
+
+def _list_or_text(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith("["):
+        return value
+    try:
+        items = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return items if all(isinstance(item, str) for item in items) else value

@@ -1,0 +1,181 @@
+"""Groups examples that are not independent into clusters."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from evalkit.base.columns import encode
+from evalkit.base.wording import count_of
+from evalkit.errors import DataError, EvalkitError
+from evalkit.examples.loading import ExampleRows
+from evalkit.inference.resampling import unit_keys
+from evalkit.plugins.registry import Bound
+
+INPUT_ID = "input_id"
+"""The column with the uid of a copy's original; copies of one are not independent."""
+
+
+_CHOSEN = "chosen_cluster"
+"""Beside a data set's own attributes, the columns that a user chose."""
+
+
+def clustered_by(dataset: Bound, cluster: str | Sequence[str]) -> Bound:
+    """Give a data set whose clusters are chosen by a user.
+
+    Args:
+        dataset: The data set.
+        cluster: One column of its rows or several, whose values together name a
+            cluster; nothing for the clusters that the data set declares itself.
+
+    Returns:
+        The data set; what it declares is set aside where columns are given.
+
+    Raises:
+        EvalkitError: The columns are no names, or one is given twice.
+    """
+    columns = [cluster] if isinstance(cluster, str) else cluster
+    if not isinstance(columns, Sequence) or not all(
+        isinstance(column, str) and column for column in columns
+    ):
+        raise EvalkitError(
+            f"cluster must name a column of the data, or several, is {cluster!r}"
+        )
+    if len(set(columns)) < len(columns):
+        raise EvalkitError(f"cluster names a column twice: {', '.join(columns)}")
+    if not columns:
+        return dataset
+    chosen = copy.copy(dataset)
+    chosen.attributes = {**dataset.attributes, _CHOSEN: list(columns)}
+    return chosen
+
+
+def chosen_clusters(dataset: Bound) -> list[str]:
+    """Give the columns that a user chose for the clusters of a data set, or none."""
+    return list(dataset.attributes.get(_CHOSEN, ()))
+
+
+def _declared_clusters(dataset: Bound) -> list[str]:
+    cluster = dataset.attributes["cluster"]
+    return [cluster] if isinstance(cluster, str) else list(cluster or ())
+
+
+def cluster_names(dataset: Bound) -> list[str]:
+    """Give the columns whose values say which rows of a data set are not independent.
+
+    Args:
+        dataset: The data set.
+
+    Returns:
+        Their names, as a user chose them or the data set declares them; else
+        `input_id`, which the data have where they are perturbed copies.
+    """
+    return chosen_clusters(dataset) or _declared_clusters(dataset) or [INPUT_ID]
+
+
+def cluster_notices(
+    dataset: Bound, frame: pl.DataFrame, clusters: pl.Series
+) -> Iterator[str]:
+    """Say what is worth knowing about clusters that a user chose.
+
+    Args:
+        dataset: The data set.
+        frame: Its rows.
+        clusters: The cluster of each row.
+
+    Yields:
+        Sentences; none where the clusters are the data set's own.
+    """
+    columns = chosen_clusters(dataset)
+    if not columns:
+        return
+    names = ", ".join(columns)
+    declared = _declared_clusters(dataset)
+    if declared and declared != columns:
+        yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
+    without = int(_without_value(frame, columns).sum())
+    if without:
+        rows, either = count_of(without, "example"), " or ".join(columns)
+        yield f"{rows} without a value of {either}: each is a cluster of its own"
+    empty = [name for name in columns if _without_value(frame, [name]).all()]
+    if empty and len(columns) > 1 and len(frame):
+        yield f"no example has a value of {' or '.join(empty)}"
+    distinct = clusters.n_unique()
+    if distinct == len(clusters) > 1 and without < len(clusters):
+        yield (
+            f"no two examples have the same value of {names}: each is a cluster of its "
+            "own, as without clusters"
+        )
+    elif distinct == 1 < len(clusters):
+        yield (
+            f"all examples have the same value of {names}: they are one cluster, of "
+            "which no interval can be computed"
+        )
+
+
+def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """Tell which rows have null or NaN in one of the columns or more."""
+    lacking = [
+        pl.col(name).is_null() | pl.col(name).is_nan().fill_null(value=False)
+        if frame.schema[name].is_float()
+        else pl.col(name).is_null()
+        for name in columns
+    ]
+    return frame.select(pl.any_horizontal(lacking)).to_series()
+
+
+def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
+    """Number the clusters by content, so that parts of the data name them alike.
+
+    Args:
+        dataset: The data set.
+        loaded: Its rows.
+
+    Returns:
+        The column `cluster` of integers; null where nobody names any and the data
+        are no perturbed copies. A row that has no value (null or NaN) in one of the
+        columns or more is a cluster of its own; copies and their original are one.
+
+    Raises:
+        DataError: The data does not have one of the columns.
+    """
+    columns, frame = cluster_names(dataset), loaded.frame
+    chosen = chosen_clusters(dataset)
+    if not chosen and not _declared_clusters(dataset):
+        return _copies_of_one(frame)
+    unknown = [column for column in columns if column not in frame.columns]
+    if unknown:
+        who = "--cluster" if chosen else "its cluster"
+        raise DataError(
+            f"{loaded.source(dataset) if chosen else dataset.component.origin}: {who} "
+            f"names the column {unknown[0]!r}, which the data does not have "
+            f"({', '.join(loaded.columns)})"
+        )
+    distinct = frame.select(columns).unique(maintain_order=True)
+    texts = [str(encode(list(row))) for row in distinct.iter_rows()]
+    numbered = distinct.with_columns(pl.Series("__number", unit_keys(texts, 0)))
+    numbers = frame.select(columns).join(
+        numbered, on=columns, how="left", nulls_equal=True, maintain_order="left"
+    )["__number"]
+    # rows without a cluster are independent: each is one of its own
+    without = _without_value(frame, columns)
+    own = [str(encode({"uid": uid})) for uid in frame["uid"].filter(without)]
+    numbers = numbers.scatter(without.arg_true(), pl.Series(unit_keys(own, 0)))
+    return numbers.alias("cluster")
+
+
+def _copies_of_one(frame: pl.DataFrame) -> pl.Series:
+    """Put perturbed copies, and their original, into one cluster."""
+    none = pl.Series("cluster", [], pl.UInt64).extend_constant(None, frame.height)
+    if INPUT_ID not in frame.columns:
+        return none
+    of = frame[INPUT_ID]
+    is_id = of.dtype == pl.String or of.dtype.is_integer()
+    if not is_id or of.null_count() == frame.height:
+        return none
+    names = of.cast(pl.String).fill_null(frame["uid"].cast(pl.String))
+    distinct = names.unique(maintain_order=True)
+    keys = unit_keys([str(encode([name])) for name in distinct], 0)
+    return names.replace_strict(distinct, keys, return_dtype=pl.UInt64).alias("cluster")

@@ -1,0 +1,389 @@
+"""Loads the rows of a split, and checks their ids and their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+
+from evalkit.base.columns import is_text_only, to_series, unstorable_place
+from evalkit.base.failures import described, hook_failures
+from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
+from evalkit.base.violations import Violation, describe, few, from_pydantic, shorten
+from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
+from evalkit.examples.cells import read_cells
+from evalkit.examples.files import AS_FILE
+from evalkit.examples.scored_values import unscorable_kind
+from evalkit.plugins.registry import Bound
+from evalkit.plugins.sources import sha256_of
+from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.json_lines import read_json_rows
+from evalkit.reading.json_tables import Wanted, read_json_table
+from evalkit.reading.rows import Row
+from evalkit.reading.schemas import ColumnPlan, plan_of, with_planned
+from evalkit.reading.tables import holds_integers, read_frames
+from evalkit.reading.threads import in_background
+
+Rows = list[Mapping[str, Any]]
+
+
+class ExampleRows(NamedTuple):
+    """The rows of a split as they were loaded."""
+
+    frame: pl.DataFrame
+    """One column for each key; once ids are checked, with `uid` as text."""
+    rows: Rows | None = None
+    """The rows as dicts, where they came so."""
+    path: Path | None = None
+    """The file that they were read from, where they came from one."""
+    lines: Sequence[int] | NDArray[np.int64] | None = None
+    """The line of each row in that file."""
+    nested: Mapping[str, Sequence[Any]] = {}
+    """Values of those columns of the frame that hold other values as JSON text."""
+    names: tuple[str, ...] = ()
+    """All columns of the file, also those that the frame does not have."""
+    passes: pl.Series | None = None
+    """Which rows keep the rules of the columns that were dropped; None for all."""
+    text_hashes: Mapping[str, pl.Series] = {}
+    """Hashes of the long texts of columns that were dropped."""
+    sha256: Future[str] | None = None
+    """SHA-256 of the file, which is computed meanwhile."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns, also of those that were dropped."""
+        return list(dict.fromkeys((*self.names, *self.frame.columns)))
+
+    @property
+    def dropped(self) -> set[str]:
+        """The names of the columns that were checked and dropped."""
+        return {*self.names} - {*self.frame.columns}
+
+    def where(self, position: int) -> str:
+        """Say which row is meant: its line in a file, or its number."""
+        if self.lines is None:
+            return f"example {position + 1}"
+        return f"line {self.lines[position]}"
+
+    def source(self, dataset: Bound) -> str:
+        """Say where the rows come from: data set, distribution, version and file."""
+        origin = dataset.component.origin
+        return f"{origin}: {self.path}" if self.path else origin
+
+    def as_they_came(self) -> Iterator[Mapping[str, Any]]:
+        """Give the rows as dicts, without keys that a row of a JSON file lacks."""
+        if self.rows is not None:
+            yield from self.rows
+        elif self.path is not None and self.lines is not None:
+            yield from (row.values or {} for row in read_json_rows(self.path))
+        else:
+            yield from self.frame.iter_rows(named=True)
+
+    def named(self) -> Iterator[Mapping[str, Any]]:
+        """Give the rows as dicts, with `uid` as text."""
+        for uid, row in zip(self.frame["uid"], self.as_they_came(), strict=True):
+            yield {**row, "uid": uid}
+
+
+def load_rows(
+    dataset: Bound,
+    task: Bound,
+    split: str,
+    kept: Collection[str] | None = None,
+    given: Any = None,
+) -> ExampleRows:
+    """Load the rows of a split and check their ids.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        split: Name of the split.
+        kept: Columns of the rows that are needed; others may be dropped once they are
+            checked. None for all.
+        given: Rows in place of those that the data set loads, in any form that it may
+            load them in.
+
+    Returns:
+        The rows.
+
+    Raises:
+        DataError: The split is unknown, cannot be loaded, or is empty.
+        SchemaError: Rows cannot be read, lack an id, or repeat one.
+    """
+    splits = dataset.attributes["splits"]
+    if split not in splits:
+        raise DataError(
+            f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
+        )
+    try:
+        rows = dataset.hooks.load(split=split) if given is None else given
+        loaded = _materialise(dataset, task, rows, kept)
+    except EvalkitError:
+        raise
+    except hook_failures() as error:
+        raise DataError(
+            f"{dataset.component.origin}: load({split!r}) failed with "
+            f"{described(error)}"
+        ) from error
+    if loaded.frame.is_empty():
+        raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
+    return _with_ids(dataset, loaded)
+
+
+def _named(dataset: Bound, error: DataError) -> DataError:
+    """Name the plugin whose data cannot be read, where an error does not."""
+    component = dataset.component
+    if component.distribution == AS_FILE or component.id in str(error):
+        return error
+    return type(error)(f"{component.origin}: {error}")
+
+
+def _materialise(
+    dataset: Bound, task: Bound, loaded: Any, kept: Collection[str] | None
+) -> ExampleRows:
+    if isinstance(loaded, pl.LazyFrame):
+        return ExampleRows(loaded.collect())
+    if isinstance(loaded, pl.DataFrame):
+        return ExampleRows(loaded)
+    if hasattr(loaded, "__arrow_c_stream__"):
+        return ExampleRows(pl.DataFrame(loaded))
+    if isinstance(loaded, str | Path):
+        try:
+            return _read_file(dataset, task, Path(loaded), kept)
+        except DataError as error:
+            raise _named(dataset, error) from error.__cause__
+    if not isinstance(loaded, Iterable):
+        raise DataError(
+            f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
+            "must return a polars frame, an Arrow table, a path or an iterable of dicts"
+        )
+    rows = list(loaded)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
+                "a dict"
+            )
+    return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows))
+
+
+def _read_file(
+    dataset: Bound, task: Bound, path: Path, kept: Collection[str] | None
+) -> ExampleRows:
+    kind = detect_format(path)
+    sha256 = in_background(sha256_of, path)
+    return _read_rows(dataset, task, path, kind, kept)._replace(sha256=sha256)
+
+
+def _read_rows(
+    dataset: Bound, task: Bound, path: Path, kind: Format, kept: Collection[str] | None
+) -> ExampleRows:
+    if kind is Format.JSON_LINES:
+        table = read_json_table(path, _wanted(task, kept))
+        if table is not None and not _lacks_ids(table.frame):
+            return ExampleRows(
+                table.frame,
+                None,
+                path,
+                table.lines,
+                names=table.columns,
+                passes=table.passes,
+                text_hashes=table.text_hashes,
+            )
+        return _rows_of_file(dataset, path, read_json_rows(path))
+    if kind in (Format.CSV, Format.TSV):
+        return _rows_of_file(dataset, path, read_cells(task, path, kind))
+    if kind is Format.PLAIN:
+        raise DataError(
+            f"{path}: examples cannot be read from plain lines, which hold no ids; "
+            "give JSON lines, CSV, TSV, Parquet or Arrow"
+        )
+    frames = list(read_frames(path, kind))
+    return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
+
+
+def _wanted(task: Bound, kept: Collection[str] | None) -> Wanted | None:
+    """Say which texts need not be kept: those that columns can be checked for."""
+    plan = _input_plan(task)
+    if kept is None or plan is None:
+        return None
+    texts = [
+        name
+        for name, column in plan.columns.items()
+        if column.dtype == pl.String and name not in kept
+    ]
+    return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
+
+
+def _input_plan(task: Bound) -> ColumnPlan | None:
+    """Plan the columns of the task's `Input`; None where rows must be asked."""
+    plan = plan_of(task.attributes["Input"], apart=EXAMPLE_ID_KEYS)
+    return None if plan is None or plan.forbids_undeclared else plan
+
+
+def _lacks_ids(frame: pl.DataFrame) -> bool:
+    """Tell whether ids have to be looked for row by row."""
+    key = next((key for key in EXAMPLE_ID_KEYS if key in frame.columns), None)
+    return key is None or frame[key].null_count() > 0
+
+
+def _rows_of_file(dataset: Bound, path: Path, found: Iterable[Row]) -> ExampleRows:
+    rows: Rows = []
+    lines: list[int] = []
+    problems = []
+    for row in found:
+        if row.values is None:
+            problems.append(f"line {row.line}: {row.problem}")
+        else:
+            rows.append(row.values)
+            lines.append(row.line)
+    if problems:
+        raise SchemaError(f"{dataset.component.origin}: {path}: {few(problems)}")
+    return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows, path, lines))
+
+
+def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
+    rows = loaded.rows or []
+    names = dict.fromkeys(key for row in rows for key in row)
+    columns = []
+    nested = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        try:
+            column = to_series(name, values)
+        except ValueError as error:
+            position = unstorable_place(values)
+            raise SchemaError(
+                f"{loaded.source(dataset)}: {_named_row(loaded, position)}: {name}: "
+                f"must be a value that can be stored ({error}), "
+                f"{_what_is(values[position], str(error))}"
+            ) from error
+        columns.append(column)
+        if column.dtype == pl.String and name != "uid" and not is_text_only(values):
+            nested[column.name] = values
+    return loaded._replace(frame=pl.DataFrame(columns), nested=nested)
+
+
+def _named_row(loaded: ExampleRows, position: int) -> str:
+    """Say which row is meant, also by its id where it has a sound one."""
+    rows = loaded.rows or []
+    uid = read_id(rows[position], EXAMPLE_ID_KEYS)
+    name = "" if isinstance(uid, Violation) else f" (uid {uid!r})"
+    return loaded.where(position) + name
+
+
+def _what_is(value: Any, known: str) -> str:
+    kind = unscorable_kind(value)
+    is_said = kind is None or kind == known
+    return f"{'found' if is_said else f'is {kind}:'} {shorten(value)}"
+
+
+def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
+    columns = loaded.frame.columns
+    keys = [key for key in EXAMPLE_ID_KEYS if key in columns]
+    if not keys:
+        raise SchemaError(
+            f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
+            f"data has {', '.join(columns)}"
+        )
+    given = loaded.frame[keys[0]]
+    if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
+        whole = loaded.frame.with_columns(given.cast(pl.String))
+        loaded = loaded._replace(frame=whole)
+    if loaded.rows is None and (uid := _plain_ids(loaded.frame[keys[0]])) is not None:
+        return loaded._replace(frame=loaded.frame.with_columns(uid))
+    ids = [read_id(row, EXAMPLE_ID_KEYS) for row in loaded.as_they_came()]
+    problems = [
+        f"{loaded.where(position)}: {found}"
+        for position, found in enumerate(ids)
+        if isinstance(found, Violation)
+    ]
+    problems = problems or list(_repeated(loaded, ids))
+    if problems:
+        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
+    return loaded._replace(
+        frame=loaded.frame.with_columns(pl.Series("uid", ids, dtype=pl.String))
+    )
+
+
+def _plain_ids(column: pl.Series) -> pl.Series | None:
+    """Give the ids of a column that is sound as a whole; else None."""
+    if column.null_count() or not (
+        column.dtype.is_integer() or column.dtype == pl.String
+    ):
+        return None
+    # in one chunk, as looking at many takes longer
+    ids = column.cast(pl.String).alias("uid").rechunk()
+    is_sound = (ids.str.len_bytes() > 0).all() and ids.n_unique() == len(ids)
+    return ids if is_sound else None
+
+
+def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
+    first: dict[object, int] = {}
+    for position, uid in enumerate(ids):
+        earlier = first.setdefault(uid, position)
+        if earlier != position:
+            yield (
+                f"{loaded.where(position)}: uid {uid!r} was given before, at "
+                f"{loaded.where(earlier)}"
+            )
+
+
+def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
+    """Check that every row has the shape of the task's `Input`.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: The rows.
+
+    Raises:
+        SchemaError: Rows break it.
+        PluginError: The task's own validators failed.
+    """
+    model: type[BaseModel] = task.attributes["Input"]
+    accepted = _accepted(task, loaded)
+    if accepted is not None and accepted.all():
+        return
+    problems = []
+    for position, row in enumerate(loaded.named()):
+        if accepted is not None and accepted[position]:
+            continue
+        try:
+            model.model_validate(row)
+        except ValidationError as error:
+            problems.append(
+                f"{loaded.where(position)} (uid {row['uid']!r}): "
+                f"{describe(from_pydantic(error))}"
+            )
+        except hook_failures() as error:
+            raise PluginError(
+                f"{task.component.origin}: Input failed for the example "
+                f"{row['uid']!r} with {described(error)}"
+            ) from error
+    if problems:
+        raise SchemaError(
+            f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
+            f"examples break the input of the task {task.component.name}: "
+            f"{few(problems)}"
+        )
+
+
+def _accepted(task: Bound, loaded: ExampleRows) -> pl.Series | None:
+    """Tell which rows surely have the shape of `Input`; None where all must be asked.
+
+    Columns that are not there are left to the model, which may have a default.
+    """
+    plan = _input_plan(task)
+    if plan is None:
+        return None
+    plan = plan.of(plan.columns.keys() - loaded.dropped)
+    frame = loaded.frame.drop(loaded.nested)
+    passes = plan.passes(with_planned(frame, plan))
+    return passes if loaded.passes is None else passes & loaded.passes

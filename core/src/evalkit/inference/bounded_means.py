@@ -1,0 +1,163 @@
+"""Confidence intervals of means of scores between two bounds.
+
+Student's interval of such a mean covers too little where nearly all scores are at one
+bound (.86 for F1 of .99 with 200 examples), and reaches beyond the bound. So a mean has
+Wilson's interval of as many zeros and ones as tell as much: n m (1 - m) / s^2, which is
+n where all scores are at a bound, and more the closer they lie to each other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evalkit.inference.cluster_sizes import (
+    cautious_degrees,
+    clustered_error,
+    intraclass_correlation,
+)
+from evalkit.inference.intervals import (
+    N_IS_1,
+    ONE_CLUSTER,
+    Floats,
+    Interval,
+    drawn_design_effect,
+    wilson,
+    without_interval,
+)
+from evalkit.inference.student_t import t_quantile
+
+Bounds = tuple[float, float]
+
+
+def bounded_mean_interval(
+    values: Floats, counts: Floats, bounds: Bounds, confidence: float
+) -> Interval:
+    """Compute Wilson's interval of a mean of values between two bounds.
+
+    Args:
+        values: The values, of shape (m,), all within the bounds.
+        counts: How often each occurs, of shape (m,), adding up to n.
+        bounds: The least and the greatest possible value.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        The interval, within the bounds, also where all values are equal; none for
+        n = 1.
+    """
+    n = float(counts.sum())
+    if n < 2:
+        return without_interval(N_IS_1)
+    scaled = _scaled(values, bounds)
+    mean = math.fsum(counts * scaled) / n
+    squares = math.fsum(counts * (scaled - mean) ** 2)
+    away = 1 - scaled if mean > 0.5 else scaled
+    size = independent_rows(
+        n,
+        mean,
+        squares / (n - 1),
+        math.fsum(counts * away),
+        math.fsum(counts * away**2),
+    )
+    error = math.sqrt(squares / (n - 1) / n)
+    quantile = t_quantile(confidence, n - 1)
+    return _interval(mean, size, quantile, error, bounds, "wilson-bounded")
+
+
+def clustered_bounded_mean_interval(
+    totals: Floats,
+    squares: Floats,
+    sizes: Floats,
+    bounds: Bounds,
+    confidence: float,
+) -> Interval:
+    """Compute Wilson's interval of a mean of bounded values that stand in clusters.
+
+    Args:
+        totals: The sum of each cluster's values, of shape (clusters,).
+        squares: The sum of their squares, of shape (clusters,).
+        sizes: How many rows each cluster has, of shape (clusters,).
+        bounds: The least and the greatest possible value.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        As `bounded_mean_interval`; none for fewer than two clusters.
+    """
+    n, count = float(sizes.sum()), len(sizes)
+    if n < 2:
+        return without_interval(N_IS_1)
+    if count < 2:
+        return without_interval(ONE_CLUSTER)
+    low, high = bounds
+    width = high - low
+    squares = (squares - 2 * low * totals + low**2 * sizes) / width**2
+    totals = (totals - low * sizes) / width
+    mean = min(1.0, max(0.0, math.fsum(totals) / n))
+    robust = clustered_error(totals - mean * sizes, sizes)
+    if mean > 0.5:
+        away, away_squares = sizes - totals, sizes - 2 * totals + squares
+    else:
+        away, away_squares = totals, squares
+    variance = max(0.0, math.fsum(squares) - n * mean**2) / (n - 1)
+    if variance <= 1e-15:
+        # nothing says that the rows of a cluster are worth more than one
+        size = independent_rows(count, mean, 0.0, count * float(away.sum()) / n, 0.0)
+    else:
+        size = independent_rows(
+            n, mean, variance, math.fsum(away), math.fsum(away_squares)
+        )
+        alike = squares - totals**2 / sizes < 1e-9
+        size /= drawn_design_effect(
+            n * robust**2 / variance,
+            n / count,
+            int(np.count_nonzero(away > 1e-9)),
+            float(np.mean(alike)),
+        )
+    error = max(robust, math.sqrt(variance / n))
+    correlation = intraclass_correlation(totals, squares, sizes)
+    quantile = t_quantile(confidence, cautious_degrees(sizes, correlation))
+    method = "wilson-bounded-clustered"
+    return _interval(mean, size, quantile, error, bounds, method)
+
+
+def independent_rows(
+    n: float, mean: float, variance: float, away: float, away_squares: float
+) -> float:
+    """Give how many zeros and ones would tell as much as n values from 0 to 1.
+
+    The ratio m (1 - m) / s^2 says little where few values lie off the bound. So it is
+    drawn towards 1, with the weight of one further value off the bound, whose distance
+    is the distance-weighted mean of those that were seen and one of 1. (Chosen by
+    simulation: it keeps .93 to .98 for F1 of .97 and .99, pass@3 and averages of five
+    answers from n = 200, and is at most a few percent wider elsewhere.)
+
+    Args:
+        n: How many values there are.
+        mean: Their mean, 0 to 1.
+        variance: Their variance.
+        away: Sum of the values' distances from the bound that is closer to the mean.
+        away_squares: Sum of the squares of these distances.
+
+    Returns:
+        A number of rows, above 0.
+    """
+    distance = (1 + away_squares) / (1 + away) if variance > 1e-15 else 1.0
+    spread = n * mean * (1 - mean)
+    return n * (spread + distance) / (n * variance + distance**2)
+
+
+def _scaled(values: Floats, bounds: Bounds) -> Floats:
+    low, high = bounds
+    # rounding may put a value a little beyond its bounds
+    scaled: Floats = np.clip((values - low) / (high - low), 0.0, 1.0)
+    return scaled
+
+
+def _interval(
+    mean: float, n: float, quantile: float, error: float, bounds: Bounds, method: str
+) -> Interval:
+    low, high = bounds
+    width = high - low
+    least, most = (low + width * end for end in wilson(mean, n, quantile))
+    return Interval(max(low, least), min(high, most), width * error, method)

@@ -1,0 +1,287 @@
+"""Smoothing of counts of label pairs that are drawn by cluster, or by original.
+
+Drawing clusters again never gives an error that was not seen, as drawing examples does
+not. So each replicate gets some *added examples*, as many as in the smoothed
+multinomial of `evalkit.inference.multinomial`: with K labels, Poisson(1/K²) of each
+pair. An added example counts as much as the design effect says, since errors come in
+clusters, too: one that was not seen would have been several. Where every unit has one
+row, this effect is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalkit.inference.cluster_sizes import effective_number
+from evalkit.inference.intervals import (
+    Floats,
+    Integers,
+    clustered_share_interval,
+    drawn_design_effect,
+)
+from evalkit.inference.multinomial import PairCounts
+from evalkit.inference.student_t import normal_quantile, t_quantile
+
+
+class UnitRows(NamedTuple):
+    """Rows of label pairs, and the units that they are drawn with."""
+
+    units: Integers
+    """The unit of each row, of shape (rows,)."""
+    pairs: Integers
+    """The pair of labels of each row, of shape (rows,)."""
+    is_right: NDArray[np.bool_]
+    """Whether the two labels of each row are the same, of shape (rows,)."""
+
+
+def design_effect(rows: UnitRows) -> float:
+    """Give the factor by which units shrink the sample, at least 1.
+
+    It is the larger of two: the mean over pairs of labels of how much units raise the
+    variance of the pair's share (Rao and Scott 1981), and the same of the share of
+    right answers. The latter says little where few units hold an error. So it is drawn
+    towards the effect of units whose rows are correlated by one half, with the weight
+    of one unit, and the less the more units hold both right and wrong answers. (Chosen
+    by simulation: with the former alone, macro-F1 at .97 in 30 clusters of 1 to 19
+    rows covers .86.)
+
+    Args:
+        rows: The rows; at least one.
+
+    Returns:
+        The factor.
+    """
+    _, unit = np.unique(rows.units, return_inverse=True)
+    sizes = np.bincount(unit).astype(np.float64)
+    return max(1.0, _effect_on_pairs(rows, unit, sizes), _effect_on(rows, unit, sizes))
+
+
+def _effect_on_pairs(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
+    """Give the mean effect on the shares of pairs, each weighed by its variance."""
+    _, pair = np.unique(rows.pairs, return_inverse=True)
+    counts = np.bincount(pair)
+    cells, times = np.unique(unit * np.int64(len(counts)) + pair, return_counts=True)
+    unit_of_cell, pair_of_cell = np.divmod(cells, len(counts))
+    squares = np.bincount(pair_of_cell, weights=times.astype(np.float64) ** 2)
+    products = np.bincount(pair_of_cell, weights=times * sizes[unit_of_cell])
+    shares = counts / sizes.sum()
+    clustered = squares - 2 * shares * products + shares**2 * (sizes**2).sum()
+    return _ratio(float(clustered.sum()), float((shares * (1 - shares)).sum()), sizes)
+
+
+def _effect_on(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
+    """Give the effect on the share of right answers, drawn towards a high one."""
+    right = np.bincount(unit, weights=rows.is_right)
+    share = float(right.sum() / sizes.sum())
+    rarer = sizes - right if share > 0.5 else right
+    seen = int(np.count_nonzero(rarer))
+    alike = float(np.mean((rarer == 0) | (rarer == sizes)))
+    high = (1 + float((sizes**2).sum() / sizes.sum())) / 2
+    clustered = float(((right - share * sizes) ** 2).sum())
+    estimate = _ratio(clustered, share * (1 - share), sizes) if seen else 0.0
+    return drawn_design_effect(estimate, high, seen, alike)
+
+
+def _ratio(clustered: float, spread: float, sizes: Floats) -> float:
+    """Divide the variance of a share over units by that over independent rows."""
+    units = len(sizes)
+    if units < 2 or spread <= 0:
+        return 1.0
+    return units / (units - 1) * clustered / (spread * float(sizes.sum()))
+
+
+def widening(units: Integers, confidence: float) -> float:
+    """Give the factor by which percentiles over few units are too narrow.
+
+    Replicates have the variance of a sample divided by the number of units and not by
+    one less, and the normal's tails, not Student's. The number is the effective one, as
+    one large unit among small ones tells little, and for Student's degrees of freedom
+    it is rounded down: of few unequal units even that is more than they are worth.
+
+    Args:
+        units: The unit of each row, of shape (rows,).
+        confidence: Probability of the interval.
+
+    Returns:
+        The factor, at least 1.
+    """
+    _, counts = np.unique(units, return_counts=True)
+    sizes = counts.astype(np.float64)
+    effective = max(2.0, effective_number(sizes))
+    quantile = t_quantile(confidence, int(effective + 1e-9) - 1)
+    spread = math.sqrt(effective / (effective - 1))
+    return quantile / normal_quantile(confidence) * spread
+
+
+def widened(
+    bounds: tuple[float, float], centre: float, factor: float
+) -> tuple[float, float]:
+    """Move two bounds away from a centre."""
+    low, high = bounds
+    return centre - (centre - low) * factor, centre + (high - centre) * factor
+
+
+def shortfall(
+    rows: UnitRows, drawn: tuple[float, float], confidence: float
+) -> tuple[float, float]:
+    """Say how many times as far Wilson's interval of the right answers reaches.
+
+    Where few units hold an error, replicates show too little of how unequally they do,
+    and least where the sample was lucky. Wilson's interval of the share of right
+    answers heeds that, so it says by how much the replicates' is too narrow.
+
+    Args:
+        rows: The rows; at least two units.
+        drawn: Bounds of the same share that were made of replicates, as those of the
+            score are.
+        confidence: Probability of the interval.
+
+    Returns:
+        Factors for below and for above the share, at least 1.
+    """
+    _, unit = np.unique(rows.units, return_inverse=True)
+    right = np.bincount(unit, weights=rows.is_right).astype(np.float64)
+    share = float(right.sum() / len(unit))
+    sizes = np.bincount(unit).astype(np.float64)
+    wilson = clustered_share_interval(right, sizes, confidence)
+    if wilson.low is None or wilson.high is None:
+        return 1.0, 1.0
+    sides = (
+        (share - wilson.low, share - drawn[0]),
+        (wilson.high - share, drawn[1] - share),
+    )
+    below, above = (
+        max(1.0, wanted / found) if found > 1e-9 else 1.0 for wanted, found in sides
+    )
+    return below, above
+
+
+def smoothed_units(
+    drawn: pl.DataFrame,
+    cells: pl.DataFrame,
+    pairs: PairCounts,
+    mass: float,
+    replicates: int,
+    random: np.random.Generator,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Add examples to replicates of the counts of one group.
+
+    Args:
+        drawn: `replicate` from 0, the keys and the counts.
+        cells: The keys and counts of the group: gold and predicted label, and a third
+            key where replications are counted apart.
+        pairs: The gold labels of the group, and all labels that an answer may be of.
+        mass: What each example that is added counts.
+        replicates: How many replicates there are.
+        random: Where the numbers come from.
+
+    Returns:
+        The replicates, and the counts that are to be expected in them.
+    """
+    gold, predicted, *others = cells.columns[:-1]
+    column = cells.columns[-1]
+    golds = pl.Series(gold, pairs.golds, dtype=pl.String)
+    labels = pl.Series(predicted, pairs.labels, dtype=pl.String)
+    added = added_examples(golds, labels, [predicted], replicates, random)
+    every = golds.to_frame().join(labels.to_frame(), how="cross")
+    if others:
+        replications = cells.select(others).unique()
+        added = added.join(replications, how="cross")
+        every = every.join(replications, how="cross")
+    counted = pl.lit(mass).alias(column)
+    expected = every.with_columns(counted / max(1, len(labels)) ** 2)
+    keys = [gold, predicted, *others]
+    return (
+        with_added(drawn, added.with_columns(counted), ["replicate", *keys], column),
+        with_added(cells, expected, keys, column),
+    )
+
+
+def added_examples(
+    golds: pl.Series,
+    labels: pl.Series,
+    answers: Sequence[str],
+    replicates: int,
+    random: np.random.Generator,
+) -> pl.DataFrame:
+    """Draw the examples that replicates get beside what is drawn of the units.
+
+    Args:
+        golds: The gold labels of the group.
+        labels: All labels that an answer may be of.
+        answers: Names of the answers to an example: one, or one before and one after a
+            perturbation.
+        replicates: How many replicates there are.
+        random: Where the numbers come from.
+
+    Returns:
+        `replicate`, the gold label and the answers, one row for each example.
+    """
+    each = random.poisson(len(golds) / max(1, len(labels)), size=replicates)
+    total = int(each.sum())
+    chosen = [
+        labels.gather(random.integers(0, max(1, len(labels)), total)).alias(name)
+        for name in answers
+    ]
+    return pl.DataFrame(
+        [
+            pl.Series("replicate", np.repeat(np.arange(replicates), each)),
+            golds.gather(random.integers(0, len(golds), total)),
+            *chosen,
+        ]
+    )
+
+
+def right_shares(counts: pl.DataFrame, replicates: int) -> Floats:
+    """Give the share of right answers in each replicate.
+
+    Args:
+        counts: `replicate` from 0, gold and predicted label, perhaps another key, and
+            the counts.
+        replicates: How many replicates there are.
+
+    Returns:
+        The shares, of shape (replicates,); nan where nothing was drawn.
+    """
+    _, gold, predicted, *_ = counts.columns
+    number, times = (
+        counts[name].to_numpy() for name in ("replicate", counts.columns[-1])
+    )
+    is_right = counts.select(pl.col(gold).eq_missing(pl.col(predicted))).to_series()
+    totals = np.bincount(number, times, replicates)
+    right = np.bincount(number, times * is_right.to_numpy(), replicates)
+    with np.errstate(invalid="ignore"):
+        shares: Floats = right / totals
+    return shares
+
+
+def with_added(
+    counts: pl.DataFrame, added: pl.DataFrame, keys: Sequence[str], column: str
+) -> pl.DataFrame:
+    """Add counts to counts.
+
+    Args:
+        counts: The keys and the counts, each cell once.
+        added: The same columns; cells may occur several times.
+        keys: Names of the keys.
+        column: Name of the counts.
+
+    Returns:
+        The sums, sorted by the keys; their rounding depends on no order of rows.
+    """
+    ordered = added.select(*keys, column).sort(*keys, column)
+    places = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
+    starts = np.flatnonzero(np.diff(places.astype(np.int64), prepend=-1))
+    numbers = ordered[column].to_numpy()
+    # numpy adds in the order of rows, unlike groups that threads add up
+    totals = np.add.reduceat(numbers, starts) if len(starts) else numbers
+    once = ordered.select(keys)[starts].with_columns(pl.Series("__added", totals))
+    both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
+    total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
+    return both.select(*keys, total).sort(keys)

@@ -1,0 +1,1 @@
+"""Makes perturbed copies of examples."""

@@ -1,0 +1,243 @@
+"""Perturbs many examples at once, in this process or in another one."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from evalkit.errors import DataError
+from evalkit.perturbing.copying import Change, Copy, Perturber
+from evalkit.perturbing.rows import with_edits
+from evalkit.perturbing.steps import Settings
+from evalkit.plugins.components import Component
+from evalkit.plugins.registry import Bound, load_component
+
+MOST_SAMPLES = 5
+"""Changed examples of a perturbation that are kept to be shown."""
+
+Reference = tuple[Component, dict[str, Any]]
+"""A component and the parameters that it was loaded with."""
+
+
+class Example(NamedTuple):
+    """An example that is to be perturbed."""
+
+    uid: str
+    row: Mapping[str, Any]
+    tags: Sequence[str] | None
+    """Its tags, where they are not a field of the row."""
+
+
+class Sample(NamedTuple):
+    """A changed example, to be looked at."""
+
+    uid: str
+    """The original's."""
+    changes: Mapping[str, Change]
+    """By field."""
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        """Puts examples in an order that is not that of the data."""
+        return _rank(self.uid)
+
+
+def _rank(uid: str) -> tuple[int, str]:
+    return zlib.crc32(uid.encode("utf-8", "surrogatepass")), uid
+
+
+class Tally(NamedTuple):
+    """What one perturbation did to some examples."""
+
+    changed: int = 0
+    """Examples of which there is a changed copy."""
+    copies: int = 0
+    samples: tuple[Sample, ...] = ()
+    """A few changed examples; which ones depends on their ids only."""
+
+    def plus(self, other: Tally) -> Tally:
+        """Add what was done to other examples."""
+        return Tally(
+            self.changed + other.changed,
+            self.copies + other.copies,
+            first_samples([*self.samples, *other.samples]),
+        )
+
+
+class Chunk(NamedTuple):
+    """What became of some examples."""
+
+    examples: int
+    """How many there were."""
+    lines: str
+    """The changed copies as JSON lines."""
+    tallies: tuple[Tally, ...]
+    """One for each perturbation."""
+
+
+def perturb_chunk(
+    perturbers: Sequence[Perturber], examples: Iterable[Example], edits: bool
+) -> Chunk:
+    """Perturb some examples.
+
+    Args:
+        perturbers: The perturbations.
+        examples: The examples; each is let go before the next is asked for.
+        edits: Whether rows say what was edited.
+
+    Returns:
+        The copies, example after example.
+
+    Raises:
+        DataError: A value of an example cannot be written as JSON.
+        PluginError: A perturbation failed.
+    """
+    lines: list[str] = []
+    counts = [_Count() for _ in perturbers]
+    total = 0
+    for example in examples:
+        total += 1
+        for perturber, count in zip(perturbers, counts, strict=True):
+            before = len(lines)
+            for copy in perturber.copies(example.row, example.uid, example.tags):
+                if len(lines) == before:
+                    count.keep_first(copy)
+                row = with_edits(copy) if edits else copy.row
+                lines.append(_line(row, example.uid))
+            count.copies += len(lines) - before
+    return Chunk(total, "".join(lines), tuple(count.tally() for count in counts))
+
+
+class _Count:
+    """Counts what one perturbation does."""
+
+    def __init__(self) -> None:
+        self.copies = 0
+        self._changed = 0
+        self._samples: list[tuple[tuple[int, str], Copy]] = []
+
+    def keep_first(self, copy: Copy) -> None:
+        """Count a changed example, and keep its copy if it is one to be shown."""
+        self._changed += 1
+        rank = _rank(str(copy.row["input_id"]))
+        if len(self._samples) < MOST_SAMPLES or rank < self._samples[-1][0]:
+            insort(self._samples, (rank, copy), key=itemgetter(0))
+            del self._samples[MOST_SAMPLES:]
+
+    def tally(self) -> Tally:
+        """Give the counts, and the examples to be shown."""
+        samples = tuple(Sample(uid, copy.changes()) for (_, uid), copy in self._samples)
+        return Tally(self._changed, self.copies, samples)
+
+
+def _line(row: Mapping[str, Any], uid: str) -> str:
+    try:
+        return _write(row) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"the example {uid!r} cannot be written as JSON: {error}"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    """Write what a table may hold and JSON has not: dates and times."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no type of JSON")
+
+
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
+
+
+def first_samples(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Give the few samples that are kept, whatever the order they come in."""
+    return tuple(nsmallest(MOST_SAMPLES, samples, key=lambda sample: sample.rank))
+
+
+class Portable(NamedTuple):
+    """What another process needs to make the same perturbers."""
+
+    steps: tuple[tuple[Reference, ...], ...]
+    task: Reference | None
+    settings: Settings
+    answer_field: str | None
+    has_labels: bool
+    edits: bool
+
+
+def portable(
+    perturbers: Sequence[Perturber],
+    task: Bound | None,
+    settings: Settings,
+    answer_field: str | None,
+    has_labels: bool,
+    edits: bool,
+) -> Portable | None:
+    """Describe perturbers for another process.
+
+    Args:
+        perturbers: The perturbations.
+        task: The task.
+        settings: Seed, variants, fields and what is not protected.
+        answer_field: The field that holds the answer.
+        has_labels: Whether the data set says which labels its answers are.
+        edits: Whether rows say what was edited.
+
+    Returns:
+        The description; None where one was given as an object.
+    """
+    steps = [[_reference(step) for step in each.steps] for each in perturbers]
+    found = None if task is None else _reference(task)
+    if (task is not None and found is None) or any(None in each for each in steps):
+        return None
+    known = tuple(tuple(step for step in each if step is not None) for each in steps)
+    return Portable(known, found, settings, answer_field, has_labels, edits)
+
+
+def _reference(bound: Bound) -> Reference | None:
+    if bound.loaded_with is None:
+        return None
+    return bound.component, dict(bound.loaded_with)
+
+
+class Loaded(NamedTuple):
+    """Perturbers in a worker process."""
+
+    perturbers: Sequence[Perturber]
+    edits: bool
+
+
+def load_perturbers(described: Portable) -> Loaded:
+    """Make the perturbers that a description is of.
+
+    Args:
+        described: From `portable`.
+
+    Returns:
+        The perturbers.
+
+    Raises:
+        PluginError: A component cannot be loaded.
+    """
+    task = None if described.task is None else load_component(*described.task)
+    perturbers = [
+        Perturber(
+            [load_component(*step) for step in steps],
+            task,
+            described.settings,
+            described.answer_field,
+            described.has_labels,
+        )
+        for steps in described.steps
+    ]
+    return Loaded(perturbers, described.edits)
+
+
+def perturb_in_worker(loaded: Loaded, examples: Sequence[Example]) -> Chunk:
+    """Perturb some examples with what was loaded."""
+    return perturb_chunk(loaded.perturbers, examples, loaded.edits)

@@ -1,0 +1,378 @@
+"""Perturbs a data set or a file, and writes the changed copies to a file."""
+
+from __future__ import annotations
+
+import difflib
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import polars as pl
+
+from evalkit.base.progress import Progress
+from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
+from evalkit.examples.files import bind_dataset, local_path
+from evalkit.examples.selection import Selection
+from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.perturbing.choice import choose_perturbations
+from evalkit.perturbing.chunks import (
+    Chunk,
+    Example,
+    Portable,
+    Tally,
+    load_perturbers,
+    perturb_chunk,
+    perturb_in_worker,
+    portable,
+)
+from evalkit.perturbing.copying import Perturber
+from evalkit.perturbing.originals import Originals, read_originals
+from evalkit.perturbing.partial_files import PartialFile
+from evalkit.perturbing.rows import read_settings
+from evalkit.perturbing.spans import ProtectedKind
+from evalkit.perturbing.steps import Settings
+from evalkit.perturbing.summary import (
+    PerturbationCount,
+    PerturbationSummary,
+    plain_sample,
+    read_sample,
+)
+from evalkit.plugins.libraries import without_libraries
+from evalkit.plugins.provenance import (
+    describe_component,
+    describe_core,
+    resources_of,
+    run_id_of,
+)
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+
+CHUNK_EXAMPLES = 1_000
+"""Examples that are perturbed and written at a time."""
+
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+
+def perturb_dataset(
+    dataset: Any,
+    out: str | Path | TextIO,
+    *,
+    perturbations: Sequence[Any] = (),
+    families: Sequence[str] = (),
+    preset: str | None = None,
+    task: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    fields: Sequence[str] | None = None,
+    seed: int = 0,
+    variants: int = 1,
+    unprotected: Sequence[ProtectedKind] = (),
+    again: bool = False,
+    edits: bool = False,
+    overwrite: bool = False,
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> PerturbationSummary:
+    """Write the changed copies of all examples to a file of JSON lines.
+
+    What becomes of an example depends on the example, the perturbation and the seed,
+    and not on other examples, their order, or `jobs`. A run that was interrupted is
+    taken up where it stopped when it is started again with the same arguments.
+
+    Args:
+        dataset: As for `evaluate`; a file need not hold answers.
+        out: The file to write, or a stream.
+        perturbations: Names (`gender-swap`, `keyboard-typos:prob=0.3`,
+            `lowercase+contractions`), classes, instances, or lists of these that are
+            applied one after the other.
+        families: Families of which all installed perturbations are applied.
+        preset: How strong those are that have presets: `mild`, `medium`, `hard`.
+        task: Name of the task; only for a file of examples.
+        split: Split of the data set; its default split by default.
+        limit: Perturb at most so many examples, the first ones.
+        filters: Perturb only examples with these values.
+        fields: Fields to change; by default the task's.
+        seed: Seed of all draws.
+        variants: Copies of each example and perturbation, as far as they differ.
+        unprotected: What may be changed although it is protected otherwise: `code`,
+            `digits`, `mark-up`, `placeholders`, `urls`.
+        again: Take examples that are perturbed already.
+        edits: Add the edits of each text under `edits`.
+        overwrite: Whether a file that is there may be replaced.
+        jobs: Processes that perturb at the same time.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        How many examples were changed, and some of them.
+
+    Raises:
+        DataError: The data cannot be read, or a value cannot be written.
+        EvalkitError: An argument is out of range, or no perturbation was named.
+        PluginError: A plugin is unknown or broken, or failed.
+        SchemaError: Examples break the task's input, are perturbed already, or have an
+            id that a copy would get.
+        StorageError: The file is there already, or cannot be written.
+    """
+    settings = read_settings(seed, variants, fields, unprotected)
+    selection = Selection.of(limit, filters)
+    workers = Workers(jobs)
+    target = _target(out, overwrite) if isinstance(out, str | Path) else None
+    resolver = Resolver(registry or Registry())
+    chosen = choose_perturbations(resolver, perturbations, families, preset)
+    bound = bind_dataset(resolver, dataset, task)
+    bound_task = resolver.task(bound)
+    split = split or bound.attributes["default_split"]
+    progress(f"loading {bound.component.name}", 0.0)
+    originals = read_originals(bound, bound_task, split, selection, again)
+    _refuse_absent_fields(settings, originals)
+    answers = originals.answer_field, bound.attributes["labels"] is not None
+    perturbers = [
+        Perturber(steps, bound_task, settings, *answers)
+        for steps in chosen.perturbations
+    ]
+    _refuse_own_input(target, originals.loaded.path)
+    _refuse_taken_uids(originals.uids, perturbers)
+    described = portable(perturbers, bound_task, settings, *answers, edits)
+    job = _Job(originals, perturbers, bound_task, settings, edits, workers, described)
+    if isinstance(out, str | Path):
+        key = _key(bound, split, selection, job)
+        counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
+    else:
+        counted = _to_stream(job, out, progress)
+    return PerturbationSummary(
+        bound.component.name,
+        bound_task.component.name,
+        split,
+        target,
+        len(originals.uids),
+        counted.resumed,
+        tuple(
+            PerturbationCount(
+                each.identity,
+                tuple(sorted(each.families)),
+                each.label_effect,
+                *tally,
+            )
+            for each, tally in zip(perturbers, counted.tallies, strict=True)
+        ),
+        bound.attributes["content_warning"] is not None
+        or bound_task.component.name == "hs",
+        tuple(chosen.notices),
+    )
+
+
+class _Job(NamedTuple):
+    """What is to be done."""
+
+    originals: Originals
+    perturbers: Sequence[Perturber]
+    task: Bound
+    settings: Settings
+    edits: bool
+    workers: Workers
+    described: Portable | None
+    """The perturbers for another process; None where one was given as an object."""
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return len(self.originals.uids)
+
+
+class _Counted(NamedTuple):
+    """What was done."""
+
+    tallies: Sequence[Tally]
+    resumed: int = 0
+
+
+def _target(out: Any, overwrite: bool) -> Path:
+    path = local_path(out)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise StorageError(
+            f"{path}: perturbed examples are written as JSON lines; give it a name "
+            "that ends in .jsonl"
+        )
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise StorageError(
+            f"{path} is there already; choose another name, or say that it may be "
+            "replaced (--overwrite, overwrite=True)"
+        )
+    return path
+
+
+def _refuse_absent_fields(settings: Settings, originals: Originals) -> None:
+    columns = originals.loaded.columns
+    for field in settings.fields or ():
+        if field not in columns:
+            near = difflib.get_close_matches(field, columns, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise EvalkitError(
+                f"no example has the field {field!r}; {hint}there are: "
+                f"{', '.join(columns)}"
+            )
+
+
+def _refuse_own_input(target: Path | None, path: Path | None) -> None:
+    if target is None or path is None or not target.exists():
+        return
+    if target.samefile(path):
+        raise StorageError(
+            f"{target} holds the originals, which would be lost; choose another name"
+        )
+
+
+def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None:
+    """Refuse data in which an example has the id that a copy of another would get."""
+    marks = [f"_{perturber.suffix}" for perturber in perturbers]
+    repeated = [mark for mark in marks if marks.count(mark) > 1]
+    if repeated:
+        raise EvalkitError(
+            f"two perturbations would give copies the same uid (…{repeated[0]}); "
+            "perturb with one of them at a time"
+        )
+    suspects = uids.filter(uids.str.contains_any(marks)).to_list()
+    known = {*uids.to_list()} if suspects else set()
+    for uid in suspects:
+        for mark in marks:
+            original, found, number = uid.rpartition(mark)
+            is_number = not number or (number[0] == "_" and number[1:].isdigit())
+            if found and is_number and original in known:
+                raise SchemaError(
+                    f"the uid {uid!r} is taken: a copy of {original!r} would get it"
+                )
+
+
+def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
+    """Hash all that the output depends on."""
+    components = [step for each in job.perturbers for step in each.steps]
+    if any(each.loaded_with is None for each in components):
+        return uuid.uuid4().hex  # nobody knows what an object will do next time
+    return run_id_of(
+        {
+            "data": job.originals.fingerprint,
+            "dataset": dataset.component.id,
+            "split": split,
+            "selection": selection.to_dict(),
+            "core": describe_core(),
+            "components": [
+                without_libraries(describe_component(each))
+                for each in (dataset, job.task, *components)
+            ],
+            "perturbations": [each.identity for each in job.perturbers],
+            "resources": [resources_of(each) for each in components],
+            "settings": job.settings._asdict(),
+            "edits": job.edits,
+            "answer_field": job.originals.answer_field,
+        }
+    )
+
+
+def _to_file(
+    job: _Job, path: Path, key: str, overwrite: bool, progress: Progress
+) -> _Counted:
+    with PartialFile(path, key, overwrite=overwrite) as file:
+        resumed, tallies = _resume(file.state, len(job.perturbers))
+        done = resumed
+        for chunk in _perturb(job, resumed):
+            done += chunk.examples
+            tallies = _added(tallies, chunk)
+            file.append(chunk.lines, _state(done, tallies))
+            progress("perturbing", done / job.size)
+        file.finish()
+    return _Counted(tallies, resumed)
+
+
+def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> _Counted:
+    tallies = [Tally()] * len(job.perturbers)
+    done = 0
+    for chunk in _perturb(job, 0):
+        stream.write(chunk.lines)
+        tallies = _added(tallies, chunk)
+        done += chunk.examples
+        progress("perturbing", done / job.size)
+    return _Counted(tallies)
+
+
+def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
+    return [
+        so_far.plus(found) for so_far, found in zip(tallies, chunk.tallies, strict=True)
+    ]
+
+
+def _state(done: int, tallies: Sequence[Tally]) -> dict[str, Any]:
+    return {
+        "examples": done,
+        "tallies": [
+            {
+                "changed": tally.changed,
+                "copies": tally.copies,
+                "samples": [plain_sample(sample) for sample in tally.samples],
+            }
+            for tally in tallies
+        ],
+    }
+
+
+def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
+    if not state:
+        return 0, [Tally()] * count
+    tallies = [
+        Tally(
+            found["changed"],
+            found["copies"],
+            tuple(map(read_sample, found["samples"])),
+        )
+        for found in state["tallies"]
+    ]
+    return int(state["examples"]), tallies
+
+
+def _perturb(job: _Job, first: int) -> Iterator[Chunk]:
+    """Perturb chunk after chunk, in several processes where that is asked for."""
+    done = first
+    if job.workers.jobs > 1 and job.described is not None:
+        try:
+            for chunk in _in_workers(job, job.described, first):
+                done += chunk.examples
+                yield chunk
+            return
+        except NotPortable:
+            pass  # this process goes on where the others could not
+    examples = iter(job.originals.examples(done))
+    while True:
+        some = islice(examples, CHUNK_EXAMPLES)
+        chunk = perturb_chunk(job.perturbers, some, job.edits)
+        if not chunk.examples:
+            return
+        yield chunk
+
+
+def _in_workers(job: _Job, described: Portable, first: int) -> Iterator[Chunk]:
+    def chunks() -> Iterator[list[Example]]:
+        examples = iter(job.originals.examples(first))
+        while some := list(islice(examples, CHUNK_EXAMPLES)):
+            yield some
+
+    def died(examples: list[Example], ending: str) -> PluginError:
+        return PluginError(
+            f"a worker process {ending} while it perturbed the examples "
+            f"{examples[0].uid!r} to {examples[-1].uid!r}; one job instead of several "
+            "runs it in this process"
+        )
+
+    with (
+        job.workers as workers,
+        closing(
+            workers.map(
+                load_perturbers, (described,), perturb_in_worker, chunks(), died
+            )
+        ) as found,
+    ):
+        yield from found

@@ -1,0 +1,115 @@
+"""How perturbations, and the rows that they make, are named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from evalkit.base.names import parse_reference, score_name
+
+_SPECIAL = re.compile(r"[%+,={}]|\A\s+|\s+\Z")
+"""What would be taken for a part of a name."""
+
+_SETTINGS = re.compile(r"\{[^{}]*\}")
+
+_JOINT = re.compile(r"\+(?=[a-z0-9]+(?:-[a-z0-9]+)*(?:[@:+]|\Z))")
+"""A plus before what may be the name of a component."""
+
+SETTINGS_DIGITS = 8
+"""Hex digits of settings in a uid."""
+
+
+def split_composition(name: str) -> list[str]:
+    """Split `a+b`, several perturbations one after the other, into its steps.
+
+    Args:
+        name: Names with their parameters, joined by `+`.
+
+    Returns:
+        The name of each step; one for a name without `+`.
+    """
+    return _JOINT.split(_SETTINGS.sub("", name))
+
+
+def identity_of(
+    steps: Sequence[tuple[str, Mapping[str, Any]]], settings: Mapping[str, Any]
+) -> str:
+    """Name a perturbation so that it can be applied again by that name.
+
+    Args:
+        steps: Name and parameters, those not at their default, of each step.
+        settings: What else copies depend on and is not at its default: the fields and
+            what is not protected.
+
+    Returns:
+        The steps joined by `+`, then the settings in braces, where there are any; what
+        would be taken for a part of the name is written as `%` and two hex digits.
+    """
+    name = "+".join(
+        score_name(name, {key: _quoted(value) for key, value in parameters.items()})
+        for name, parameters in steps
+    )
+    if not settings:
+        return name
+    return f"{name}{{{score_name('', settings).removeprefix(':')}}}"
+
+
+def read_step(text: str) -> tuple[str, dict[str, Any]]:
+    """Read a step of a name as a user or `identity_of` writes it.
+
+    Args:
+        text: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+
+    Returns:
+        The name, with the distribution where there is one, and the parameters.
+
+    Raises:
+        UnknownPluginError: The text does not have this form.
+    """
+    reference = parse_reference(text)
+    name = reference.name
+    if reference.distribution is not None:
+        name = f"{name}@{reference.distribution}"
+    return name, {key: _unquoted(value) for key, value in reference.parameters.items()}
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_quoted(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    return _SPECIAL.sub(lambda found: quote(found.group(), safe=""), value)
+
+
+def _unquoted(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unquoted(item) for item in value]
+    return unquote(value) if isinstance(value, str) else value
+
+
+def camel_case(name: str) -> str:
+    """Write the name of a component in CamelCase: `gender-swap` as `GenderSwap`."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("-"))
+
+
+def row_suffix(names: Sequence[str], settings: Mapping[str, Any]) -> str:
+    """Give what is appended to the uid of an original.
+
+    Args:
+        names: Names of the steps, without parameters.
+        settings: All that is not at its default, as JSON values.
+
+    Returns:
+        `Name`, joined by `+` where there are several steps, and with eight hex digits
+        of the settings where there are any.
+    """
+    name = "+".join(map(camel_case, names))
+    if not settings:
+        return name
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=True)
+    digits = hashlib.sha256(text.encode()).hexdigest()[:SETTINGS_DIGITS]
+    return f"{name}-{digits}"

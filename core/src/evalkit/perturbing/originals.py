@@ -1,0 +1,170 @@
+"""Reads the examples of a data set or a file to be perturbed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import compress, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.errors import (
+    DataError,
+    EvalkitError,
+    PluginContractError,
+    SchemaError,
+)
+from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
+from evalkit.examples.files import AS_FILE
+from evalkit.examples.fingerprints import fingerprint
+from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import convert_examples
+from evalkit.perturbing.chunks import Example
+from evalkit.perturbing.rows import already_perturbed
+from evalkit.plugins.registry import Bound
+from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.streams import line_blocks
+
+
+class Originals(NamedTuple):
+    """The examples that are to be perturbed."""
+
+    uids: pl.Series
+    """Ids of those that were selected, in the data's order."""
+    selected: pl.Series | None
+    """Which rows were; None for all."""
+    tags: pl.Series | None
+    """Their tags, where these are not a field of the rows."""
+    loaded: ExampleRows
+    fingerprint: str
+    """SHA-256 of the data."""
+    answer_field: str | None
+    """The field that holds the answer, where it is one."""
+
+    def examples(self, first: int = 0) -> Iterator[Example]:
+        """Give the examples.
+
+        Args:
+            first: How many to leave out at the beginning.
+
+        Yields:
+            The examples, in the data's order.
+        """
+        rows = _rows(self.loaded)
+        if self.selected is not None:
+            rows = compress(rows, self.selected)
+        uids = self.uids[first:].to_list()
+        tags = [None] * len(uids) if self.tags is None else self.tags[first:].to_list()
+        found = islice(rows, first, None)
+        for uid, own in zip(uids, tags, strict=True):
+            row = next(found, None)
+            if row is None or _id_of(row) not in (None, uid):
+                raise DataError(f"{self.loaded.path}: was changed while it was read")
+            yield Example(uid, row, own)
+
+
+def _id_of(row: Mapping[str, Any]) -> str | None:
+    for key in EXAMPLE_ID_KEYS:
+        if key in row:
+            return str(row[key])
+    return None
+
+
+def read_originals(
+    dataset: Bound, task: Bound, split: str, selection: Selection, again: bool
+) -> Originals:
+    """Load and check the examples that are to be perturbed.
+
+    A file need not hold answers.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        split: Name of the split.
+        selection: Which examples are wanted.
+        again: Whether examples that are perturbed already are taken.
+
+    Returns:
+        The examples.
+
+    Raises:
+        DataError: The data cannot be loaded, or is empty.
+        EvalkitError: A filter needs answers, and the file has none.
+        SchemaError: Rows break the task's input, repeat ids, or are perturbed already.
+    """
+    loaded = load_rows(dataset, task, split)
+    if not again:
+        _refuse_perturbed(dataset, loaded)
+    check_inputs(dataset, task, loaded)
+    answer_field = _answer_field(dataset, task)
+    frame = loaded.frame
+    is_file = dataset.component.distribution == AS_FILE
+    if is_file and answer_field not in loaded.columns:
+        if selection.filters:
+            raise EvalkitError(
+                f"{loaded.source(dataset)}: examples without answers "
+                f"({answer_field}) cannot be filtered"
+            )
+        uids, selected = frame["uid"], None
+        if selection.limit is not None:
+            selected = pl.int_range(len(uids), eager=True) < selection.limit
+            uids = uids.filter(selected)
+        identity = fingerprint(dataset, loaded)[0]
+        return Originals(uids, selected, None, loaded, identity, None)
+    examples = convert_examples(dataset, task, loaded)
+    selected = selection.mask(examples)
+    ids, tags = examples.frame["id"], examples.frame["tags"]
+    if selected is not None:
+        ids, tags = ids.filter(selected), tags.filter(selected)
+    has_own = "tags" in loaded.columns or not tags.list.len().sum()
+    own = None if has_own else tags
+    return Originals(ids, selected, own, loaded, examples.fingerprint, answer_field)
+
+
+def _refuse_perturbed(dataset: Bound, loaded: ExampleRows) -> None:
+    if "input_id" not in loaded.columns:
+        return
+    found = loaded.frame["input_id"].is_not_null().arg_true()
+    if len(found):
+        position = int(found[0])
+        uid = loaded.frame["uid"][position]
+        raise SchemaError(
+            f"{loaded.source(dataset)}: {loaded.where(position)}: uid {uid!r} "
+            f"{already_perturbed('--again, again=True')}"
+        )
+
+
+def _answer_field(dataset: Bound, task: Bound) -> str | None:
+    """Give the field that holds the answer; None where a method makes it."""
+    try:
+        declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+    except PluginContractError:
+        return None
+    answer = None if declared is None else declared.get("answer")
+    return answer if isinstance(answer, str) else None
+
+
+def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
+    """Give the rows as they came; those of a file of JSON lines were checked before."""
+    is_lines = (
+        loaded.path is not None
+        and loaded.rows is None
+        and detect_format(loaded.path) is Format.JSON_LINES
+    )
+    if not is_lines or loaded.path is None:
+        yield from loaded.as_they_came()
+        return
+    read = json.JSONDecoder().decode
+    for line in _lines(loaded.path):
+        yield read(line.decode("utf-8"))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    for block in line_blocks(path):
+        for line in block.data.split(b"\n"):
+            if line.strip(b" \t\r"):
+                yield line

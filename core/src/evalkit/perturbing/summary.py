@@ -1,0 +1,80 @@
+"""What was perturbed: how many examples changed, and some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.edits import Edit
+from evalkit.perturbing.chunks import Sample
+from evalkit.perturbing.copying import Change
+from evalkit.perturbing.steps import LabelEffect
+
+
+class PerturbationCount(NamedTuple):
+    """What one perturbation did to a data set."""
+
+    perturbation: str
+    """Its name, as in the column `perturbation`."""
+    families: tuple[str, ...]
+    label_effect: LabelEffect
+    """What it says that it does to the answers of the task."""
+    changed: int
+    """Examples of which there is a changed copy; the others have no row."""
+    copies: int
+    """Rows that were written."""
+    samples: tuple[Sample, ...]
+    """A few changed examples; which ones depends on their ids only."""
+
+
+class PerturbationSummary(NamedTuple):
+    """What was perturbed and written."""
+
+    dataset: str
+    task: str
+    split: str
+    out: Path | None
+    """The file that was written; None where rows went to a stream."""
+    examples: int
+    resumed: int
+    """Examples that an earlier, interrupted run had done."""
+    perturbations: tuple[PerturbationCount, ...]
+    sensitive: bool
+    """Whether the texts may be hurtful to read: the data set has a content warning or
+    its task is hate speech."""
+    notices: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as JSON values."""
+        values = self._asdict()
+        values["out"] = None if self.out is None else str(self.out)
+        values["perturbations"] = [
+            {**each._asdict(), "samples": [plain_sample(s) for s in each.samples]}
+            for each in self.perturbations
+        ]
+        return values
+
+
+def plain_sample(sample: Sample) -> dict[str, Any]:
+    """Write a changed example as JSON values."""
+    changes = {
+        field: {
+            "before": change.before,
+            "after": change.after,
+            "edits": [list(edit) for edit in change.edits],
+        }
+        for field, change in sample.changes.items()
+    }
+    return {"uid": sample.uid, "changes": changes}
+
+
+def read_sample(values: Mapping[str, Any]) -> Sample:
+    """Read what `plain_sample` wrote."""
+    changes = {
+        field: Change(
+            change["before"], change["after"], [Edit(*e) for e in change["edits"]]
+        )
+        for field, change in values["changes"].items()
+    }
+    return Sample(values["uid"], changes)

@@ -1,0 +1,1 @@
+"""Finds plugins, checks them against the contract and binds them."""

@@ -1,0 +1,391 @@
+"""Checks that an object keeps the contract of its kind.
+
+pluggy refuses a hook that takes an argument its spec does not have. Checked here is
+what pluggy lets pass: keyword-only and variadic arguments, missing hooks, misspelt
+hooks, and attributes of the wrong type.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from evalkit import hookspecs
+from evalkit.base.failures import described, hook_failures
+from evalkit.base.names import is_component_name
+from evalkit.base.violations import describe, from_pydantic, shorten
+from evalkit.plugins.dataset import Dataset
+from evalkit.plugins.metric import Metric
+from evalkit.plugins.perturbation import Perturbation
+from evalkit.plugins.task import TaskIO
+
+
+class Kind(NamedTuple):
+    """The contract of one kind of plugin."""
+
+    word: str
+    """What a person calls such a plugin."""
+    spec: type
+    """Class whose methods are the hooks."""
+    attributes: type
+    """Protocol of the attributes."""
+    base: type
+    """Class whose attributes are the defaults."""
+    ways: tuple[tuple[str, ...], ...]
+    """Sets of hooks of which exactly one must be implemented; () for none."""
+    declarable: tuple[str, ...] = ()
+    """Hooks that may be declared as a mapping instead."""
+
+
+class _NoDefaults:
+    """Base of kinds whose attributes have no defaults."""
+
+
+class _NoAttributes(Protocol):
+    """Protocol of kinds without attributes."""
+
+
+_CONVERTERS = ("label_field_converter", "pred_field_converter")
+
+CONTRACTS: Mapping[str, Kind] = {
+    "tasks": Kind(
+        "task",
+        hookspecs.TaskIOSpec,
+        hookspecs.TaskIOAttributes,
+        TaskIO,
+        (),
+        _CONVERTERS,
+    ),
+    "datasets": Kind(
+        "data set",
+        hookspecs.DatasetSpec,
+        hookspecs.DatasetAttributes,
+        Dataset,
+        (("load",),),
+        _CONVERTERS,
+    ),
+    "metrics": Kind(
+        "metric",
+        hookspecs.MetricSpec,
+        hookspecs.MetricAttributes,
+        Metric,
+        (("compute",), ("score_example",), ("statistics", "finalize")),
+    ),
+    "perturbations": Kind(
+        "perturbation",
+        hookspecs.PerturbationSpec,
+        hookspecs.PerturbationAttributes,
+        Perturbation,
+        (("perturb",), ("find_edits",), ("perturb_example",)),
+    ),
+    "recognisers": Kind(
+        "recogniser",
+        hookspecs.RecogniserSpec,
+        hookspecs.RecogniserAttributes,
+        _NoDefaults,
+        (("find_entities",),),
+    ),
+    "observers": Kind(
+        "observer", hookspecs.ObserverSpec, _NoAttributes, _NoDefaults, ()
+    ),
+}
+"""The contract of each kind, by the kind's name."""
+
+
+def hook_names(kind: str) -> list[str]:
+    """Give the names of the hooks of a kind."""
+    return [name for name in vars(CONTRACTS[kind].spec) if not name.startswith("_")]
+
+
+def implemented_hooks(kind: str, plugin: object) -> list[str]:
+    """Give the names of the hooks that a plugin implements as methods."""
+    return [name for name in hook_names(kind) if implements(kind, plugin, name)]
+
+
+def implements(kind: str, plugin: object, name: str) -> bool:
+    """Tell whether a name is a hook that a plugin implements as a method.
+
+    Args:
+        kind: The kind of the plugin.
+        plugin: The object.
+        name: Any name.
+    """
+    is_hook = name in vars(CONTRACTS[kind].spec) and not name.startswith("_")
+    return is_hook and inspect.isroutine(inspect.getattr_static(plugin, name, None))
+
+
+def hook_problems(kind: str, plugin: object) -> Iterator[str]:
+    """Find what is wrong with a plugin's hooks.
+
+    Args:
+        kind: The kind that the plugin was declared as.
+        plugin: The object.
+
+    Yields:
+        One sentence for each problem.
+    """
+    contract = CONTRACTS[kind]
+    implemented = implemented_hooks(kind, plugin)
+    yield from _misspelt(kind, plugin)
+    for name in implemented:
+        yield from _argument_problems(contract.spec, name, getattr(plugin, name))
+    ways = [way for way in contract.ways if set(way) & set(implemented)]
+    if contract.ways and not ways:
+        yield _missing_hooks(kind, plugin)
+    for way in ways:
+        for name in way:
+            if name not in implemented:
+                yield f"it implements {way[0]} but not {name}, which belongs to it"
+    if len(ways) > 1 and kind == "metrics":
+        several = ", ".join(way[0] for way in ways)
+        yield f"it implements {several}: a metric is written in one way only"
+
+
+def _missing_hooks(kind: str, plugin: object) -> str:
+    contract = CONTRACTS[kind]
+    wanted = " or ".join(" and ".join(way) for way in contract.ways)
+    message = f"a {contract.word} must implement {wanted}"
+    for other, other_contract in CONTRACTS.items():
+        if other == kind:
+            continue
+        if isinstance(plugin, other_contract.base) or any(
+            set(way) <= set(implemented_hooks(other, plugin))
+            for way in other_contract.ways
+        ):
+            return f"{message}; this is a {other_contract.word}"
+    return f"{message}; this is {_article(type(plugin).__name__)}"
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def _argument_problems(
+    spec: type, name: str, function: Callable[..., Any]
+) -> Iterator[str]:
+    offered = [
+        argument
+        for argument in inspect.signature(getattr(spec, name)).parameters
+        if argument != "self"
+    ]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        yield f"the signature of {name} cannot be read: {error}"
+        return
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            yield (
+                f"{name}: the argument {parameter.name!r} is keyword-only; hooks are "
+                "called by position, so it would never get a value"
+            )
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            yield (
+                f"{name}: '*{parameter.name}' gets nothing; name the arguments that "
+                f"are needed, out of: {', '.join(offered)}"
+            )
+        elif parameter.name not in offered:
+            yield (
+                f"{name}: there is no argument {parameter.name!r}; the hook offers: "
+                f"{', '.join(offered)}"
+            )
+
+
+def _misspelt(kind: str, plugin: object) -> Iterator[str]:
+    hooks = hook_names(kind)
+    base = CONTRACTS[kind].base
+    for name in dir(plugin):
+        if name.startswith("_") or name in hooks or hasattr(base, name):
+            continue
+        if not inspect.isroutine(inspect.getattr_static(plugin, name, None)):
+            continue
+        for hook in hooks:
+            if is_one_edit_away(name, hook):
+                yield f"its method {name!r} is no hook; did you mean {hook!r}?"
+
+
+def is_one_edit_away(word: str, other: str) -> bool:
+    """Tell whether one insertion, deletion, change or swap makes two words equal.
+
+    Capitals and underscores do not count.
+
+    Args:
+        word: One word.
+        other: Another word.
+
+    Returns:
+        True for words that are equal or one edit apart.
+    """
+    first, second = (text.lower().replace("_", "") for text in (word, other))
+    if len(first) > len(second):
+        first, second = second, first
+    if len(second) - len(first) > 1:
+        return False
+    start = next(
+        (
+            i
+            for i, pair in enumerate(zip(first, second, strict=False))
+            if len({*pair}) > 1
+        ),
+        len(first),
+    )
+    rest_first, rest_second = first[start:], second[start:]
+    if len(first) < len(second):
+        return rest_first == rest_second[1:]
+    swapped = rest_first[:2] == rest_second[1::-1] if len(rest_first) > 1 else False
+    return rest_first[1:] == rest_second[1:] or (
+        swapped and rest_first[2:] == rest_second[2:]
+    )
+
+
+def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
+    """Read a plugin's attributes and check them against the kind's protocol.
+
+    Args:
+        kind: The kind that the plugin was declared as.
+        plugin: The object.
+
+    Returns:
+        Values by name, as the protocol types them and with the base class's defaults
+        for those it lacks, and one sentence for each attribute that is missing or of
+        the wrong type.
+    """
+    contract = CONTRACTS[kind]
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, annotation in _annotations(contract.attributes).items():
+        value = getattr(plugin, name, _MISSING)
+        if value is _MISSING:
+            value = getattr(contract.base, name, _MISSING)
+        if value is _MISSING:
+            problems.append(f"the attribute {name!r} is missing")
+            continue
+        try:
+            values[name] = TypeAdapter(annotation).validate_python(value)
+        except ValidationError as error:
+            rules = sorted({violation.rule for violation in from_pydantic(error)})
+            problems.append(
+                f"the attribute {name!r} {' or '.join(rules)}, found {shorten(value)}"
+            )
+    return values, problems
+
+
+_MISSING = object()
+
+
+def _annotations(protocol: type) -> dict[str, Any]:
+    from pydantic import BaseModel
+
+    from evalkit.base.terms import Source
+
+    names = {"BaseModel": BaseModel, "Source": Source}
+    return get_type_hints(protocol, localns=names)
+
+
+def task_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a task that do not fit each other.
+
+    Args:
+        attributes: The task's attributes, each of the right type.
+
+    Returns:
+        One sentence for each problem.
+    """
+    output, answer_field = attributes["Output"], attributes["answer_field"]
+    is_open = output.model_config.get("extra") == "allow"
+    problems = [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
+    if "id" not in output.model_fields:
+        problems.append("its Output has no field 'id', which names the example")
+    if not (answer_field is None or is_open or answer_field in output.model_fields):
+        problems.append(f"its Output has no field {answer_field!r} (answer_field)")
+    try:
+        attributes["Input"].model_validate(dict(attributes["example"]))
+    except ValidationError as error:
+        problems.append(
+            f"its example is not a valid Input: {describe(from_pydantic(error))}"
+        )
+    except hook_failures() as error:
+        problems.append(f"its Input failed for its example with {described(error)}")
+    return problems
+
+
+RESERVED_FIELDS = (
+    *("id", "input_id", "perturbation", "replication", "answer", "pred"),
+    *("tags", "cluster", "status", "position", "prediction", "target"),
+    *("label_effect", "families"),
+)
+"""Columns of evalkit's own, which no scored field may be called."""
+
+_RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
+
+
+def dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a data set that do not fit.
+
+    Args:
+        attributes: The data set's attributes, each of the right type.
+
+    Returns:
+        One sentence for each problem.
+    """
+    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+
+
+def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
+    columns = [cluster] if isinstance(cluster, str) else list(cluster or ())
+    twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
+    return [f"its cluster names the column {name!r} twice" for name in twice]
+
+
+def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
+    aggregate = attributes["aggregate"]
+    if aggregate is None:
+        return []
+    kind, _, facet = aggregate.partition(":")
+    if kind == "macro" and is_component_name(facet):
+        return []
+    return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
+
+
+def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> list[str]:
+    """Find attributes of a metric that do not fit each other.
+
+    Args:
+        attributes: The metric's attributes, each of the right type.
+        implemented: Names of the hooks that it implements.
+
+    Returns:
+        One sentence for each problem.
+    """
+    problems = [
+        f"{kind} holds {name!r}, which is a column of evalkit's own"
+        for kind in ("columns", "keys")
+        for name in attributes[kind]
+        if name in _RESERVED_COLUMNS
+    ]
+    low, high = attributes["bounds"] or (None, None)
+    if low is not None and high is not None and not low < high:
+        problems.append(f"its bounds {low} to {high} are not in order")
+    interval = attributes["interval"]
+    has_mean = "score_example" in implemented or (
+        "statistics" in implemented and attributes["per_example"] is not None
+    )
+    if interval in ("wilson", "t") and not has_mean:
+        problems.append(
+            f"interval {interval!r} is for the mean of per-example scores, which it "
+            "does not have"
+        )
+    if interval in ("bootstrap", "multinomial") and "score_example" in implemented:
+        problems.append(f"interval {interval!r} is not for score_example; use 't'")
+    if interval == "multinomial" and len(attributes["keys"]) != 2:
+        problems.append("interval 'multinomial' needs two keys: gold and predicted")
+    if interval == "delta" and "compute" in implemented:
+        problems.append("interval 'delta' is not for a function of lists")
+    return problems

@@ -1,0 +1,275 @@
+"""Finds plugins in the metadata of installed distributions.
+
+Nothing here imports a plugin, or any library outside the standard one: listing
+hundreds of plugins costs reading their metadata and no more. A distribution
+whose metadata is broken is reported as a problem and hides no other.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from evalkit.base.names import is_component_name
+from evalkit.plugins.compatibility import CoreCheck
+from evalkit.plugins.components import Component
+from evalkit.plugins.metadata import (
+    DistributionFiles,
+    EntryPoint,
+    Header,
+    UnreadableMetadata,
+    parse_entry_points,
+    quote,
+)
+from evalkit.plugins.permission import Permission
+
+KINDS = ("tasks", "datasets", "metrics", "perturbations", "recognisers")
+"""The plugin kinds, as they are spelled in groups, folders and on the command line."""
+
+OBSERVERS = "observers"
+"""Observers are found like plugins but listed only when asked for."""
+
+_GROUP_PREFIX = "evalkit."
+
+_LONGEST = 80
+
+_OBJECT = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
+
+
+class DiscoveryProblem(NamedTuple):
+    """Something in a distribution's metadata that could not be used."""
+
+    distribution: str
+    """Its name, or that of the environment variable that is at fault."""
+    message: str
+    folder: str = ""
+    """Where its metadata lie."""
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        where = f" ({self.folder})" if self.folder else ""
+        return f"{self.distribution}: {self.message}{where}"
+
+
+class Catalog(NamedTuple):
+    """All that was found."""
+
+    components: tuple[Component, ...]
+    """Sorted by kind, name and distribution."""
+    problems: tuple[DiscoveryProblem, ...]
+    notices: tuple[DiscoveryProblem, ...] = ()
+    """What is worth knowing and harms nothing."""
+    withheld: tuple[Component, ...] = ()
+    """Declared but not offered: disabled by the user, or with an illegal name. Their
+    `problem` says why."""
+
+    def of_kind(self, kind: str) -> list[Component]:
+        """Give the components of one kind, sorted by name."""
+        return [found for found in self.components if found.kind == kind]
+
+    def ambiguous_ids(self) -> set[str]:
+        """Give the ids that several distributions declare."""
+        counts = Counter((found.kind, found.name) for found in self.components)
+        return {f"{kind}/{name}" for (kind, name), n in counts.items() if n > 1}
+
+
+def find_components() -> Catalog:
+    """Read the metadata of every installed distribution.
+
+    Returns:
+        Components of all kinds and observers, and the problems met. Where the
+        same distribution is on the path twice, the first wins, as for imports.
+    """
+    search = _Search()
+    for distribution in importlib.metadata.distributions():
+        files = DistributionFiles(distribution)
+        try:
+            search.add(files)
+        except UnreadableMetadata as error:
+            search.report(files.folder_name, str(error), files)
+    return search.result()
+
+
+class _Search:
+    """What was found so far."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, DistributionFiles] = {}
+        self._components: list[Component] = []
+        self._withheld: list[Component] = []
+        self._problems: list[DiscoveryProblem] = []
+        self._notices: list[DiscoveryProblem] = []
+        self._permission = Permission(os.environ)
+        self._core = CoreCheck()
+
+    def report(self, distribution: str, message: str, files: DistributionFiles) -> None:
+        problem = DiscoveryProblem(distribution, message, files.folder)
+        self._problems.append(problem)
+
+    def result(self) -> Catalog:
+        everything = [*self._components, *self._withheld]
+        for variable, message in self._permission.unmatched(everything):
+            self._problems.append(DiscoveryProblem(variable, message))
+        return Catalog(
+            tuple(sorted(self._components, key=_order)),
+            tuple(self._problems),
+            tuple(self._notices),
+            tuple(sorted(self._withheld, key=_order)),
+        )
+
+    def add(self, files: DistributionFiles) -> None:
+        """Read one distribution.
+
+        Raises:
+            UnreadableMetadata: Its entry points cannot be read.
+        """
+        name = files.folder_name
+        earlier = self._first.get(name)
+        if earlier is not None:
+            self._note_shadowed(name, files, earlier)
+            return
+        if not files.is_empty():
+            self._first[name] = files
+        text = files.entry_points()
+        if not text:
+            return
+        entry_points, malformed = parse_entry_points(text)
+        ours = [found for found in entry_points if found.group[:8] == _GROUP_PREFIX]
+        if not ours and not malformed:
+            return
+        header = self._header(files)
+        if malformed:
+            more = f" (and {len(malformed) - 1} more)" if len(malformed) > 1 else ""
+            message = f"its entry_points.txt is malformed: {malformed[0]}{more}"
+            self.report(header.name, message, files)
+        self._add_components(ours, header, files)
+
+    def _note_shadowed(
+        self, name: str, files: DistributionFiles, earlier: DistributionFiles
+    ) -> None:
+        """Say that a copy of a distribution is not used, where that matters."""
+        if files.folder == earlier.folder:
+            return
+        try:
+            if _GROUP_PREFIX not in (files.entry_points() or ""):
+                return
+            hidden, used = files.header().version, earlier.header().version
+        except UnreadableMetadata:
+            return
+        if hidden != used:
+            message = (
+                f"version {hidden} is not used, because version {used} comes first on "
+                f"the path, in {earlier.folder}"
+            )
+            self._notices.append(DiscoveryProblem(name, message, files.folder))
+
+    def _header(self, files: DistributionFiles) -> Header:
+        """Read the header; what it lacks is taken from the folder's name."""
+        header = Header()
+        try:
+            header = files.header()
+        except UnreadableMetadata as error:
+            self.report(files.folder_name, str(error), files)
+        else:
+            fields = {"Name": header.name, "Version": header.version}
+            lacking = [field for field, value in fields.items() if not value]
+            if lacking:
+                message = f"its METADATA has no {' and no '.join(lacking)}"
+                self.report(header.name or files.folder_name, message, files)
+        return header._replace(
+            name=header.name or files.folder_name, version=header.version or "unknown"
+        )
+
+    def _add_components(
+        self, entry_points: list[EntryPoint], header: Header, files: DistributionFiles
+    ) -> None:
+        verdicts = list(self._core.verdicts(header.requires))
+        excluded = next((one.message for one in verdicts if one.excludes), "")
+        seen: set[str] = set()
+        messages = [one.message for one in verdicts if not one.excludes]
+        for group, name, value in entry_points:
+            kind = group.removeprefix(_GROUP_PREFIX)
+            if kind not in (*KINDS, OBSERVERS):
+                messages += _misspelt_group(kind)
+                continue
+            component = Component(
+                *(kind, name, value, header.name, header.version),
+                *(header.summary, header.requires, excluded),
+            )
+            refusal = self._permission.refusal(component)
+            if refusal:
+                self._withheld.append(component._replace(problem=refusal))
+                continue
+            messages += [excluded] if excluded else []
+            if not is_component_name(name):
+                shown = (
+                    component.id if len(name) <= _LONGEST else f"{kind}/{quote(name)}"
+                )
+                messages.append(f"{shown}: {_ILLEGAL}")
+                self._withheld.append(component._replace(problem=_ILLEGAL))
+            elif component.id in seen:
+                messages.append(f"{component.id} is declared twice; the first counts")
+            else:
+                seen.add(component.id)
+                wrong = value_problem(value)
+                if wrong:
+                    messages.append(f"{component.id}: {wrong}")
+                    component = component._replace(problem=wrong)
+                self._components.append(component)
+        for message in dict.fromkeys(messages):
+            self.report(header.name, message, files)
+
+
+_ILLEGAL = (
+    "not a legal name (lower-case letters, digits and single dashes, at most 62 "
+    "characters)"
+)
+
+
+def _order(component: Component) -> tuple[str, str, str]:
+    return component.kind, component.name, component.distribution
+
+
+def value_problem(value: str) -> str:
+    """Say what is wrong with the value of an entry point.
+
+    Args:
+        value: What stands behind the `=`.
+
+    Returns:
+        A clause for an error message; "" for a value that can be imported.
+    """
+    match = _OBJECT.fullmatch(value)
+    if match and all(
+        part.isidentifier() for group in match.groups("_") for part in group.split(".")
+    ):
+        return ""
+    return f"its entry point {quote(value)} is not of the form package.module:object"
+
+
+def _misspelt_group(kind: str) -> list[str]:
+    """Report a group that is nearly one of ours; others may be of a later version."""
+    import difflib
+
+    near = difflib.get_close_matches(kind, (*KINDS, OBSERVERS), n=1, cutoff=0.8)
+    message = f"there is no group {_GROUP_PREFIX}{kind}; did you mean {_GROUP_PREFIX}"
+    return [f"{message}{name}?" for name in near]
+
+
+def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]:
+    """Give the components to list, kind after kind.
+
+    Args:
+        catalog: What was found.
+        kind: One of `KINDS` or `observers`; all of `KINDS` by default.
+
+    Yields:
+        Components, sorted by name within a kind.
+    """
+    for wanted in (kind,) if kind else KINDS:
+        yield from catalog.of_kind(wanted)

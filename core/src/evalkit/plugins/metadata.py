@@ -1,0 +1,216 @@
+"""Reads the files that describe an installed distribution.
+
+Whatever lies in a folder called `*.dist-info`, reading it takes bounded time and
+memory and ends with what it says or with `UnreadableMetadata`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import stat
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from evalkit.base.names import normalise_distribution
+
+ENTRY_POINTS = "entry_points.txt"
+
+MAX_BYTES = 1024 * 1024
+"""Most that is read of one file; the largest in use have some ten thousand bytes."""
+
+_LONGEST = 80
+
+
+class UnreadableMetadata(Exception):
+    """A file of a distribution that cannot be read; the message names the file."""
+
+
+class EntryPoint(NamedTuple):
+    """One line of `entry_points.txt`."""
+
+    group: str
+    name: str
+    value: str
+
+
+class Header(NamedTuple):
+    """What the first lines of a distribution's metadata say; "" where nothing."""
+
+    name: str = ""
+    version: str = ""
+    summary: str = ""
+    requires: tuple[str, ...] = ()
+    """The values of `Requires-Dist`, as they are written."""
+
+
+class DistributionFiles:
+    """The files that describe one distribution.
+
+    Args:
+        distribution: As importlib.metadata found it.
+
+    Attributes:
+        folder: The folder that holds them.
+    """
+
+    def __init__(self, distribution: importlib.metadata.Distribution) -> None:
+        self._distribution = distribution
+        # without it importlib.metadata has no way to say where a file lies
+        self._path = getattr(distribution, "_path", None)
+        self.folder = str(self._path or "an unknown folder")
+
+    @property
+    def folder_name(self) -> str:
+        """The distribution's name as its folder spells it, normalised.
+
+        By this name importlib.metadata finds a distribution too.
+        """
+        path = PurePath(self.folder)
+        if path.name == "EGG-INFO":
+            path = path.parent
+        return normalise_distribution(path.stem.partition("-")[0])
+
+    def is_empty(self) -> bool:
+        """Tell whether there is nothing in it, as after a removal that failed."""
+        names = ("METADATA", "PKG-INFO", ENTRY_POINTS)
+        return (
+            isinstance(self._path, Path)
+            and not any(os.path.lexists(f"{self.folder}/{name}") for name in names)
+            and not self._path.is_file()
+        )
+
+    def entry_points(self) -> str | None:
+        """Read `entry_points.txt`.
+
+        Returns:
+            Its text; None where there is none.
+
+        Raises:
+            UnreadableMetadata: It is no file, not UTF-8, too large or not permitted.
+        """
+        raw = self._read(ENTRY_POINTS)
+        if raw is None:
+            return None
+        if len(raw) > MAX_BYTES:
+            raise UnreadableMetadata(
+                f"its {ENTRY_POINTS} has more than {MAX_BYTES} bytes"
+            )
+        return _decode(ENTRY_POINTS, raw)
+
+    def header(self) -> Header:
+        """Read the first lines of `METADATA`, or of `PKG-INFO`.
+
+        Raises:
+            UnreadableMetadata: There is neither, or it cannot be read.
+        """
+        for name in ("METADATA", "PKG-INFO"):
+            raw = self._read(name)
+            if raw is not None:
+                break
+        else:
+            raise UnreadableMetadata("it has no METADATA")
+        # what follows the empty line is a README, which may be long and in any encoding
+        head = raw.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+        return _parse_header(_decode(name, head))
+
+    def _read(self, name: str) -> bytes | None:
+        """Read the first `MAX_BYTES` + 1 bytes of a file; None where there is none."""
+        try:
+            if isinstance(self._path, Path):
+                return _read_file(f"{self.folder}/{name}", name)
+            text = self._distribution.read_text(name)
+        except UnreadableMetadata:
+            raise
+        except OSError as error:
+            raise UnreadableMetadata(
+                f"its {name} cannot be read: {error.strerror or error}"
+            ) from error
+        except Exception as error:
+            raise UnreadableMetadata(
+                f"its {name} cannot be read: {type(error).__name__}: {error}"
+            ) from error
+        return None if text is None else text.encode()[: MAX_BYTES + 1]
+
+
+def _read_file(path: str, name: str) -> bytes | None:
+    # plain calls: this runs twice for each distribution, and pathlib's cost double
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+        raise UnreadableMetadata(f"its {name} is not a file")
+    with open(path, "rb") as file:  # noqa: PTH123
+        return file.read(min(status.st_size, MAX_BYTES) + 1)
+
+
+def _decode(name: str, raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UnreadableMetadata(
+            f"its {name} is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}"
+        ) from error
+
+
+def _parse_header(text: str) -> Header:
+    first: dict[str, str] = {}
+    requires: list[str] = []
+    for line in text.split("\n"):
+        if not line:
+            break
+        key, colon, value = line.partition(":")
+        key = key.lower()
+        if key == "requires-dist":
+            requires.append(value.strip())
+        elif colon:
+            first.setdefault(key, value.strip())
+    return Header(
+        first.get("name", ""),
+        first.get("version", ""),
+        first.get("summary", ""),
+        tuple(requires),
+    )
+
+
+def parse_entry_points(text: str) -> tuple[list[EntryPoint], list[str]]:
+    """Read the lines of `entry_points.txt`, each by itself.
+
+    Args:
+        text: The file's text.
+
+    Returns:
+        The entry points, and a sentence for each line that is not of its form.
+    """
+    found: list[EntryPoint] = []
+    malformed: list[str] = []
+    group: str | None = None
+    is_group_broken = False
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.strip()
+        if not line or line[0] in "#;":
+            continue
+        name, equals, value = line.partition("=")
+        if line[0] == "[":
+            is_group_broken = line[-1] != "]"
+            group = line[1:-1].strip()
+            if is_group_broken:
+                malformed.append(f"line {number}, {quote(line)}, lacks its ']'")
+        elif is_group_broken:
+            pass  # one report for the group is enough
+        elif group is None:
+            malformed.append(f"line {number}, {quote(line)}, is before any [group]")
+        elif not equals or not name.strip():
+            malformed.append(
+                f"line {number}, {quote(line)}, is not of the form name = object"
+            )
+        else:
+            found.append(EntryPoint(group, name.rstrip(), value.lstrip()))
+    return found, malformed
+
+
+def quote(text: str) -> str:
+    """Give a text from a file as it may be printed: quoted, escaped and short."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

@@ -1,0 +1,94 @@
+"""Builds the typed parameters of a component."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from evalkit.base.violations import REQUIRED, from_pydantic
+from evalkit.errors import PluginContractError, RequiredParameterError
+from evalkit.plugins.components import Component
+
+
+def read_parameters(
+    component: Component, model: Any, values: Mapping[str, Any]
+) -> BaseModel:
+    """Build a component's parameters from what a user gave.
+
+    Args:
+        component: The component, for messages.
+        model: Its `Parameters`.
+        values: Texts, lists of texts, or JSON values, by name.
+
+    Returns:
+        The parameters.
+
+    Raises:
+        PluginContractError: One is unknown, of the wrong type, or not finite.
+        RequiredParameterError: Nothing is wrong but that one is missing.
+    """
+    given = {name: _as_meant(model, name, value) for name, value in values.items()}
+    try:
+        parameters: BaseModel = model(**given)
+    except ValidationError as error:
+        found = from_pydantic(error)
+        is_missing = all(violation.rule == REQUIRED for violation in found)
+        kind = RequiredParameterError if is_missing else PluginContractError
+        problems = "; ".join(
+            f"{violation.field} "
+            + (
+                f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
+                if "forbids" in violation.rule
+                else violation.rule
+                if violation.rule == REQUIRED
+                else f"{violation.rule}, got {violation.value!r}"
+            )
+            for violation in found
+        )
+        raise kind(f"{component.origin}: parameter {problems}") from error
+    try:
+        json.dumps(parameters.model_dump(mode="json"), allow_nan=False)
+    except ValueError as error:
+        raise PluginContractError(
+            f"{component.origin}: its parameters must be finite: {parameters!r}"
+        ) from error
+    return parameters
+
+
+def takes_path(model: Any, name: str) -> bool:
+    """Tell whether a parameter is the path of a file or folder.
+
+    Args:
+        model: A component's `Parameters`, or what it has in their place.
+        name: Name of the parameter.
+
+    Returns:
+        Whether its type is or holds `Path`.
+    """
+    fields = getattr(model, "model_fields", {})
+    return name in fields and _holds_path(fields[name].annotation)
+
+
+def _holds_path(kind: Any) -> bool:
+    if inspect.isclass(kind) and issubclass(kind, PurePath):
+        return True
+    return any(map(_holds_path, get_args(kind)))
+
+
+def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:
+    """Give a text back that was split at `/` though its field is no list: a path."""
+    field = model.model_fields.get(name)
+    if field is None or not isinstance(value, list) or len(value) == 1:
+        return value
+    is_union = get_origin(field.annotation) in (Union, UnionType)
+    kinds = get_args(field.annotation) if is_union else (field.annotation,)
+    is_text = any(kind in (str, Path) for kind in kinds)
+    if not is_text or any(get_origin(kind) or kind is list for kind in kinds):
+        return value
+    return "/".join(value) if all(isinstance(item, str) for item in value) else value

@@ -1,0 +1,137 @@
+"""Identifies a run by what went into it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalkit.base.violations import shorten
+from evalkit.plugins.compatibility import required_distribution
+from evalkit.plugins.components import NO_VERSION
+from evalkit.plugins.imported_code import imported_libraries, source_hash
+from evalkit.plugins.libraries import libraries_of
+from evalkit.plugins.metric import FunctionMetric
+from evalkit.plugins.registry import Bound
+from evalkit.plugins.sources import sha256_of
+
+
+def run_id_of(inputs: Mapping[str, Any]) -> str:
+    """Hash the inputs of a run.
+
+    Args:
+        inputs: JSON values.
+
+    Returns:
+        The first 16 hex digits of SHA-256 over their canonical JSON.
+    """
+    text = json.dumps(inputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def describe_component(bound: Bound) -> dict[str, Any]:
+    """Describe a component for `run.json`.
+
+    Args:
+        bound: The component.
+
+    Returns:
+        Its id, distribution, version, parameters, a hash of its package's source, and
+        the versions of the libraries that its distribution requires or its modules
+        import.
+    """
+    component = bound.component
+    return {
+        "id": component.id,
+        "distribution": component.distribution,
+        "version": component.version,
+        "parameters": dict(bound.changed_parameters),
+        "source_sha256": source_hash(_module_of(bound)),
+        "libraries": _libraries_of(bound),
+    }
+
+
+def _libraries_of(bound: Bound) -> dict[str, str]:
+    component = bound.component
+    if component.version == NO_VERSION:  # a user's script, and all that it plots with
+        return {}
+    imported = imported_libraries(_module_of(bound))
+    return dict(sorted((imported | libraries_of(component.requires)).items()))
+
+
+def describe_core() -> dict[str, str | None]:
+    """Describe what computes the numbers of all metrics: version and source hash."""
+    version = importlib.metadata.version("evalkit-core")
+    return {"version": version, "source_sha256": source_hash("evalkit")}
+
+
+def _module_of(bound: Bound) -> str:
+    plugin = bound.plugin
+    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
+    return str(written.__module__)
+
+
+def resources_of(bound: Bound) -> dict[str, str | None]:
+    """Identify what a component depends on beside its own code.
+
+    Args:
+        bound: The component.
+
+    Returns:
+        The version of each distribution that its own requires, a hash of the data
+        files in its package, and one of each file that a parameter names.
+    """
+    found: dict[str, str | None] = {}
+    for text in bound.component.requires:
+        name = required_distribution(text)
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None  # an extra that is not installed
+    package = _module_of(bound).partition(".")[0]
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    if origin is not None and Path(origin).name == "__init__.py":
+        folder = Path(origin).parent
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and file.suffix not in (".py", ".pyc"):
+                found[file.relative_to(folder).as_posix()] = sha256_of(file)
+    for name, value in bound.changed_parameters.items():
+        if isinstance(value, str) and Path(value).is_file():
+            found[f"parameter {name}"] = sha256_of(Path(value))
+    return found
+
+
+def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Hash rows that did not come from a file.
+
+    Args:
+        rows: JSON values.
+
+    Returns:
+        SHA-256 over their canonical JSON, a line each.
+    """
+    digest = hashlib.sha256()
+    for row in rows:
+        try:
+            text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            text = shorten(row, 1000)  # an unreadable row
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+_RECORDED = ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")
+"""Distributions whose versions a run records."""
+
+
+def environment() -> dict[str, str]:
+    """Give the versions of what computes the numbers."""
+    return {
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in _RECORDED},
+    }

@@ -1,0 +1,112 @@
+"""Decides which installed component a name means."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from evalkit.base.names import Reference, normalise_distribution
+from evalkit.errors import UnknownPluginError
+from evalkit.plugins.compatibility import required_distribution
+from evalkit.plugins.components import Component
+from evalkit.plugins.contract import CONTRACTS
+from evalkit.plugins.discovery import Catalog
+from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
+
+
+def find_meant(
+    catalog: Catalog, kind: str, reference: Reference, named_by: Component | None = None
+) -> Component:
+    """Find the one component that a reference means.
+
+    Args:
+        catalog: What is installed.
+        kind: One of the plugin kinds, or `observers`.
+        reference: The name.
+        named_by: The plugin that gives this name, if it is not the user's. A name that
+            several distributions declare is then taken from its own distribution, else
+            from one that it requires, else from that of evalkit's own which is known to
+            hold it.
+
+    Returns:
+        The component.
+
+    Raises:
+        UnknownPluginError: There is none, there are several, or it is disabled.
+    """
+    matching: Sequence[Component] = _matching(catalog.of_kind(kind), reference)
+    if not matching:
+        withheld = [found for found in catalog.withheld if found.kind == kind]
+        for found in _matching(withheld, reference):
+            raise UnknownPluginError(f"{found.origin}: {found.problem}")
+        raise UnknownPluginError(_unknown_message(catalog, kind, reference))
+    if len(matching) > 1 and named_by is not None:
+        matching = _meant_by(named_by, matching)
+    if len(matching) > 1:
+        owners = ", ".join(
+            f"{found.distribution} {found.version}" for found in matching
+        )
+        choices = " or ".join(
+            f"{found.name}@{found.distribution}" for found in matching
+        )
+        raise UnknownPluginError(
+            f"{kind}/{reference.name} is declared by several distributions: {owners}. "
+            f"Name one as {choices}"
+        )
+    return matching[0]
+
+
+def _matching(components: Sequence[Component], reference: Reference) -> list[Component]:
+    return [
+        found
+        for found in components
+        if found.name == reference.name
+        and reference.distribution in (None, normalise_distribution(found.distribution))
+    ]
+
+
+def _meant_by(
+    named_by: Component, candidates: Sequence[Component]
+) -> Sequence[Component]:
+    """Give the one candidate that a plugin means; all where that is not clear."""
+    own = normalise_distribution(named_by.distribution)
+    required = {required_distribution(text) for text in named_by.requires}
+    known = KNOWN_DISTRIBUTIONS.get(candidates[0].id)
+    for owners in ({own}, required, {known}):
+        meant = [
+            found
+            for found in candidates
+            if normalise_distribution(found.distribution) in owners
+        ]
+        if len(meant) == 1:
+            return meant
+    return candidates
+
+
+def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
+    word = CONTRACTS[kind].word
+    asked = reference.name + (
+        f"@{reference.distribution}" if reference.distribution else ""
+    )
+    components = catalog.of_kind(kind)
+    installed = sorted({found.name for found in components})
+    near = difflib.get_close_matches(reference.name, installed, n=3) or [
+        name for name in installed if reference.name in name.split("-")
+    ]
+    owners = [
+        found.distribution for found in components if found.name == reference.name
+    ]
+    known = KNOWN_DISTRIBUTIONS.get(f"{kind}/{reference.name}")
+    if owners:
+        hint = f"{reference.name} is declared by {', '.join(owners)}"
+    elif known:
+        hint = f"it is part of the distribution {known}, which is not installed"
+    elif near:
+        hint = f"did you mean {' or '.join(near)}?"
+    elif installed:
+        hint = f"installed: {', '.join(installed)}"
+    else:
+        hint = f"no {word} is installed"
+    if catalog.problems and not owners:
+        hint += "; `evalkit list` warns of installed plugins that cannot be used"
+    return f"there is no {word} {asked!r}; {hint}"

@@ -1,0 +1,193 @@
+"""Binds what a caller names: installed plugins by name, or Python objects."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from evalkit.base.names import (
+    Reference,
+    is_component_name,
+    parse_reference,
+    score_name,
+)
+from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.plugins.components import NO_VERSION, Component
+from evalkit.plugins.registry import Bound, Registry, bind
+
+GIVEN = "given as an object"
+"""Stands for the distribution of a plugin that was passed as a Python object."""
+
+
+class Resolver:
+    """Finds and binds the components of one evaluation.
+
+    Args:
+        registry: Where installed plugins are found.
+
+    Attributes:
+        registry: The same.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def bind(
+        self,
+        kind: str,
+        what: Any,
+        parameters: Mapping[str, Any] | None = None,
+        named_by: Bound | None = None,
+    ) -> Bound:
+        """Bind a component.
+
+        Args:
+            kind: The kind that it must be of.
+            what: A name, or a class, an instance, or for metrics a function.
+            parameters: Its parameters.
+            named_by: The plugin that names it, if it is not the caller.
+
+        Returns:
+            The bound plugin.
+
+        Raises:
+            PluginError: It is unknown or broken.
+        """
+        if isinstance(what, Bound):
+            return what
+        if isinstance(what, str):
+            namer = None if named_by is None else named_by.component
+            return self.registry.load(kind, what, parameters, namer)
+        component = Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
+        return bind(component, what, parameters)
+
+    def dataset(self, dataset: Any) -> Bound:
+        """Bind a data set."""
+        return self.bind("datasets", dataset)
+
+    def task(self, dataset: Bound) -> Bound:
+        """Bind the task of a data set, whose labels must be the task's.
+
+        Args:
+            dataset: The data set.
+
+        Returns:
+            The bound task.
+
+        Raises:
+            PluginError: It is unknown or broken, or does not have these labels.
+        """
+        name = dataset.attributes["task"]
+        try:
+            task = self.bind("tasks", name, named_by=dataset)
+        except UnknownPluginError as error:
+            raise UnknownPluginError(
+                f"{dataset.component.origin} is of the task {name!r}: {error}"
+            ) from error
+        known, given = task.attributes["labels"], dataset.attributes["labels"]
+        labels = given.values() if isinstance(given, Mapping) else given or ()
+        strange = [label for label in labels if known and label not in known]
+        if strange:
+            raise PluginContractError(
+                f"{dataset.component.origin}: its label {strange[0]!r} is none of the "
+                f"labels of the task {name}: {', '.join(known)}"
+            )
+        return task
+
+    def metrics(
+        self,
+        dataset: Bound,
+        task: Bound,
+        chosen: Sequence[Any] | None,
+        extra: Sequence[Any],
+    ) -> list[Bound]:
+        """Bind the metrics of an evaluation, the headline first.
+
+        Args:
+            dataset: The data set.
+            task: Its task.
+            chosen: What to compute; None for what the data set or else the task names.
+            extra: What to compute beside it.
+
+        Returns:
+            Each metric once.
+
+        Raises:
+            PluginError: One is unknown or broken, or two have one name.
+        """
+        headline, headline_by = _named("perf_metric", dataset, task)
+        others, others_by = _named("eval_metrics", dataset, task)
+        wanted: list[tuple[Any, Bound | None]] = [
+            (headline, headline_by),
+            *((what, others_by) for what in others),
+        ]
+        if chosen is not None:
+            wanted = [(what, None) for what in chosen]
+        wanted += [(what, None) for what in extra]
+        found: dict[str, Bound] = {}
+        for what, named_by in wanted:
+            bound = self.bind("metrics", what, named_by=named_by)
+            earlier = found.setdefault(bound.name, bound)
+            if (earlier.component, earlier.parameters) != (
+                bound.component,
+                bound.parameters,
+            ):
+                raise PluginContractError(
+                    f"two metrics are called {bound.name!r}, {_owner(earlier)} and "
+                    f"{_owner(bound)}; their scores could not be told apart"
+                )
+        if not found:
+            raise UnknownPluginError("no metric was named")
+        ordered = list(found.values())
+        ordered.sort(key=partial(_distance_from, parse_reference(headline)))
+        return ordered
+
+
+def _distance_from(headline: Reference, metric: Bound) -> int:
+    """Tell how far a metric is from the one that the headline names."""
+    if metric.component.name != headline.name:
+        return 2
+    return int(metric.name != score_name(headline.name, headline.parameters))
+
+
+def _named(attribute: str, dataset: Bound, task: Bound) -> tuple[Any, Bound]:
+    """Give an attribute of the data set or else of the task, and whose it is."""
+    own = dataset.attributes[attribute]
+    if own in (None, ""):
+        return task.attributes[attribute], task
+    return own, dataset
+
+
+def name_of(what: Any) -> str:
+    """Give the name of a plugin that was passed as a Python object.
+
+    Args:
+        what: A class, an instance, or a function `get_<name>`.
+
+    Returns:
+        Its `name`, or the name of the class or function in lower case with dashes.
+
+    Raises:
+        PluginContractError: That is no legal name.
+    """
+    own = getattr(what, "name", None)
+    if not isinstance(own, str):
+        is_named = inspect.isclass(what) or inspect.isroutine(what)
+        own = what.__name__ if is_named else type(what).__name__
+        own = own.removeprefix("get_").replace("_", "-")
+        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
+    if not is_component_name(own):
+        raise PluginContractError(f"{own!r} is not a legal name for a plugin")
+    return own
+
+
+def _owner(bound: Bound) -> str:
+    return f"{bound.component.value} ({bound.component.distribution})"
+
+
+def _location(what: Any) -> str:
+    named = what if hasattr(what, "__qualname__") else type(what)
+    return f"{named.__module__}:{named.__qualname__}"

@@ -1,0 +1,1 @@
+"""Responses, judged and matched to examples."""

@@ -1,0 +1,245 @@
+"""Judges the rows of predictions, as columns where that can be, else one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.columns import join_parts, unstorable_place
+from evalkit.base.ids import (
+    REPLICATION_KEY,
+    RESPONSE_ID_KEYS,
+    RESPONSES_KEY,
+    read_id,
+    read_replication,
+)
+from evalkit.base.violations import Violation, shorten
+from evalkit.errors import SchemaError
+from evalkit.examples.scored_values import value_column
+from evalkit.predictions.alternatives import alternatives_column
+from evalkit.predictions.matching import NOWHERE, IdIndex
+from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.responses import Outcome, ResponseReader
+from evalkit.reading.blocks import Block
+from evalkit.reading.rows import Row
+from evalkit.reading.threads import in_background
+
+
+class JudgedRows:
+    """The rows of a file, judged one by one or as columns, not yet matched.
+
+    Args:
+        ids: The examples' ids, in the data's order.
+        reader: Checks and converts responses.
+
+    Attributes:
+        ids: As given.
+        problems: What is wrong with rows that were judged one by one.
+        undeclared: How many rows had a value under each key that nobody declared.
+        unreadable: How many rows cannot be read, or have no usable id.
+    """
+
+    def __init__(self, ids: pl.Series, reader: ResponseReader) -> None:
+        self.ids = ids
+        self._reader = reader
+        self._index = in_background(IdIndex, ids)
+        self.problems = Problems()
+        self.undeclared: Counter[str] = Counter()
+        self.unreadable = 0
+        self._columns: list[pl.DataFrame] = []
+        """Valid rows: `line`, `id`, `example` (its position), `replication`,
+        `prediction`, and the scored fields."""
+        self._lines: list[int] = []
+        """Lines of the rows that were judged one by one and name an id."""
+        self._ids: list[str] = []
+        self._examples: list[int] = []
+        self._replications: list[str | None] = []
+        self._is_valid: list[bool] = []
+        self._predictions: list[Any] = []
+        self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
+        self._alternatives: list[Sequence[Any] | None] = []
+        """Predictions of the alternatives; None for a row without any."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the reader of responses has to say of them as a whole."""
+        return self._reader.notices()
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {uid: position for position, uid in enumerate(self.ids)}
+
+    def add(self, block: Block) -> None:
+        """Judge the rows of a block.
+
+        Args:
+            block: The block.
+        """
+        self.undeclared.update(block.undeclared)
+        if block.frame.height:
+            accepted = self._reader.accept(block.frame)
+            for name in ("id", REPLICATION_KEY):
+                if name in block.frame.columns:
+                    given = block.frame[name]
+                    accepted &= (given.str.len_bytes() > 0).fill_null(name != "id")
+            self._add_columns(block, accepted)
+        for row in block.rows:
+            self._add_row(row, counts_keys=True)
+
+    def _add_columns(self, block: Block, accepted: pl.Series) -> None:
+        everything = bool(accepted.all())
+        frame = block.frame if everything else block.frame.filter(accepted)
+        lines = block.lines if everything else block.lines[accepted.to_numpy()]
+        valid = self._reader.convert(frame)
+        examples = self._index.result().find(frame["id"])
+        keys = [
+            pl.Series("line", lines),
+            frame["id"],
+            pl.Series("example", examples),
+        ]
+        if REPLICATION_KEY in frame.columns:
+            keys.append(frame[REPLICATION_KEY].alias("replication"))
+        self._columns.append(pl.DataFrame([*keys, *valid.get_columns()]))
+        for index in (~accepted).arg_true():
+            self._add_row(block.row_at(index), counts_keys=False)
+
+    def _add_row(self, row: Row, counts_keys: bool) -> None:
+        given = row.values or {}
+        response, refused = self._reader.adapt(given)
+        # an adapter that knows nothing of replications may leave the key out
+        holder = given if REPLICATION_KEY in given else response
+        replication = read_replication(holder)
+        if REPLICATION_KEY in response:
+            response = {k: v for k, v in response.items() if k != REPLICATION_KEY}
+        if counts_keys:
+            self.undeclared.update(self._reader.undeclared(response))
+        uid = row.problem or read_id(response, RESPONSE_ID_KEYS)
+        if isinstance(uid, Violation):
+            self.unreadable += 1
+            self.problems.add(Problem("unreadable", row.line, None, (uid,)))
+            return
+        self._judge(row.line, uid, replication, response, refused)
+
+    def _judge(
+        self,
+        line: int,
+        uid: str,
+        replication: str | Violation | None,
+        response: Mapping[str, Any],
+        refused: Violation | None,
+    ) -> None:
+        position = self._positions.get(uid, NOWHERE)
+        outcome: Outcome = (None, {}, (refused,) if refused else ())
+        if position != NOWHERE and not refused:
+            outcome = self._reader.read(response, uid, position)
+        prediction, fields, violations = outcome
+        if isinstance(replication, Violation):
+            violations = (replication, *violations)
+            replication = None
+        if violations:
+            problem = Problem("invalid", line, uid, violations, replication)
+            self.problems.add(problem)
+        self._lines.append(line)
+        self._ids.append(uid)
+        self._examples.append(position)
+        self._replications.append(replication)
+        self._is_valid.append(not violations)
+        self._predictions.append(prediction)
+        for name, values in self._fields.items():
+            values.append(fields.get(name))
+        if RESPONSES_KEY not in self._fields:
+            self._alternatives.append(fields.get(RESPONSES_KEY))
+
+    def rows(self) -> pl.DataFrame:
+        """Give all rows that name an id, in file order.
+
+        Returns:
+            `line`, `id`, `example`, `is_valid`, `source`: where its prediction is
+            found, and `replication` where some row names one.
+        """
+        keys = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
+        optional = {"replication": pl.String}
+        valid = [
+            part.select(name for name in (*keys, *optional) if name in part.columns)
+            for part in self._columns
+        ]
+        judged = pl.DataFrame(
+            {
+                "line": self._lines,
+                "id": self._ids,
+                "example": self._examples,
+                "replication": self._replications,
+                "is_valid": self._is_valid,
+            },
+            schema={**keys, **optional, "is_valid": pl.Boolean},
+        )
+        if not any(self._replications):
+            judged = judged.drop("replication")
+        rows = pl.concat([*valid, judged], how="diagonal").rechunk()
+        rows = rows.with_columns(pl.col("is_valid").fill_null(True))
+        rows = rows.with_row_index("source")
+        return rows if rows["line"].is_sorted() else rows.sort("line")
+
+    def predictions(self, sources: pl.Series) -> pl.Series:
+        """Give the predictions of all cells.
+
+        Args:
+            sources: Where each cell's is found; null for none.
+
+        Returns:
+            The column `prediction`.
+        """
+        return self._gather("prediction", self._predictions, sources)
+
+    def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
+        """Give the scored fields of all cells.
+
+        Args:
+            sources: Where each cell's are found; null for none.
+
+        Returns:
+            The fields of the task by name; and `responses`, the predictions of all
+            alternatives, where some response holds ranked ones.
+        """
+        found = {
+            name: self._gather(f"field {name}", values, sources).alias(name)
+            for name, values in self._fields.items()
+        }
+        if any(ranked is not None for ranked in self._alternatives):
+            found[RESPONSES_KEY] = self._ranked().gather(sources)
+        return found
+
+    def _gather(self, name: str, values: list[Any], sources: pl.Series) -> pl.Series:
+        parts = [part[name] for part in self._columns]
+        try:
+            joined = join_parts(name, parts, values, value_column)
+        except ValueError as error:
+            place = unstorable_place(values)
+            raise SchemaError(
+                f"{self._reader.origin}: line {self._lines[place]}, id "
+                f"{self._ids[place]!r}: {name} cannot be stored ({error}), found "
+                f"{shorten(values[place])}"
+            ) from error
+        if not joined.count():
+            return joined.clear().extend_constant(None, len(sources))
+        # gathering from many chunks takes ten times as long
+        return joined.rechunk().gather(sources)
+
+    def _ranked(self) -> pl.Series:
+        """Give the predictions of all alternatives; a plain row has the one."""
+        plain = [value for part in self._columns for value in part["prediction"]]
+        given = zip(self._predictions, self._alternatives, strict=True)
+        return alternatives_column(
+            [
+                *(_alone(prediction) for prediction in plain),
+                *(_alone(one) if ranked is None else ranked for one, ranked in given),
+            ]
+        )
+
+
+def _alone(prediction: Any) -> list[Any]:
+    return [] if prediction is None else [prediction]

@@ -1,0 +1,190 @@
+"""The steps before scoring: load the examples, read the predictions, match them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.base.failures import hook_failures
+from evalkit.base.progress import Progress
+from evalkit.base.violations import shorten
+from evalkit.errors import DataError, EvalkitError
+from evalkit.examples.files import local_path
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import rows_hash
+from evalkit.plugins.registry import Bound
+from evalkit.plugins.sources import sha256_of
+from evalkit.predictions.alignment import Alignment, OnDuplicate, align
+from evalkit.predictions.files import read_given, read_prediction_file
+from evalkit.predictions.responses import ResponseReader, fields_to_verify
+from evalkit.reading.blocks import Block
+from evalkit.reading.formats import model_name
+from evalkit.reading.streams import refuse_other_than_file
+
+_NO_ROWS = (bytes, bytearray, memoryview, Mapping)
+"""What can be iterated over, but not for rows."""
+
+
+class Prepared(NamedTuple):
+    """Examples and predictions, matched."""
+
+    examples: Examples
+    """The selected ones."""
+    alignment: Alignment
+    predictions: Mapping[str, str | None]
+    """Name and SHA-256 of what was read."""
+    ids: pl.Series
+    """The ids of all examples, also of those that were not selected."""
+
+
+def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
+    """Give predictions in a form that can be read more than once.
+
+    Args:
+        predictions: A path, a polars, pandas or Arrow table, or dicts.
+        what: How messages call them.
+
+    Returns:
+        The path, a polars data frame, or a list.
+
+    Raises:
+        DataError: The path is not of this machine, or the table cannot be read.
+        EvalkitError: It is something else.
+    """
+    if isinstance(predictions, str | Path):
+        return local_path(predictions)
+    is_lazy = isinstance(predictions, pl.LazyFrame)
+    if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
+        try:
+            return predictions.collect() if is_lazy else pl.DataFrame(predictions)
+        except hook_failures() as error:
+            raise DataError(
+                f"the table of {what} cannot be read: {type(error).__name__}: {error}"
+            ) from error
+    if isinstance(predictions, _NO_ROWS) or not isinstance(predictions, Iterable):
+        raise EvalkitError(
+            f"{what} must be a path, a polars, pandas or Arrow table, or an iterable "
+            f"of dicts, are {shorten(predictions)}"
+        )
+    return list(predictions)
+
+
+def default_model(predictions: Predictions) -> str:
+    """Name a model after its file of predictions."""
+    if isinstance(predictions, str | Path):
+        return model_name(Path(predictions))
+    return "model"
+
+
+def prepare(
+    dataset: Bound,
+    task: Bound,
+    predictions: Predictions,
+    split: str,
+    selection: Selection,
+    on_duplicate: OnDuplicate,
+    model: str,
+    watchers: Observers,
+    progress: Progress,
+    columns: Collection[str] | None = None,
+) -> Prepared:
+    """Load, read and match.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        predictions: What a model said.
+        split: Split of the data set.
+        selection: Which examples are wanted.
+        on_duplicate: Which of several rows with one id counts.
+        model: Name of the model.
+        watchers: Told before and after loading.
+        progress: Told what is being done.
+        columns: Columns of the data that later steps read, so that texts which nobody
+            reads are not kept; None for all.
+
+    Returns:
+        The examples and the outcome of every one of them; where responses name
+        replications, each example as often as there are replications.
+
+    Raises:
+        DataError: Data or predictions cannot be read.
+        PluginError: A plugin is broken.
+    """
+    name = dataset.component.name
+    progress(f"loading {name}", 0.0)
+    watchers.tell("before_load", dataset=name, split=split)
+    examples = load_examples(dataset, task, split, _needed(task, selection, columns))
+    selected = selection.mask(examples)
+    n_examples = examples.frame.height if selected is None else int(selected.sum())
+    watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
+    progress(f"reading the predictions of {model}", 0.2)
+    reader = ResponseReader(task, dataset, examples)
+    ids = examples.frame["id"]
+    given = identify(predictions)
+    blocks = read_responses(predictions, reader, ids)
+    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    if selected is not None:
+        examples = examples.where(selected)
+    if alignment.replications:
+        examples = examples.repeated(len(alignment.replications))
+    return Prepared(examples, alignment, given, ids)
+
+
+def _needed(
+    task: Bound, selection: Selection, columns: Collection[str] | None
+) -> set[str] | None:
+    if columns is None:
+        return None
+    return {*columns, *selection.columns, *(fields_to_verify(task) or ())}
+
+
+def read_responses(
+    predictions: Predictions, reader: ResponseReader, ids: pl.Series
+) -> Iterable[Block]:
+    """Read predictions, of a file or as they were given.
+
+    Args:
+        predictions: What `rows_of` gave.
+        reader: Checks and converts responses.
+        ids: The ids that lines of a file of plain answers are of.
+
+    Returns:
+        The rows, block by block.
+    """
+    if isinstance(predictions, str | Path):
+        return read_prediction_file(Path(predictions), reader, ids)
+    return read_given(predictions, reader)
+
+
+Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+
+
+def identify(predictions: Predictions) -> Mapping[str, str | None]:
+    """Give name and SHA-256 of a file of predictions, or of rows.
+
+    Args:
+        predictions: The file, or the rows before anybody could change them.
+
+    Returns:
+        `name` (None for rows) and `sha256`.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    if isinstance(predictions, str | Path):
+        path = Path(predictions)
+        refuse_other_than_file(path)
+        try:
+            return {"name": path.name, "sha256": sha256_of(path)}
+        except OSError as error:
+            reason = error.strerror or error
+            raise DataError(f"{path}: cannot be read: {reason}") from error
+    if isinstance(predictions, pl.DataFrame):
+        return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
+    return {"name": None, "sha256": rows_hash(predictions)}

@@ -1,0 +1,218 @@
+"""Rows that were not scored, and why: kept on disk once they are many."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import threading
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.base.violations import Violation, json_value
+from evalkit.errors import StorageError
+
+STATUSES = ("unreadable", "unknown", "duplicate", "invalid", "missing")
+"""What a row or example is that was not scored."""
+
+_HELD_BYTES = 4 << 20
+_LAST = np.iinfo(np.int64).max
+
+
+class Problem(NamedTuple):
+    """A row or example that was not scored, and why."""
+
+    status: str
+    line: int | None
+    id: str | None
+    violations: tuple[Violation, ...]
+    replication: str | None = None
+    """The replication of the row or the missing response, where there are several."""
+    file: str | None = None
+    """The file of predictions that it is about; None for the model's own."""
+
+
+class _Spool:
+    """Lines in memory, moved to a temporary file once they are many.
+
+    Several threads may use one spool: a place in the file and what is read or written
+    there belong together.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = io.BytesIO()
+        self._lock = threading.Lock()
+
+    def write(self, line: bytes) -> int:
+        """Add a line and give its offset."""
+        with self._lock:
+            try:
+                offset = self._file.seek(0, io.SEEK_END)
+                if offset > _HELD_BYTES and isinstance(self._file, io.BytesIO):
+                    held = self._file.getvalue()
+                    self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                    weakref.finalize(self, self._file.close)
+                    self._file.write(held)
+                self._file.write(line)
+            except OSError as error:
+                raise self._failure(error) from error
+        return offset
+
+    def read_line(self, offset: int) -> bytes:
+        """Give the line at an offset."""
+        with self._lock:
+            try:
+                self._file.seek(offset)  # writes what is buffered
+                return self._file.readline()
+            except OSError as error:
+                raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> StorageError:
+        with suppress(OSError):
+            self._file.close()
+        place = tempfile.tempdir or "a temporary file"
+        return StorageError(
+            f"the rows that were not scored cannot be kept in {place}: "
+            f"{error.strerror or error}"
+        )
+
+
+class Problems(Sequence[Problem]):
+    """Problems in the order of the file; those without a line come last.
+
+    Those of further files come after, by the name of the file. They are written to a
+    temporary file, so that memory does not grow with what the rows hold. Values that
+    JSON cannot hold become the text that shows them.
+
+    Args:
+        problems: Problems to begin with.
+    """
+
+    def __init__(self, problems: Iterable[Problem] = ()) -> None:
+        self._spool = _Spool()
+        self._offsets = array("q")
+        self._lines = array("q")
+        self._statuses = array("b")
+        self._places = array("q")
+        self._files: list[str | None] = [None]
+        self._order: NDArray[np.int64] | None = None
+        self._change: Callable[[Problem], Problem] = lambda problem: problem
+        for problem in problems:
+            self.add(problem)
+
+    def add(self, problem: Problem) -> None:
+        """Add a problem.
+
+        Args:
+            problem: The problem.
+
+        Raises:
+            StorageError: The temporary file cannot be written.
+        """
+        row = [
+            problem.id,
+            problem.replication,
+            problem.file,
+            *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
+        ]
+        line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        offset = self._spool.write(line + b"\n")
+        self._offsets.append(offset)
+        self._lines.append(_LAST if problem.line is None else problem.line)
+        self._statuses.append(STATUSES.index(problem.status))
+        if problem.file not in self._files:
+            self._files.append(problem.file)
+        self._places.append(self._files.index(problem.file))
+        self._order = None
+
+    def only_lines(self, status: str, lines: NDArray[np.int64]) -> Problems:
+        """Leave out problems of one status, but for those of some lines.
+
+        Args:
+            status: The status.
+            lines: The lines whose problems are kept.
+
+        Returns:
+            The problems that are left, in the same file.
+        """
+        other = np.array(self._statuses, np.int8) != STATUSES.index(status)
+        kept = np.isin(np.array(self._lines, np.int64), lines)
+        return self._copy(np.flatnonzero(other | kept))
+
+    def changed(self, change: Callable[[Problem], Problem]) -> Problems:
+        """Give the problems as they look after a change, made when they are read."""
+        copy = self._copy(np.arange(len(self)))
+        copy._change = change
+        return copy
+
+    def first(self, status: str, count: int) -> list[Problem]:
+        """Give the first few problems of one status, in the order of the file."""
+        order = self._sorted()
+        found = np.array(self._statuses, np.int8)[order] == STATUSES.index(status)
+        return [self._read(int(index)) for index in order[found][:count]]
+
+    def _copy(self, indices: NDArray[np.int64]) -> Problems:
+        copy = Problems()
+        copy._spool = self._spool
+        copy._change = self._change
+        copy._files = list(self._files)
+        for name in ("_offsets", "_lines", "_statuses", "_places"):
+            values = getattr(self, name)
+            kept = np.array(values, values.typecode)[indices]
+            setattr(copy, name, array(values.typecode, kept.tobytes()))
+        return copy
+
+    def _sorted(self) -> NDArray[np.int64]:
+        if self._order is None:
+            lines = np.array(self._lines, dtype=np.int64)
+            by_name = sorted(self._files, key=lambda file: (file is not None, file))
+            rank = np.array([by_name.index(file) for file in self._files], np.int64)
+            self._order = np.lexsort((lines, rank[np.array(self._places, np.int64)]))
+        return self._order
+
+    def _read(self, index: int) -> Problem:
+        uid, replication, file, *violations = json.loads(
+            self._spool.read_line(self._offsets[index])
+        )
+        line = self._lines[index]
+        return self._change(
+            Problem(
+                STATUSES[self._statuses[index]],
+                None if line == _LAST else line,
+                uid,
+                tuple(Violation(*violation) for violation in violations),
+                replication,
+                file,
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[Problem]:
+        for index in self._sorted():
+            yield self._read(int(index))
+
+    @overload
+    def __getitem__(self, index: int) -> Problem: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Problem]: ...
+    def __getitem__(self, index: int | slice) -> Problem | list[Problem]:
+        chosen = self._sorted()[index]
+        if isinstance(index, slice):
+            return [self._read(int(each)) for each in chosen]
+        return self._read(int(chosen))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sequence):
+            return list(self) == list(other)
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} problems>"

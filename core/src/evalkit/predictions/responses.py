@@ -1,0 +1,399 @@
+"""Adapts, checks and converts one response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ValidationError
+
+from evalkit.base.failures import described, hook_failures
+from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
+from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
+from evalkit.base.wording import count_of
+from evalkit.errors import PluginContractError, PluginError
+from evalkit.examples.conversion import PRED_CONVERTER, find_converter, pred_function
+from evalkit.examples.table import Examples
+from evalkit.plugins.calling import failed_statement
+from evalkit.plugins.registry import Bound
+from evalkit.predictions.alternatives import (
+    RESPONSE_INDEX_KEY,
+    Alternatives,
+    read_alternatives,
+)
+from evalkit.reading.rows import unwritable
+from evalkit.reading.schemas import ColumnPlan, plan_of, text_fields
+
+_REFUSALS = (ValueError, TypeError, LookupError)
+"""By what an adapter, which sees responses that nobody has checked, may refuse one."""
+
+Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
+"""Prediction, scored fields, and violations."""
+
+
+class ResponseReader:
+    """Reads the responses of one task, for the examples of one data set.
+
+    Args:
+        task: The task.
+        dataset: The data set.
+        examples: Its examples, which `verify_response` may see.
+
+    Attributes:
+        scored_fields: Fields of a response kept beside the prediction.
+        declared_keys: Keys of a response that the task declares.
+        origin: The task, its distribution and version, as errors name them.
+        text_fields: Fields of a response that may hold a text.
+        answer_field: The field that a plain line holds; None for none.
+        plan: The responses as columns; None where the task, its output or the data
+            set can judge them only one by one.
+    """
+
+    def __init__(self, task: Bound, dataset: Bound, examples: Examples) -> None:
+        self._task = task
+        self._dataset = dataset
+        self._labels = examples.labels
+        self._output: type[BaseModel] = task.attributes["Output"]
+        self._to_prediction = pred_function(dataset, task)
+        self._adapt = (
+            dataset.row_function("adapt_response")
+            if dataset.has("adapt_response")
+            else None
+        )
+        self._refused = 0
+        self._verify = (
+            task.row_function("verify_response")
+            if task.has("verify_response")
+            else None
+        )
+        self._examples = self._verified_fields(examples)
+        self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
+        self._reports_errors = "error" not in self._output.model_fields
+        aliases = (
+            field.validation_alias for field in self._output.model_fields.values()
+        )
+        self.declared_keys = {
+            *self._output.model_fields,
+            *(alias for alias in aliases if isinstance(alias, str)),
+            *RESPONSE_ID_KEYS,
+            "error",
+        }
+        self._takes_lists = task.attributes["answer_kind"] in ("all-of", "spans")
+        self._reads_alternatives = RESPONSES_KEY not in self.declared_keys
+        self.origin = task.component.origin
+        keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
+        self.text_fields = text_fields(self._output) | keys
+        self.answer_field: str | None = task.attributes["answer_field"]
+        self._column, self.plan = self._plan_columns()
+
+    def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
+        """Find the column that is scored, and whether columns can be judged at all."""
+        declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
+        column = declared and declared["pred"]
+        if not column or self._adapt or (self._verify and not self._verifies_columns()):
+            return None, None
+        plan = plan_of(self._output, self._labels)
+        if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
+            return None, None
+        if isinstance(plan.columns[column].dtype, pl.Struct):
+            return None, None  # dicts are refused one by one
+        return column, plan
+
+    def _verifies_columns(self) -> bool:
+        """Tell whether `verify_columns` belongs to the task's own `verify_response`.
+
+        A subclass that only writes a stricter `verify_response` inherits a
+        `verify_columns` that knows nothing of it.
+        """
+        if not self._task.has("verify_columns"):
+            return False
+        by_row, by_columns = (
+            _place_of(hook, self._task.plugin)
+            for hook in ("verify_response", "verify_columns")
+        )
+        return by_columns <= by_row
+
+    def accept(self, frame: pl.DataFrame) -> pl.Series:
+        """Tell which responses are surely valid, from their columns.
+
+        Args:
+            frame: The planned columns of responses.
+
+        Returns:
+            Booleans; a response that is False may still be valid, see `read`.
+        """
+        assert self.plan is not None
+        accepted = self.plan.passes(frame)
+        if self._verify is None or not accepted.any():
+            return accepted
+        hook = self._task.hooks.verify_columns
+        offered = pl.DataFrame(
+            [self.plan.planned_only(frame[name]) for name in self.plan.columns]
+        )
+        try:
+            verified = hook(responses=offered, labels=self._labels)
+        except hook_failures() as error:
+            raise PluginError(
+                f"{self._task.component.origin}: verify_columns failed with "
+                f"{described(error)}"
+            ) from error
+        if (
+            not isinstance(verified, pl.Series)
+            or verified.dtype != pl.Boolean
+            or len(verified) != frame.height
+        ):
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_columns must return a polars "
+                f"Series of one boolean for each row, returned {shorten(verified)}"
+            )
+        return accepted & verified.fill_null(False)
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert valid responses into what is scored.
+
+        Args:
+            frame: The planned columns of responses that were accepted.
+
+        Returns:
+            `prediction` and the scored fields.
+        """
+        assert self.plan is not None
+        fields = [
+            self.plan.planned_only(frame[name]).alias(f"field {name}")
+            for name in self.scored_fields
+        ]
+        return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
+
+    def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
+        """Give what `verify_response` reads of each example; empty for nothing."""
+        fields = fields_to_verify(self._task)
+        if fields is None:
+            return []
+        present = examples.inputs.columns
+        if self._task.attributes["verify_fields"] is None:
+            fields = [name for name in fields if name in present]
+        missing = [name for name in fields if name not in present]
+        if missing:
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_response reads the field "
+                f"{missing[0]!r}, which the data does not have"
+            )
+        columns = list(dict.fromkeys(("uid", *fields)))
+        rows = examples.inputs.select(columns).rows(named=True)
+        for name in examples.nested.keys() & {*fields}:
+            for row, value in zip(rows, examples.nested[name], strict=True):
+                row[name] = value
+        return rows
+
+    def adapt(
+        self, response: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Violation | None]:
+        """Apply the data set's response adapter.
+
+        Args:
+            response: A response as read.
+
+        Returns:
+            The adapted response; where the adapter refuses it, the response as it was
+            and the reason.
+
+        Raises:
+            PluginContractError: The adapter returned something else than a dict.
+            PluginError: The adapter failed otherwise than by refusing the response.
+        """
+        if self._adapt is None or not response:
+            return response, None
+        origin = self._dataset.component.origin
+        try:
+            adapted = self._adapt(response=dict(response))
+        except _REFUSALS as error:
+            self._refused += 1
+            rule = f"adapt_response of {origin} must accept it ({described(error)})"
+            return response, Violation("(response)", rule)
+        except hook_failures() as error:
+            uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+            raise PluginError(
+                f"{origin}: adapt_response failed for the response {shorten(uid)} with "
+                f"{described(error)}; it refuses a response by a ValueError, a "
+                "TypeError or a LookupError"
+            ) from error
+        if not isinstance(adapted, Mapping):
+            raise PluginContractError(
+                f"{self._dataset.component.origin}: adapt_response must return a dict, "
+                f"returned {shorten(adapted)}"
+            )
+        refused = unwritable(adapted)
+        return (response, refused) if refused else (adapted, None)
+
+    def notices(self) -> tuple[str, ...]:
+        """Say how many responses the data set's adapter has refused so far."""
+        origin, rows = self._dataset.component.origin, count_of(self._refused, "row")
+        return (f"adapt_response of {origin} refused {rows}",) if self._refused else ()
+
+    def undeclared(self, response: Mapping[str, Any]) -> set[str]:
+        """Give the keys of a response that the task does not declare.
+
+        Args:
+            response: The response after the adapter.
+
+        Returns:
+            Those that have a value, also in one of its alternatives.
+        """
+        ranked = self._alternatives(response)
+        whole = [response] if ranked is None else [response, *ranked.items]
+        found = {
+            key for part in whole for key, value in part.items() if value is not None
+        }
+        if ranked is not None:
+            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY}
+        return found - self.declared_keys
+
+    def _alternatives(self, response: Mapping[str, Any]) -> Alternatives | None:
+        return read_alternatives(response) if self._reads_alternatives else None
+
+    def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
+        """Check a response and convert it into what is scored.
+
+        Args:
+            response: The response after the adapter.
+            uid: Its id as text.
+            position: Position of its example.
+
+        Returns:
+            The prediction, the scored fields, and all violations. Where the response
+            holds ranked alternatives, prediction and fields are the first one's, null
+            where there is none, and the field `responses` holds the predictions of
+            all.
+        """
+        if self._reports_errors and response.get("error") is not None:
+            rule = "the model reports an error"
+            return None, {}, (Violation("error", rule, response["error"]),)
+        ranked = self._alternatives(response)
+        if ranked is None:
+            return self._read_one(response, uid, position)
+        fields: Mapping[str, Any] = {}
+        predictions = []
+        violations = [*ranked.violations]
+        for answer in ranked.answers:
+            parts = []
+            for place in answer:
+                merged = ranked.merged(place, response)
+                prediction, found, broken = self._read_one(merged, uid, position)
+                fields = fields or found
+                parts.append(prediction)
+                where = f"{RESPONSES_KEY}.{place}."
+                violations += [v._replace(field=where + v.field) for v in broken]
+            is_list = len(parts) > 1 or self._takes_lists
+            predictions.append(parts if is_list else parts[0])
+        if violations:
+            return None, {}, tuple(violations)
+        first = predictions[0] if predictions else None
+        return first, {**fields, RESPONSES_KEY: predictions}, ()
+
+    def _read_one(
+        self, response: Mapping[str, Any], uid: str, position: int
+    ) -> Outcome:
+        if self._reports_errors and response.get("error") is not None:
+            rule = "the model reports an error"
+            return None, {}, (Violation("error", rule, response["error"]),)
+        if response.get("id") != uid or "uid" in response:
+            response = {**response, "id": uid}
+            response.pop("uid", None)
+        shaped, violations = self._shape(response)
+        if all(violation.field != "(row)" for violation in violations):
+            violations += self._verify_violations(response, uid, position, violations)
+        if violations:
+            return None, {}, tuple(violations)
+        # before the converter is called, which might change the response
+        fields = {name: shaped.get(name) for name in self.scored_fields}
+        return self._to_prediction(shaped), fields, ()
+
+    def _shape(
+        self, response: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], list[Violation]]:
+        """Validate a response; the fields of `Output` get their validated values."""
+        try:
+            validated = self._output.model_validate(response)
+        except ValidationError as error:
+            return response, from_pydantic(error)
+        except hook_failures() as error:
+            raise PluginError(
+                f"{self._task.component.origin}: Output failed for the response "
+                f"{response['id']!r} with {described(error)}"
+            ) from error
+        return {**response, **validated.model_dump()}, []
+
+    def _verify_violations(
+        self,
+        response: Mapping[str, Any],
+        uid: str,
+        position: int,
+        found: Sequence[Violation],
+    ) -> list[Violation]:
+        """Ask the task's own check; after a broken shape only what it adds counts."""
+        if self._verify is None:
+            return []
+        example = self._examples[position] if self._examples else {"uid": uid}
+        try:
+            result = self._verify(
+                response=dict(response),
+                example=example,
+                data=example,
+                labels=self._labels,
+            )
+        except AssertionError as error:
+            return [] if found else [from_assertion(error, failed_statement(error))]
+        except hook_failures() as error:
+            if found:
+                return []
+            raise PluginError(
+                f"{self._task.component.origin}: verify_response failed for the "
+                f"response {uid!r} with {described(error)}"
+            ) from error
+        named = {violation.field.partition(".")[0] for violation in found}
+        return [
+            violation
+            for violation in self._checked_violations(result)
+            if violation.field.partition(".")[0] not in named
+        ]
+
+    def _checked_violations(self, result: Any) -> Sequence[Violation]:
+        if result is None:
+            return ()
+        if not isinstance(result, list | tuple) or not all(
+            isinstance(violation, Violation)
+            and isinstance(violation.field, str)
+            and isinstance(violation.rule, str)
+            for violation in result
+        ):
+            raise PluginContractError(
+                f"{self._task.component.origin}: verify_response must return a list of "
+                f"violations or None, returned {shorten(result)}"
+            )
+        return result
+
+
+def fields_to_verify(task: Bound) -> Sequence[str] | None:
+    """Give the fields of an example that a task's `verify_response` reads.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Their names; None where it does not look at the example.
+    """
+    if not task.has("verify_response"):
+        return None
+    if not {"example", "data"} & {*task.arguments_of("verify_response")}:
+        return None
+    declared: Sequence[str] | None = task.attributes["verify_fields"]
+    return [*task.attributes["Input"].model_fields] if declared is None else declared
+
+
+def _place_of(name: str, plugin: object) -> int:
+    """Give how far up an attribute is defined; -1 for the object itself."""
+    if name in getattr(plugin, "__dict__", {}):
+        return -1
+    bases = type(plugin).__mro__
+    return next(place for place, base in enumerate(bases) if name in vars(base))

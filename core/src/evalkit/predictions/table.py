@@ -1,0 +1,60 @@
+"""Puts examples and predictions side by side, as metrics score them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.columns import encode
+from evalkit.base.terms import MetricContext
+from evalkit.examples.table import Examples
+from evalkit.predictions.alignment import Alignment
+from evalkit.scoring.comparable_values import comparable
+from evalkit.scoring.table import ScoringTable
+
+
+def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
+    """Make the table of all examples, counted or not.
+
+    Args:
+        examples: The examples.
+        alignment: Their predictions.
+
+    Returns:
+        The table, with the scored fields of responses and the columns of the data.
+    """
+    columns = [
+        pl.Series("position", range(examples.frame.height), dtype=pl.UInt32),
+        prediction_column(examples, alignment.predictions),
+        examples.frame["answer"].alias("target"),
+    ]
+    taken = {"prediction", "target", "position"}
+    for name, values in alignment.fields.items():
+        columns.append(values)
+        taken.add(name)
+    columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
+    frame = comparable(pl.DataFrame(columns), examples.answer_kind)
+    context = MetricContext(examples.labels, examples.answer_kind)
+    clusters = examples.frame["cluster"] if examples.clustered else None
+    ids = examples.frame["id"].to_list()
+    return ScoringTable(frame, ids, clusters, context, alignment.replications)
+
+
+def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
+    """Bring predictions into a type that can be compared with the answers'."""
+    column = predictions.alias("prediction")
+    answer = examples.frame["answer"].dtype
+    item = answer.inner if isinstance(answer, pl.List) else answer
+    if column.null_count() == len(column) and isinstance(item, pl.DataType):
+        return column.cast(item)
+    is_single = examples.answer_kind in ("one", "any-of")
+    if item == pl.String and is_single and column.dtype != pl.String:
+        # numbers or lists are no text, but metrics can compare only columns of one type
+        texts = [encode(_listed(value)) for value in column]
+        return pl.Series("prediction", texts, dtype=pl.String)
+    return column
+
+
+def _listed(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else value

@@ -1,0 +1,1 @@
+"""Bytes of files to rows and columns, without knowing what they mean."""

@@ -1,0 +1,176 @@
+r"""Reads CSV and TSV: a header line, quotes where a cell holds the delimiter.
+
+Every cell is text; what is not a text to the task is read as JSON. A cell without
+anything in it is no value, a quoted empty one is the empty text.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import DataError
+from evalkit.reading.formats import Format
+from evalkit.reading.rows import Row, broken_row, decode_json
+from evalkit.reading.streams import MOST_LINE_BYTES, line_blocks
+
+_DELIMITERS = {Format.CSV: ",", Format.TSV: "\t"}
+_ESCAPED = re.compile("[\udc80-\udcff]")
+
+
+def read_delimited_rows(
+    path: Path, kind: Format, text_fields: Container[str], id_keys: Sequence[str]
+) -> Iterator[Row]:
+    """Read CSV or TSV row by row.
+
+    Args:
+        path: The file; gzip and Zstandard are decompressed.
+        kind: `CSV` or `TSV`.
+        text_fields: Columns whose cells are taken as they are; those of other columns
+            are read as JSON where they can be, and are texts where not.
+        id_keys: The columns of which the header must name one.
+
+    Yields:
+        A row for each record; its line is the one that it begins in.
+
+    Raises:
+        DataError: The file cannot be read, or has no header with an id.
+    """
+    delimiter = _DELIMITERS[kind]
+    lines = _Lines(path)
+    _allow_long_cells()
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    header = _read_header(path, lines, records, id_keys)
+    while True:
+        lines.begin_record()
+        try:
+            cells = next(records)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield _broken(lines, _explain(error))
+            continue
+        if cells:
+            yield _row(lines, header, cells, text_fields, delimiter)
+
+
+def _allow_long_cells() -> None:
+    """Raise the limit that all readers of the process share, and never lower it."""
+    if csv.field_size_limit() < MOST_LINE_BYTES:
+        csv.field_size_limit(MOST_LINE_BYTES)
+
+
+class _Lines:
+    """The lines of a file as texts, and those of the record that is being read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._iterator = self._read()
+        self._next = 1
+        self.first = 1
+        self.record: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._iterator)
+        self._next += 1
+        self.record.append(line)
+        return line
+
+    def begin_record(self) -> None:
+        self.first, self.record = self._next, []
+
+    def _read(self) -> Iterator[str]:
+        for block in line_blocks(self._path):
+            if block.is_too_long:
+                raise DataError(
+                    f"{self._path}, line {block.first_line}: must be shorter than "
+                    f"{MOST_LINE_BYTES >> 20} MiB"
+                )
+            text = block.data.decode("utf-8", "surrogateescape")
+            lines = text.split("\n")
+            last = lines.pop()
+            yield from (f"{line}\n" for line in lines)
+            if last:
+                yield last
+
+
+def _read_header(
+    path: Path, lines: _Lines, records: Iterator[list[str]], id_keys: Sequence[str]
+) -> list[str]:
+    header: list[str] = []
+    try:
+        for header in records:
+            if header:
+                break
+            lines.begin_record()  # else all blank lines are held
+    except csv.Error as error:
+        raise DataError(f"{path}: its header {_explain(error)}") from error
+    if not header:
+        raise DataError(f"{path}: is empty; wanted is a header with {id_keys[0]!r}")
+    if any(_ESCAPED.search(name) for name in header):
+        raise DataError(f"{path}: its header must be UTF-8")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path}: its header names the column {twice!r} twice")
+    if not set(id_keys) & set(header):
+        raise DataError(
+            f"{path}: its header has the columns {', '.join(header)}, and no "
+            f"{id_keys[0]!r}"
+        )
+    return header
+
+
+def _row(
+    lines: _Lines,
+    header: list[str],
+    cells: list[str],
+    text_fields: Container[str],
+    delimiter: str,
+) -> Row:
+    if len(cells) != len(header):
+        rule = f"must have {len(header)} cells, as the header has; has {len(cells)}"
+        return _broken(lines, rule)
+    raw = "".join(lines.record)
+    if _ESCAPED.search(raw):
+        return _broken(lines, "must be UTF-8")
+    quoted = _quoted_cells(raw, delimiter) if "" in cells and '""' in raw else ()
+    values = {
+        name: cell if name in text_fields else _json_value(cell)
+        for place, (name, cell) in enumerate(zip(header, cells, strict=True))
+        if cell or place in quoted
+    }
+    return Row(lines.first, values)
+
+
+def _quoted_cells(record: str, delimiter: str) -> set[int]:
+    """Give the places of the cells that stand in quotes."""
+    cell = re.compile(rf'("(?:[^"]|"")*"|[^{delimiter}]*)(?:{delimiter}|$)', re.DOTALL)
+    found = cell.findall(record.rstrip("\r\n"))
+    return {place for place, text in enumerate(found) if text.startswith('"')}
+
+
+def _json_value(cell: str) -> Any:
+    try:
+        return decode_json(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
+def _broken(lines: _Lines, rule: str) -> Row:
+    raw = "".join(lines.record[:5]).encode("utf-8", "surrogateescape")
+    return broken_row(lines.first, rule, raw.rstrip(b"\r\n"))
+
+
+def _explain(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end of data" in text:
+        return "must close every quote"
+    if "field larger" in text:
+        return f"must have cells shorter than {MOST_LINE_BYTES >> 20} MiB"
+    return f"must be well-formed ({text})"

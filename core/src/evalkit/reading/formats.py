@@ -1,0 +1,144 @@
+"""Tells in which format a file is written: by its name, else by its first bytes."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from evalkit.errors import DataError
+from evalkit.reading.rows import parse_json_line
+from evalkit.reading.streams import open_bytes, refuse_other_than_file
+
+
+class Format(Enum):
+    """A format that predictions and examples can be read from."""
+
+    JSON_LINES = "JSON lines"
+    CSV = "CSV"
+    TSV = "TSV"
+    PARQUET = "Parquet"
+    ARROW = "Arrow"
+    PLAIN = "plain lines"
+
+
+_SUFFIXES = {
+    ".jsonl": Format.JSON_LINES,
+    ".ndjson": Format.JSON_LINES,
+    ".json": Format.JSON_LINES,
+    ".csv": Format.CSV,
+    ".tsv": Format.TSV,
+    ".parquet": Format.PARQUET,
+    ".pq": Format.PARQUET,
+    ".arrow": Format.ARROW,
+    ".feather": Format.ARROW,
+    ".ipc": Format.ARROW,
+    ".arrows": Format.ARROW,
+}
+_ID_COLUMNS = {b"id", b"uid"}
+_COMPRESSED = (".gz", ".zst", ".zstd")
+_PLAIN_SUFFIXES = (".txt", ".out", ".pred")
+_UNSUPPORTED = {
+    ".zip": "unpack it first",
+    ".tar": "unpack it first",
+    ".tgz": "unpack it first",
+    ".bz2": "decompress it, or use gzip or Zstandard",
+    ".xz": "decompress it, or use gzip or Zstandard",
+    ".7z": "unpack it first",
+    ".xlsx": "save it as CSV",
+    ".xls": "save it as CSV",
+    ".pkl": "write it as JSON lines or Parquet",
+    ".pickle": "write it as JSON lines or Parquet",
+    ".npy": "write it as JSON lines or Parquet",
+}
+
+
+def detect_format(path: Path) -> Format:
+    """Tell in which format a file is written.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The format of its suffix, after that of a compression; else what its first
+        bytes look like: a header that names an id makes it CSV or TSV, and what looks
+        like nothing else is plain lines.
+
+    Raises:
+        DataError: It cannot be read, or is of a format that is not supported.
+    """
+    refuse_other_than_file(path)
+    advice = _UNSUPPORTED.get(path.suffix.lower())
+    if advice:
+        raise DataError(
+            f"{path}: files of the format {path.suffix} cannot be read; {advice}. "
+            f"Readable are {', '.join(each.value for each in Format)}"
+        )
+    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    named = _SUFFIXES.get(inner.suffix.lower())
+    if named in (Format.PARQUET, Format.ARROW) and inner != path:
+        raise DataError(
+            f"{path}: {named.value} files are compressed inside; decompress this one"
+        )
+    found = named or _sniff(path)
+    if found is Format.JSON_LINES:
+        _refuse_array(path)
+    return found
+
+
+def _sniff(path: Path) -> Format:
+    with open_bytes(path) as stream:
+        first = stream.read(4096).removeprefix(b"\xef\xbb\xbf")
+        while first and not first.lstrip():
+            first = stream.read(1 << 20)
+    if first.startswith(b"PAR1"):
+        return Format.PARQUET
+    if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return Format.ARROW
+    if _begins_with_object(path, first.lstrip()):
+        return Format.JSON_LINES
+    header = first.partition(b"\n")[0].rstrip(b"\r")
+    for kind, delimiter in ((Format.CSV, b","), (Format.TSV, b"\t")):
+        cells = [cell.strip(b'"') for cell in header.split(delimiter)]
+        if len(cells) > 1 and set(cells) & _ID_COLUMNS:
+            return kind
+    return Format.PLAIN
+
+
+def _begins_with_object(path: Path, first: bytes) -> bool:
+    """Tell whether a file begins with a JSON object, and not an answer in braces."""
+    if not first.startswith(b"{"):
+        return False
+    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    line, newline, _ = first.partition(b"\n")
+    if not newline or inner.suffix.lower() not in _PLAIN_SUFFIXES:
+        return True
+    return parse_json_line(1, line).values is not None
+
+
+def _refuse_array(path: Path) -> None:
+    """Say what to do with a file that is one JSON array, not one object a line."""
+    with open_bytes(path) as stream:
+        first = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if first.startswith(b"[") and first[1:].lstrip()[:1] in (b"{", b""):
+        raise DataError(
+            f"{path}: holds a JSON array; wanted are JSON lines, one object a line. "
+            "`jq -c '.[]'` turns the one into the other; pandas writes JSON lines with "
+            "`to_json(path, orient='records', lines=True)`"
+        )
+
+
+def model_name(path: Path) -> str:
+    """Give the name of the model that a file of predictions is called after.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its name without the suffixes of its format: `llama-3.1` for
+        `llama-3.1.jsonl.gz`.
+    """
+    known = (*_SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
+    name = path.name
+    while Path(name).suffix.lower() in known:
+        name = Path(name).stem
+    return name or path.name

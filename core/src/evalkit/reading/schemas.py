@@ -1,0 +1,295 @@
+"""Turns a pydantic model into columns, and a check that sees whole columns at once.
+
+The check is sufficient, not necessary: a row that passes is one that the model would
+accept with the very same values. Every other row is for pydantic to judge. Models whose
+rules cannot be seen from columns have no plan.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+import annotated_types
+import polars as pl
+from pydantic import AllowInfNan, BaseModel
+from pydantic.fields import FieldInfo
+
+from evalkit.base.ids import RESPONSE_ID_KEYS
+
+
+class PlannedColumn(NamedTuple):
+    """How one field of a model is stored and checked as a column."""
+
+    dtype: pl.DataType
+    passes: pl.Expr
+    """True for a value that keeps the field's rules, else False or null."""
+    takes_null: bool
+    """Whether a row without the field is as valid as one with null."""
+
+
+class ColumnPlan(NamedTuple):
+    """The fields of a model as columns."""
+
+    columns: Mapping[str, PlannedColumn]
+    forbids_undeclared: bool
+    """Whether the model refuses keys that it does not declare."""
+
+    def passes(self, frame: pl.DataFrame) -> pl.Series:
+        """Tell which rows keep all rules of the model.
+
+        Args:
+            frame: The rows; it has all columns of the plan.
+
+        Returns:
+            True for rows that surely keep them.
+        """
+        checks = [
+            _check(frame.schema[name], pl.col(name), column)
+            for name, column in self.columns.items()
+            # spares looking into structs that are not there
+            if not (column.takes_null and frame[name].null_count() == frame.height)
+        ]
+        mask = reduce(and_, checks, pl.repeat(True, frame.height, eager=False))
+        return frame.select(passes=mask.fill_null(False)).to_series()
+
+    def of(self, names: Collection[str]) -> ColumnPlan:
+        """Give the plan of some of the fields."""
+        chosen = {name: self.columns[name] for name in self.columns if name in names}
+        return self._replace(columns=chosen)
+
+    def planned_only(self, values: pl.Series) -> pl.Series:
+        """Leave out what a struct has beyond the planned fields.
+
+        Args:
+            values: A column that is named as in the plan.
+
+        Returns:
+            The column in its planned type.
+        """
+        dtype = self.columns[values.name].dtype
+        if values.dtype == dtype or not isinstance(dtype, pl.Struct):
+            return values
+        name = values.name
+        fields = [pl.col(name).struct.field(field.name) for field in dtype.fields]
+        kept = pl.when(pl.col(name).is_not_null()).then(pl.struct(fields))
+        return values.to_frame().select(kept.alias(name)).to_series()
+
+
+def with_planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame:
+    """Add the planned columns that a frame lacks, with nulls."""
+    lacking = [
+        pl.Series(name, [], column.dtype).extend_constant(None, frame.height)
+        for name, column in plan.columns.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(lacking) if lacking else frame
+
+
+def _check(found: pl.DataType, value: pl.Expr, column: PlannedColumn) -> pl.Expr:
+    if found == column.dtype:
+        passes = column.passes
+    elif others := _other_fields(found, column.dtype):
+        empty = [value.struct.field(name).is_null() for name in others]
+        passes = reduce(and_, empty, column.passes)
+    else:
+        passes = pl.lit(False)
+    return passes | value.is_null() if column.takes_null else passes
+
+
+def _other_fields(found: pl.DataType, planned: pl.DataType) -> list[str]:
+    """Give what a struct has beyond the planned fields; nothing for another type."""
+    if not isinstance(planned, pl.Struct) or not isinstance(found, pl.Struct):
+        return []
+    wanted = {field.name: field.dtype for field in planned.fields}
+    types = {field.name: field.dtype for field in found.fields}
+    if any(types.get(name) != dtype for name, dtype in wanted.items()):
+        return []
+    if any(map(is_pattern, types)):
+        return []
+    return [name for name in types if name not in wanted]
+
+
+def is_pattern(name: str) -> bool:
+    """Tell whether polars would take a field's name for a pattern of names."""
+    return "*" in name or name.startswith("^")
+
+
+def plan_of(
+    model: type[BaseModel],
+    labels: Sequence[str] | None = None,
+    apart: Iterable[str] = RESPONSE_ID_KEYS,
+) -> ColumnPlan | None:
+    """Plan the columns of a model.
+
+    Args:
+        model: The model.
+        labels: The labels; a field that maps texts to numbers is taken as one number
+            for every label.
+        apart: Fields that are checked elsewhere, which must be plain texts.
+
+    Returns:
+        The plan; None where a field or a rule of the model cannot be seen from columns.
+    """
+    if has_own_rules(model):
+        return None
+    columns = {}
+    for name, field in model.model_fields.items():
+        if name in apart:
+            if field.annotation is not str or field.metadata or field.validation_alias:
+                return None
+            continue
+        column = _plan_field(name, field, labels)
+        if column is None:
+            return None
+        columns[name] = column
+    return ColumnPlan(columns, model.model_config.get("extra") == "forbid")
+
+
+def text_fields(model: type[BaseModel]) -> set[str]:
+    """Give the names of the fields of a model that may hold a text."""
+    names = set()
+    for name, field in model.model_fields.items():
+        options = {_unwrap(field.annotation, ())[0]}
+        if get_origin(*options) in (Union, types.UnionType):
+            options = {_unwrap(each, ())[0] for each in get_args(*options)}
+        if any(
+            each is str
+            or (get_origin(each) is Literal and isinstance(get_args(each)[0], str))
+            for each in options
+        ):
+            names.add(name)
+    return names
+
+
+def has_own_rules(model: type[BaseModel]) -> bool:
+    """Tell whether a model has rules or changes that its fields do not show."""
+    decorators = model.__pydantic_decorators__
+    config = model.model_config
+    return bool(
+        decorators.validators
+        or decorators.root_validators
+        or decorators.field_validators
+        or decorators.model_validators
+        or decorators.field_serializers
+        or decorators.model_serializers
+        or decorators.computed_fields
+        or model.__pydantic_root_model__
+        or model.__pydantic_post_init__ is not None
+        or config.get("extra") == "allow"
+        or any(setting.startswith("str_") for setting in config)
+        or not config.get("allow_inf_nan", True)
+        or _is_overridden(model)
+    )
+
+
+def _is_overridden(model: type[BaseModel]) -> bool:
+    """Tell whether a model changes how pydantic builds, reads or gives its rows."""
+    hooks = (
+        "__init__",
+        "__get_pydantic_core_schema__",
+        "model_validate",
+        "model_dump",
+    )
+    return any(
+        getattr(getattr(model, name), "__func__", getattr(model, name))
+        is not getattr(getattr(BaseModel, name), "__func__", getattr(BaseModel, name))
+        for name in hooks
+    )
+
+
+def _plan_field(
+    name: str, field: FieldInfo, labels: Sequence[str] | None
+) -> PlannedColumn | None:
+    if field.validation_alias is not None or field.exclude:
+        return None
+    annotation, rules = _unwrap(field.annotation, field.metadata)
+    annotation, is_optional = _without_none(annotation)
+    annotation, inner_rules = _unwrap(annotation, ())
+    rules = [*rules, *inner_rules]
+    has_null_default = field.default is None and is_optional
+    value = pl.col(name)
+    planned = _plan_type(annotation, value, labels)
+    if planned is None:
+        return None
+    dtype, check = planned
+    for rule in rules:
+        restricted = _plan_rule(rule, value, dtype)
+        if restricted is None:
+            return None
+        check = check & restricted
+    return PlannedColumn(dtype, check, has_null_default)
+
+
+def _unwrap(annotation: Any, metadata: Iterable[Any]) -> tuple[Any, list[Any]]:
+    """Take `Annotated` apart."""
+    rules = list(metadata)
+    while get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        for rule in more:
+            rules += rule.metadata if isinstance(rule, FieldInfo) else [rule]
+    return annotation, rules
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return annotation, False
+    others = [option for option in get_args(annotation) if option is not type(None)]
+    if len(others) == 1 and len(get_args(annotation)) == 2:
+        return others[0], True
+    return annotation, False
+
+
+def _plan_type(
+    annotation: Any, value: pl.Expr, labels: Sequence[str] | None
+) -> tuple[pl.DataType, pl.Expr] | None:
+    if annotation is str:
+        return pl.String(), value.is_not_null()
+    if annotation is bool:
+        return pl.Boolean(), value.is_not_null()
+    if annotation is int:
+        return pl.Int64(), value.is_not_null()
+    if annotation is float:
+        return pl.Float64(), value.is_finite()
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal and all(isinstance(choice, str) for choice in arguments):
+        return pl.String(), value.is_in(list(arguments))
+    if annotation == list[str]:
+        return pl.List(pl.String), value.list.eval(
+            pl.element().is_null()
+        ).list.any().not_() & value.is_not_null()
+    if annotation in (dict[str, Any], dict[str, float]) and labels:
+        if any(map(is_pattern, labels)):
+            return None
+        fields = {label: pl.Float64() for label in sorted(set(labels))}
+        return pl.Struct(fields), _full_struct(value, fields)
+    return None
+
+
+def _full_struct(value: pl.Expr, fields: Mapping[str, pl.DataType]) -> pl.Expr:
+    numbers = [value.struct.field(name).is_finite() for name in fields]
+    return reduce(and_, numbers, value.is_not_null())
+
+
+def _plan_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    is_text, is_number = dtype == pl.String, dtype.is_numeric()
+    if isinstance(rule, annotated_types.MinLen) and is_text:
+        return value.str.len_chars() >= rule.min_length
+    if isinstance(rule, annotated_types.MaxLen) and is_text:
+        return value.str.len_chars() <= rule.max_length
+    bounds = {
+        annotated_types.Ge: ("ge", pl.Expr.ge),
+        annotated_types.Gt: ("gt", pl.Expr.gt),
+        annotated_types.Le: ("le", pl.Expr.le),
+        annotated_types.Lt: ("lt", pl.Expr.lt),
+    }
+    if is_number and type(rule) in bounds:
+        attribute, compare = bounds[type(rule)]
+        limit = getattr(rule, attribute)
+        return compare(value, limit) if isinstance(limit, int | float) else None
+    if isinstance(rule, AllowInfNan) and is_number:
+        return pl.lit(True)  # numbers that are not finite never pass
+    return None

@@ -1,0 +1,256 @@
+"""Reads Parquet, Arrow and data frames, whose columns have types already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
+from evalkit.errors import DataError
+from evalkit.reading.blocks import ROW_KEYS, Block
+from evalkit.reading.formats import Format
+from evalkit.reading.rows import Row, object_row
+from evalkit.reading.schemas import ColumnPlan, is_pattern
+from evalkit.reading.streams import refuse_other_than_file
+
+BATCH_ROWS = 100_000
+
+
+def read_table_blocks(
+    path: Path, kind: Format, plan: ColumnPlan | None
+) -> Iterator[Block]:
+    """Read Parquet or Arrow as blocks of rows.
+
+    Args:
+        path: The file.
+        kind: `PARQUET` or `ARROW`.
+        plan: The columns that are wanted; None for rows only.
+
+    Yields:
+        The blocks; rows are numbered from 1.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    first = 1
+    for frame in read_frames(path, kind):
+        yield from table_blocks(frame, first, plan)
+        first += frame.height
+
+
+def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
+    """Read Parquet or Arrow in batches.
+
+    Args:
+        path: The file.
+        kind: `PARQUET` or `ARROW`.
+
+    Yields:
+        Data frames.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    import pyarrow as pa
+
+    refuse_other_than_file(path)
+    batches = _parquet_batches if kind is Format.PARQUET else _arrow_batches
+    try:
+        for batch in batches(path):
+            batch.validate(full=True)  # texts may be no UTF-8
+            _read_names(pa.struct(batch.schema))
+            frame = pl.from_arrow(batch.replace_schema_metadata())
+            assert isinstance(frame, pl.DataFrame)
+            yield frame
+    except (
+        *(pa.ArrowException, OSError, UnicodeDecodeError),
+        *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    ) as error:
+        raise DataError(
+            f"{path}: cannot be read as {kind.value}: {_first_line(error)}"
+        ) from error
+
+
+def _read_names(kind: Any) -> None:
+    """Read all names of a type; polars panics where one is no UTF-8."""
+    for index in range(kind.num_fields):
+        inner = kind.field(index)
+        str(inner.name)
+        _read_names(inner.type)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _parquet_batches(path: Path) -> Iterator[Any]:
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        yield from file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+
+
+def _arrow_batches(path: Path) -> Iterator[Any]:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        if is_file:
+            reader = pa.ipc.open_file(file)
+            yield from map(reader.get_batch, range(reader.num_record_batches))
+        else:
+            yield from pa.ipc.open_stream(file)
+
+
+def table_blocks(
+    frame: pl.DataFrame, first: int, plan: ColumnPlan | None
+) -> Iterator[Block]:
+    """Give a data frame as blocks of rows.
+
+    Args:
+        frame: The rows.
+        first: Number of the first row.
+        plan: The columns that are wanted; None for rows only.
+
+    Yields:
+        One block; rows of other types than planned, or with an error, are apart.
+    """
+    row_at = partial(_row, frame, first)
+    planned = None if plan is None else _planned(frame, plan)
+    if plan is None or planned is None:
+        yield Block(rows=map(row_at, range(frame.height)))
+        return
+    declared = {*plan.columns, *RESPONSE_ID_KEYS, REPLICATION_KEY}
+    others = [name for name in frame.columns if name not in declared]
+    doubtful = np.zeros(frame.height, dtype=bool)
+    for name in ROW_KEYS & {*others}:
+        doubtful |= frame[name].is_not_null().to_numpy()
+    others = [name for name in others if name != "error"]
+    if plan.forbids_undeclared and others:
+        doubtful[:] = True
+    kept = np.flatnonzero(~doubtful)
+    counted = frame.filter(~doubtful).select(others)
+    undeclared = {
+        name: filled
+        for name in others
+        if (filled := counted.height - counted[name].null_count())
+    }
+    yield Block(
+        planned.filter(~doubtful),
+        kept + first,
+        lambda index: row_at(int(kept[index])),
+        [row_at(int(index)) for index in np.flatnonzero(doubtful)],
+        undeclared,
+    )
+
+
+def _row(frame: pl.DataFrame, first: int, index: int) -> Row:
+    values = {
+        name: _plain(value)
+        for name, value in frame.row(index, named=True).items()
+        if value is not None
+    }
+    return object_row(first + index, values)
+
+
+def _plain(value: Any) -> Any:
+    """Give a value as JSON lines would: without null fields, which a table must have.
+
+    Decimal numbers become floats, those without decimal places integers.
+    """
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
+    return value
+
+
+def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
+    """Bring columns into the planned types; None where a column is of another one."""
+    id_key = next((key for key in RESPONSE_ID_KEYS if key in frame.columns), None)
+    if id_key is None or not _holds_ids(frame.schema[id_key]):
+        return None
+    columns = [frame[id_key].cast(pl.String).alias("id")]
+    if REPLICATION_KEY in frame.columns:
+        replication = frame[REPLICATION_KEY]
+        if not (_holds_ids(replication.dtype) or replication.dtype == pl.Null):
+            return None
+        columns.append(replication.cast(pl.String))
+    for name, column in plan.columns.items():
+        if name not in frame.columns:
+            empty = pl.Series(name, dtype=column.dtype)
+            columns.append(empty.extend_constant(None, frame.height))
+            continue
+        cast = _cast(frame[name], column.dtype)
+        if cast is None:
+            return None
+        columns.append(cast)
+    return pl.DataFrame(columns)
+
+
+def _holds_ids(dtype: pl.DataType) -> bool:
+    return _holds_texts(dtype) or holds_integers(dtype)
+
+
+def holds_integers(dtype: pl.DataType) -> bool:
+    """Tell whether values are whole numbers, which decimals of scale 0 are too.
+
+    Args:
+        dtype: The type of a column.
+
+    Returns:
+        True where they are.
+    """
+    return dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
+
+
+def _holds_texts(dtype: pl.DataType) -> bool:
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    found = values.dtype
+    if found == dtype:
+        return values
+    if isinstance(dtype, pl.Struct) and isinstance(found, pl.Struct):
+        return _cast_struct(values, dtype, found)
+    widens = (
+        found == pl.Null
+        or (dtype == pl.String and _holds_texts(found))
+        or (dtype == pl.Float64 and found.is_numeric())
+        or (dtype == pl.Int64 and holds_integers(found))
+    )
+    try:
+        return values.cast(dtype) if widens else None
+    except pl.exceptions.InvalidOperationError:
+        return None
+
+
+def _cast_struct(
+    values: pl.Series, dtype: pl.Struct, found: pl.Struct
+) -> pl.Series | None:
+    """Cast the planned fields of a struct; what it has beyond them comes after them."""
+    given = {field.name: field.dtype for field in found.fields}
+    if any(map(is_pattern, given)):
+        return None
+    whole = pl.col(values.name)
+    fields = []
+    for field in dtype.fields:
+        kind = given.pop(field.name, pl.Null())
+        is_number = field.dtype == pl.Float64 and kind.is_numeric()
+        if kind != field.dtype and kind != pl.Null and not is_number:
+            return None
+        value = pl.lit(None) if kind == pl.Null else whole.struct.field(field.name)
+        fields.append(value.cast(field.dtype).alias(field.name))
+    fields += [whole.struct.field(name) for name in given]
+    kept = pl.when(whole.is_not_null()).then(pl.struct(fields))
+    return values.to_frame().select(kept.alias(values.name)).to_series()

@@ -1,0 +1,1 @@
+"""Scores of perturbed copies beside those of their originals."""

@@ -1,0 +1,124 @@
+"""Drops of set-level scores of large groups: the delta method in place of drawing.
+
+A score is taken for linear in what each unit adds to it, so the test flips the signs of
+what units add to the drop.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.terms import MetricContext
+from evalkit.comparing.differences import Difference, Intervals
+from evalkit.inference.intervals import influence_interval, without_interval
+from evalkit.inference.sign_flips import flip_test
+from evalkit.plugins.registry import Bound
+from evalkit.robustness.drop_statistics import Drawn
+from evalkit.robustness.tested_drops import FLIPS, difference_of_drop
+from evalkit.robustness.units import PerturbedUnits
+from evalkit.scoring.evidence import Evidence, UnitSums
+from evalkit.scoring.group_intervals import NO_GRADIENT
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring.table import ScoringTable
+
+
+class LargeDrops:
+    """Computes intervals and tests of one metric.
+
+    Args:
+        metric: A metric whose statistics add up.
+        sides: The originals and the copies that have each other.
+        units: The unit of each original.
+        clustered: Whether units are clusters of originals.
+        context: The metric's context.
+        settings: Seed and probability.
+    """
+
+    def __init__(
+        self,
+        metric: Bound,
+        sides: tuple[Drawn, Drawn],
+        units: PerturbedUnits,
+        clustered: bool,
+        context: MetricContext,
+        settings: ScoringSettings,
+    ) -> None:
+        self._metric = metric
+        self._sides = sides
+        self._units = units
+        self._clustered = clustered
+        self._context = context
+        self._settings = settings
+
+    def intervals(self, group: int, score: str, value: float) -> Intervals:
+        """Give the intervals of a drop by confidence.
+
+        Args:
+            group: The group.
+            score: Name of the score within the metric.
+            value: The drop.
+
+        Returns:
+            The intervals; none, with the reason, where a side has no gradient.
+        """
+        added = self._added(group, score)
+        if added is None:
+            nothing = without_interval(NO_GRADIENT)
+            return lambda _confidence: nothing
+        return partial(
+            influence_interval,
+            value,
+            added.totals,
+            clustered=self._clustered,
+            sizes=added.sizes,
+        )
+
+    def test(self, drop: GroupScore, level: float) -> Difference | None:
+        """Test whether there is a drop.
+
+        Args:
+            drop: The drop, with its interval.
+            level: Level that the test must decide at.
+
+        Returns:
+            The difference from no drop; None where a side has no gradient.
+        """
+        added = self._added(drop.group, drop.score)
+        if added is None or drop.value is None:
+            return None
+        shares = added.sizes / added.sizes.sum()
+        units = np.unique(self._units.units[self._sides[0].original])
+        keys = self._units.keys[units[added.units]]
+        tested = flip_test(added.totals + drop.value * shares, keys, level, flips=FLIPS)
+        intervals = self.intervals(drop.group, drop.score, drop.value)
+        return difference_of_drop(drop, intervals, tested)
+
+    def _added(self, group: int, score: str) -> UnitSums | None:
+        """Give what each unit adds to the error of a drop."""
+        before, after = (each.influences(group, score) for each in self._evidence)
+        if before is None or after is None:
+            return None
+        # both sides have the same originals, so their units are the same
+        return before._replace(totals=before.totals - after.totals)
+
+    @cached_property
+    def _evidence(self) -> tuple[Evidence, ...]:
+        found = []
+        for side in self._sides:
+            count = len(side.group)
+            groups = Groups(
+                tuple(map(str, range(int(side.group.max()) + 1))),
+                np.arange(count, dtype=np.uint32),
+                side.group.astype(np.uint32),
+                {},
+            )
+            units = pl.Series("cluster", self._units.units[side.original])
+            table = ScoringTable(pl.DataFrame(), [""] * count, units, self._context)
+            found.append(
+                Evidence(self._metric, side.statistics, table, groups, self._settings)
+            )
+        return tuple(found)

@@ -1,0 +1,327 @@
+"""Scores under perturbation: what each says, and how it is made of single values.
+
+Of every perturbation, and of every family of those that are not `uncertain`:
+
+- `original`: the score of the originals that have a copy;
+- `perturbed`: the score of the copies;
+- `drop`: original minus the mean of its copies, over those that both count;
+- `agreement`: the metric's per-example score with the model's own prediction for the
+  original as target (Dynabench's `fairness` and `robustness`), of perturbations that
+  are `invariant`. A model that always says the same agrees with itself: agreement means
+  nothing without `perturbed` beside it;
+- `worst`: the mean of the least favourable score of an original and its copies;
+- `worst-of-all`, of a family: the same over all examples, also those without a copy
+  (HELM's worst case).
+
+And for the metric that tells right from wrong, of every perturbation and family:
+
+- `right-to-wrong`, `wrong-to-right`, `wrong-to-other-wrong`: shares of pairs;
+
+of every perturbation alone:
+
+- `expected`: the share of pairs whose change is as it should be: as the perturbation's
+  `expect` says; for one that `transforms` answers and has no `expect`, the share of
+  copies answered rightly whose originals were;
+- `consistency`, where it `transforms`: the share of originals of which the original and
+  every copy is right (Gardner et al. 2020), which is `worst` of zeros and ones.
+
+The metric that tells right from wrong is the first whose per-example scores are zeros
+and ones as it declares (`interval = "wilson"`), higher being better; else the first
+with bounds 0 and 1 of which all scores are one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.errors import MetricError
+from evalkit.inference.intervals import Floats
+from evalkit.parallel.workers import Workers
+from evalkit.robustness.drop_families import TestedScore, adjust, adjust_whole
+from evalkit.robustness.effects import View
+from evalkit.robustness.pairs import PairGroups
+from evalkit.robustness.quantities import (
+    Effects,
+    ExampleValues,
+    Judgements,
+    Quantity,
+    agreement_of,
+    as_drop,
+    shown_as,
+    without_value,
+)
+from evalkit.robustness.sets import SetScorer
+from evalkit.robustness.tested_drops import DropLevels
+from evalkit.robustness.values import values_of
+from evalkit.runs.results import Score, plain_number
+from evalkit.scoring.evidence import example_column, interval_kind
+from evalkit.scoring.grouping import WHOLE
+from evalkit.scoring.records import GroupScore, MetricScores
+from evalkit.scoring.unscored import NOTHING_SCORED
+
+UNCERTAIN = "the answers may not hold after this perturbation"
+"""Flag of scores that a perturbation of uncertain effect makes doubtful."""
+
+NO_WORST = "only whole sets have this score, not single examples"
+
+
+class PerturbedScores(NamedTuple):
+    """All that was computed."""
+
+    scores: list[Score]
+    per_copy: dict[str, Floats]
+    """Score of each pair's copy by name of the metric; nan for none."""
+    errors: list[str]
+    """Why metrics failed."""
+    expected: Mapping[str, Floats] = {}
+    """What `expect` said of each pair, by perturbation; nan where it says nothing."""
+    notices: Sequence[str] = ()
+    """What was not asked."""
+
+
+def score_perturbations(
+    scored: Sequence[MetricScores], effects: Effects, judge: str | None = None
+) -> PerturbedScores:
+    """Compute the scores of all metrics under all perturbations.
+
+    Args:
+        scored: What the metrics computed of the originals.
+        effects: The copies, and what is asked about them.
+        judge: Name of the metric that tells right from wrong, which need not be among
+            these; chosen from them by default.
+
+    Returns:
+        The scores. A metric that fails on the copies has null scores with the reason.
+    """
+    with Workers(effects.settings.jobs) as workers:
+        return _Scorer(scored, effects, workers, judge).all()
+
+
+class _Scorer:
+    def __init__(
+        self,
+        scored: Sequence[MetricScores],
+        effects: Effects,
+        workers: Workers,
+        judge: str | None,
+    ) -> None:
+        self._scored = [
+            found
+            for found in scored
+            if found.metric.component.kind == "metrics" and not found.error
+        ]
+        self._effects = effects
+        self._workers = workers
+        self._named_judge = judge
+        self._tables = effects.tables
+        self._pairs = effects.tables.pairs
+        self._values: dict[str, ExampleValues] = {}
+        self._errors: list[str] = []
+
+    def _groups_of(self, view: View) -> PairGroups:
+        # made anew for each metric, as those of many perturbations take much memory
+        made = self._pairs.made_by([member.identity for member in view.members])
+        return PairGroups(self._pairs, made, self._effects.weight)
+
+    def all(self) -> PerturbedScores:
+        """Compute everything."""
+        reasons = {found.name: self._prepare(found) for found in self._scored}
+        judge = self._named_judge or self._judge()
+        scores: list[Score] = []
+        confidence = self._effects.settings.confidence
+        for found in self._scored:
+            reason = reasons[found.name]
+            if reason is None:
+                tested = list(self._of_metric(found, found.name == judge))
+            else:
+                tested = list(self._absent(found, reason))
+            scores += adjust_whole(tested, confidence)
+        per_copy = {name: values.perturbed for name, values in self._values.items()}
+        return PerturbedScores(scores, per_copy, self._errors)
+
+    def _prepare(self, found: MetricScores) -> str | None:
+        """Get the per-example scores; or say why the copies cannot be scored."""
+        metric = found.metric
+        reason = self._tables.why_not(metric)
+        column = example_column(metric)
+        if reason or column is None or found.per_example is None:
+            return reason
+        if not _is_mean(found):
+            return None
+        try:
+            statistics = self._tables.statistics(metric, self._workers)
+        except MetricError as error:
+            self._errors.append(str(error))
+            return str(error)
+        self._values[found.name] = ExampleValues(
+            values_of(found.per_example, "score", len(self._pairs.sample.ids)),
+            values_of(statistics, column, self._pairs.size),
+        )
+        return None
+
+    def _judge(self) -> str | None:
+        """Name the metric that tells right from wrong."""
+        able = [
+            found
+            for found in self._scored
+            if found.name in self._values
+            and found.metric.attributes["higher_is_better"] is True
+            and tuple(found.metric.attributes["bounds"] or ()) == (0, 1)
+            and all(map(_is_binary, self._values[found.name]))
+        ]
+        declared = [each for each in able if interval_kind(each.metric) == "wilson"]
+        return next((found.name for found in [*declared, *able]), None)
+
+    def _of_metric(self, found: MetricScores, is_judge: bool) -> Iterator[TestedScore]:
+        values = self._values.get(found.name)
+        parts = {score.score for score in found.scores} - {"" if values else None}
+        single: Judgements | None = None
+        if values is not None:
+            agreement = agreement_of(found.metric, self._effects, self._workers)
+            single = Judgements(found.metric, values, self._effects, agreement)
+        scorer = self._set_scorer(found) if parts else None
+        confidence = self._effects.settings.confidence
+        for view in self._effects.views:
+            groups = self._groups_of(view)
+            if single is not None:
+                of_examples = self._records(found, view, single.of(view, groups))
+                yield from adjust(of_examples, confidence)
+                if is_judge:
+                    judged = single.of_judge(view, groups)
+                    yield from self._records(found, view, judged)
+            if isinstance(scorer, str):
+                yield from self._null(found, view, scorer)
+            elif scorer is not None:
+                levels = self._effects.levels(view, groups)
+                of_sets = _of_sets(scorer, found, groups, levels, parts)
+                yield from adjust(self._records(found, view, of_sets), confidence)
+
+    def _set_scorer(self, found: MetricScores) -> SetScorer | str:
+        """Prepare the scores of whole sets; or say why there are none."""
+        statistics = None
+        if found.statistics is not None:
+            try:
+                copies = self._tables.statistics(found.metric, self._workers)
+            except MetricError as error:
+                self._errors.append(str(error))
+                return str(error)
+            statistics = (found.statistics, copies)
+        elif not found.metric.has("compute"):
+            return found.error or found.scores[0].reason or NOTHING_SCORED
+        settings = self._effects.settings
+        return SetScorer(found.metric, self._tables, settings, statistics)
+
+    def _absent(self, found: MetricScores, reason: str) -> Iterator[TestedScore]:
+        for view in self._effects.views:
+            yield from self._null(found, view, reason)
+
+    def _null(
+        self, found: MetricScores, view: View, reason: str
+    ) -> Iterator[TestedScore]:
+        shown = shown_as(found.metric)
+        nothing = [
+            Quantity(name, (None,), without_value(reason), shown)
+            for name in ("original", "perturbed", "drop")
+        ]
+        yield from self._records(found, view, nothing)
+
+    def _records(
+        self, found: MetricScores, view: View, quantities: Iterable[Quantity]
+    ) -> Iterator[TestedScore]:
+        for quantity in quantities:
+            flag = None
+            if view.is_uncertain and quantity.computed_on != "original":
+                flag = UNCERTAIN
+            tests = quantity.tested or [None] * len(quantity.scores)
+            for score, tested in zip(quantity.scores, tests, strict=True):
+                record = _record(
+                    found.full_name(score.score),
+                    self._effects.split,
+                    view.name,
+                    quantity,
+                    score._replace(flag=flag or score.flag),
+                )
+                yield TestedScore(record, tested)
+
+
+def _of_sets(
+    scorer: SetScorer,
+    found: MetricScores,
+    groups: PairGroups,
+    levels: DropLevels,
+    parts: Collection[str],
+) -> Iterator[Quantity]:
+    """Give the scores of whole sets, but for those that single examples have."""
+    shown = shown_as(found.metric)
+    try:
+        scores = scorer.score(groups, levels)
+    except MetricError as error:
+        for name in ("original", "perturbed", "drop"):
+            yield Quantity(name, groups.tags, without_value(str(error)), shown)
+    else:
+        for name, of_groups in (
+            ("original", scores.original),
+            ("perturbed", scores.perturbed),
+        ):
+            kept = [score for score in of_groups if score.score in parts]
+            yield Quantity(name, groups.tags, kept, shown)
+        drops = [drop for drop in scores.drop if drop.score.score in parts]
+        yield Quantity(
+            "drop",
+            groups.tags,
+            [drop.score for drop in drops],
+            as_drop(shown),
+            [drop.tested for drop in drops],
+        )
+    if "" in parts:
+        yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
+
+
+def _record(
+    name: str, split: str, perturbation: str, quantity: Quantity, found: GroupScore
+) -> Score:
+    mean, stddev, low, high = found.spread or (None,) * 4
+    return Score(
+        metric=name,
+        split=split,
+        tag=quantity.tags[found.group],
+        perturbation=perturbation,
+        computed_on=quantity.computed_on,
+        value=found.value,
+        se=plain_number(found.interval.standard_error),
+        ci_low=plain_number(found.interval.low),
+        ci_high=plain_number(found.interval.high),
+        ci_method=found.interval.method,
+        n=found.n,
+        n_clusters=found.n_clusters,
+        coverage=found.coverage,
+        unit=quantity.shown.unit,
+        scale=quantity.shown.scale,
+        higher_is_better=quantity.shown.higher_is_better,
+        reason=found.reason or found.interval.reason,
+        flag=found.flag,
+        bound_low=None,
+        bound_high=None,
+        mean=mean,
+        stddev=stddev,
+        min=low,
+        max=high,
+    )
+
+
+def _is_binary(values: Floats) -> bool:
+    return bool(np.isin(values[np.isfinite(values)], (0.0, 1.0)).all())
+
+
+def _is_mean(found: MetricScores) -> bool:
+    """Tell whether the main score is the mean of the per-example scores."""
+    for score in found.scores:
+        if score.score == "" and score.group == WHOLE and score.value is not None:
+            return score.spread is not None and math.isclose(
+                score.value, score.spread[0], rel_tol=1e-9, abs_tol=1e-12
+            )
+    return True

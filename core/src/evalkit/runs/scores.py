@@ -1,0 +1,176 @@
+"""Turns what the metrics computed into score records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from evalkit.base.violations import shorten
+from evalkit.errors import MetricError
+from evalkit.inference.intervals import without_interval
+from evalkit.plugins.registry import Bound
+from evalkit.runs.results import Score, plain_number
+from evalkit.scoring.calls import call, checked_value
+from evalkit.scoring.grouping import WHOLE, Groups
+from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
+
+
+def headline_name(scored: Sequence[MetricScores]) -> str | None:
+    """Give the name of the main score: the first metric's own; None without one."""
+    if not scored or not any(score.score == "" for score in scored[0].scores):
+        return None
+    return scored[0].full_name("")
+
+
+def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
+    """Give the least and the greatest value that metrics can have.
+
+    Args:
+        metrics: The metrics.
+
+    Returns:
+        The two by name of the metric, None for a side without bound; metrics without
+        bounds are left out.
+    """
+    found = {}
+    for metric in metrics:
+        bounds = [
+            bound if bound is not None and math.isfinite(bound) else None
+            for bound in metric.attributes.get("bounds") or ()
+        ]
+        if bounds not in ([], [None, None]):
+            found[metric.name] = bounds
+    return found
+
+
+def to_scores(
+    scored: Sequence[MetricScores], groups: Groups, split: str
+) -> list[Score]:
+    """Make the score records of all metrics.
+
+    Args:
+        scored: What each metric computed.
+        groups: The groups.
+        split: Name of the split.
+
+    Returns:
+        One record for each metric, score and group, and each aggregate.
+    """
+    return [
+        record
+        for metric in scored
+        for record in (
+            *(_to_score(metric, score, groups, split) for score in metric.scores),
+            *(_to_aggregate(metric, found, split) for found in metric.aggregates),
+        )
+    ]
+
+
+def _to_score(
+    scored: MetricScores, found: GroupScore, groups: Groups, split: str
+) -> Score:
+    size = groups.sizes[found.group]
+    coverage = found.n / size if size else None
+    mean, stddev, low, high = found.spread or (None,) * 4
+    bound_low, bound_high = found.bounds or (None, None)
+    clusters = found.cluster_sizes
+    return _record(
+        scored, found, scored.full_name(found.score), groups.tags[found.group], split
+    )._replace(
+        coverage=coverage if found.coverage is None else found.coverage,
+        bound_low=bound_low,
+        bound_high=bound_high,
+        mean=mean,
+        stddev=stddev,
+        min=low,
+        max=high,
+        replications=found.replications,
+        stddev_within=found.stddev_within,
+        stddev_replications=found.stddev_replications,
+        largest_cluster=clusters and clusters.largest,
+        effective_clusters=clusters and clusters.effective,
+    )
+
+
+def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Score:
+    record = _record(scored, found, scored.full_name(""), found.tag, split)
+    return record._replace(
+        aggregate=found.kind, p_value=found.p_value, p_adjusted=found.p_adjusted
+    )
+
+
+def _record(
+    scored: MetricScores,
+    found: GroupScore | AggregateScore,
+    name: str,
+    tag: str | None,
+    split: str,
+) -> Score:
+    """Give what groups and aggregates have in common."""
+    attributes = scored.metric.attributes
+    rank_best, rank_worst = found.ranks or (None, None)
+    return Score(
+        metric=name,
+        split=split,
+        tag=tag,
+        perturbation=None,
+        computed_on="all",
+        value=found.value,
+        se=plain_number(found.interval.standard_error),
+        ci_low=plain_number(found.interval.low),
+        ci_high=plain_number(found.interval.high),
+        ci_method=found.interval.method,
+        n=found.n,
+        n_clusters=found.n_clusters,
+        coverage=None,
+        unit=attributes.get("unit", ""),
+        scale=attributes.get("scale", 1.0),
+        higher_is_better=attributes.get("higher_is_better"),
+        reason=found.reason or found.interval.reason,
+        flag=found.flag,
+        bound_low=None,
+        bound_high=None,
+        mean=None,
+        stddev=None,
+        min=None,
+        max=None,
+        shrunk=found.shrunk,
+        rank_best=rank_best,
+        rank_worst=rank_worst,
+    )
+
+
+def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
+    """Ask a data set that scores itself, and record what it returns.
+
+    Args:
+        dataset: A data set that implements `evaluate`.
+        frame: The scored examples.
+
+    Returns:
+        One score of the whole set for each value, named `<dataset>#<name>`.
+    """
+    name = dataset.component.name
+    interval = without_interval("the data set computes no interval")
+    try:
+        values = call(dataset, "evaluate", lambda: dataset.hooks.evaluate(frame=frame))
+        if not isinstance(values, Mapping):
+            raise MetricError(
+                f"{dataset.component.origin}: evaluate must return a dict of values, "
+                f"returned {shorten(values)}"
+            )
+        if not values:
+            raise MetricError(f"{dataset.component.origin}: evaluate returned no score")
+        checked = {
+            key: checked_value(dataset, value, f"evaluate: {shorten(key)}")
+            for key, value in values.items()
+        }
+    except MetricError as error:
+        return [MetricScores(name, dataset, [], None, str(error))]
+    scores = [
+        GroupScore(str(key), WHOLE, value, frame.height, None, interval, reason)
+        for key, (value, reason) in checked.items()
+    ]
+    return [MetricScores(name, dataset, scores, None)]

@@ -1,0 +1,1 @@
+"""A table of answers and predictions to scores; reads and writes nothing."""

@@ -1,0 +1,215 @@
+"""Computes the statistics of one batch, and finds the example that makes it fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from evalkit.base.failures import described, hook_failures
+from evalkit.errors import MetricError
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.table import Batch
+
+RESERVED = (
+    *("position", "group", "unit", "cell", "replicate"),
+    *("example", "replication"),
+)
+"""Names that a metric's statistics may not have, because core adds these columns."""
+
+_COLUMN_NOT_FOUND = re.compile(r'(?:unable to find column )?"(.*?)"')
+
+
+class _Problem(NamedTuple):
+    """Why the statistics of some rows cannot be used."""
+
+    text: str
+    """What follows the metric's name and the word statistics."""
+    kind: str
+    """What two problems for one reason have in common."""
+    is_final: bool = False
+    """Whether there is no single example to look for, or it is named already."""
+    cause: BaseException | None = None
+
+    def of(self, example: str) -> _Problem:
+        """Give the same as the problem of one example."""
+        if self.cause is None:
+            return self._replace(text=f"{self.text} (the example {example!r})")
+        where = f" failed for the example {example!r} with"
+        return self._replace(text=f"{where} {described(self.cause)}")
+
+
+def batch_statistics(metric: Bound, batch: Batch) -> pl.DataFrame:
+    """Get the statistics of one batch.
+
+    Args:
+        metric: A metric that implements `statistics`.
+        batch: The batch.
+
+    Returns:
+        `position`, the metric's keys, and its number columns, sorted by name.
+
+    Raises:
+        MetricError: The metric failed or returned something else; it names the first
+            example for which it fails by itself, if there is one.
+    """
+    found = _attempt(metric, batch)
+    if isinstance(found, pl.DataFrame):
+        return found
+    problem = found if found.is_final else _of_one_example(metric, batch, found)
+    raise MetricError(
+        f"{metric.component.origin}: statistics{problem.text}"
+    ) from problem.cause
+
+
+def _attempt(metric: Bound, batch: Batch) -> pl.DataFrame | _Problem:
+    offered = batch.frame.drop("position")
+    try:
+        returned = metric.hooks.statistics(batch=offered, context=batch.context)
+    except MetricError:
+        raise
+    except hook_failures() as error:
+        return _column_problem(error, batch) or _Problem(
+            f" failed with {described(error)}", type(error).__name__, False, error
+        )
+    problem = _shape_problem(metric, returned)
+    problem = problem or _value_problem(metric, returned, batch)
+    if problem is not None:
+        return problem
+    keys = list(metric.attributes["keys"])
+    position = batch.frame["position"].gather(returned["row"]).alias("position")
+    checked: pl.DataFrame = returned.select(
+        position, *keys, pl.col(_value_names(metric, returned)).cast(pl.Float64)
+    )
+    return checked
+
+
+def _column_problem(error: BaseException, batch: Batch) -> _Problem | None:
+    """Say which column of the batch a hook asked for in vain, if that is it."""
+    name: object = None
+    if isinstance(error, pl.exceptions.ColumnNotFoundError):
+        match = _COLUMN_NOT_FOUND.match(str(error))
+        name = match[1] if match else None
+    elif isinstance(error, KeyError) and error.args and error.args[0] in batch.fields:
+        name = error.args[0]
+    if name is None or name in batch.frame.columns:
+        return None
+    found = described(error).partition("; valid columns")[0]
+    return _Problem(
+        f" asks for the column {name!r}, which its batch does not have: name it in the "
+        f"metric's `columns` ({found})",
+        "column",
+        True,
+        error,
+    )
+
+
+def _rule(text: str) -> _Problem:
+    return _Problem(text, text)
+
+
+def _shape_problem(metric: Bound, returned: object) -> _Problem | None:
+    """Say what is wrong with the columns; nothing about single rows."""
+    if not isinstance(returned, pl.DataFrame):
+        return _rule(
+            f" must return a polars DataFrame, returned {type(returned).__name__}"
+        )
+    per_example = metric.attributes["per_example"]
+    wanted = [
+        "row",
+        *metric.attributes["keys"],
+        *([per_example] if per_example else []),
+    ]
+    missing = [name for name in wanted if name not in returned.columns]
+    if missing:
+        return _rule(f": the column {missing[0]!r} is missing")
+    reserved = [name for name in RESERVED if name in returned.columns]
+    if reserved:
+        return _rule(f": the name {reserved[0]!r} is reserved")
+    if not returned["row"].dtype.is_integer():
+        return _rule(": the column 'row' must hold integers")
+    names = _value_names(metric, returned)
+    if not names:
+        return _rule(": there is no column of numbers")
+    for name in names:
+        kind = returned[name].dtype
+        if not (kind.is_numeric() or kind == pl.Boolean):
+            return _rule(f": the column {name!r} must hold numbers")
+    return None
+
+
+def _value_problem(
+    metric: Bound, returned: pl.DataFrame, batch: Batch
+) -> _Problem | None:
+    """Say which rule a row breaks, and the first row that does."""
+    row = returned["row"].cast(pl.Int64, strict=False)
+    if not row.is_between(0, batch.rows - 1).fill_null(False).all():
+        return _rule(": 'row' must be a position in the batch")
+    for text, wrong in _broken_rules(metric, returned):
+        if wrong.any():
+            first = int(row.filter(wrong).to_numpy().min())
+            return _rule(f": {text}").of(batch.id_of(first))._replace(is_final=True)
+    return None
+
+
+def _broken_rules(
+    metric: Bound, returned: pl.DataFrame
+) -> Iterator[tuple[str, pl.Series]]:
+    """Give every rule about values with the rows that break it."""
+    per_example = metric.attributes["per_example"]
+    if per_example:
+        yield (
+            f"an example has several rows, but one score ({per_example!r})",
+            returned["row"].is_duplicated(),
+        )
+    for name in _value_names(metric, returned):
+        values = returned[name]
+        yield f"the column {name!r} must not hold nulls", values.is_null()
+        if not values.dtype.is_float():
+            continue
+        if name == per_example:
+            yield f"the score {name!r} of an example is not finite", ~values.is_finite()
+        else:
+            yield f"the column {name!r} must not hold NaN", values.is_nan()
+
+
+def _value_names(metric: Bound, returned: pl.DataFrame) -> list[str]:
+    """Give the number columns, sorted: all batches must have them in one order."""
+    keys = metric.attributes["keys"]
+    return sorted(name for name in returned.columns if name not in ("row", *keys))
+
+
+def _of_one_example(metric: Bound, batch: Batch, problem: _Problem) -> _Problem:
+    """Find the first example that has the problem by itself, by halving the batch.
+
+    Returns:
+        Its problem; the given one if there is no such example, or if the problem is
+        there without any.
+    """
+    without_any = _again(metric, batch.part(0, 0), problem)
+    if without_any is not None and without_any.text == problem.text:
+        return problem
+    rows, found = batch, problem
+    while rows.rows > 1:
+        middle = rows.rows // 2
+        for half in (rows.part(0, middle), rows.part(middle, rows.rows)):
+            again = _again(metric, half, problem)
+            if again is not None:
+                rows, found = half, again
+                break
+        else:
+            return problem
+    return found.of(rows.id_of(0))
+
+
+def _again(metric: Bound, batch: Batch, problem: _Problem) -> _Problem | None:
+    """Give the problem of fewer rows, if it is of the same kind."""
+    try:
+        found = _attempt(metric, batch)
+    except MetricError:
+        return None
+    if isinstance(found, pl.DataFrame) or found.kind != problem.kind:
+        return None
+    return found

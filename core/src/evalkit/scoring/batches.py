@@ -1,0 +1,247 @@
+"""Hands the rows of a table to a metric batch by batch, to workers where that pays.
+
+What comes out does not depend on who computed a batch: batches are joined in the
+order of the rows, and of several that fail the first one's error is raised.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import polars as pl
+
+from evalkit.errors import MetricError
+from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.plugins.registry import Bound, load_component
+from evalkit.scoring.table import Batch, BatchFunction
+
+if TYPE_CHECKING:
+    from evalkit.scoring.table import ScoringTable
+
+WORTH_SECONDS = 3.0
+"""Workers are started for work that would take one process longer than this, since
+starting one takes more than a second of a processor."""
+
+LEAST_MEASURED = 0.05
+"""Seconds that a batch must have taken for its pace to be believed."""
+
+_BATCH_SECONDS = 0.25
+_SHARED_SECONDS = 0.5
+_SHARES_A_WORKER = 4
+
+Advance = Callable[[int], None]
+"""Told how many rows were done since it was last told."""
+
+
+class Pace(NamedTuple):
+    """How a batch went in this process."""
+
+    rows: int
+    seconds: float
+    elsewhere: float
+    """Seconds of processor time that other threads spent on it."""
+
+    @property
+    def seconds_a_row(self) -> float:
+        """Seconds that one row takes."""
+        return self.seconds / self.rows
+
+    def pays_to_share(self, left: int) -> bool:
+        """Tell whether workers would be done with the rest before this process.
+
+        Work that a library does in threads of its own uses all processors already.
+
+        Args:
+            left: How many rows there are still to do.
+        """
+        return (
+            self.seconds >= LEAST_MEASURED
+            and self.seconds_a_row * left > WORTH_SECONDS
+            and self.elsewhere < self.seconds / 2
+        )
+
+
+class BatchSizes(Protocol):
+    """Says how many rows the next batch has."""
+
+    def own(self, pace: Pace | None) -> int:
+        """Give the size of a batch of this process; `pace` is that of the last one."""
+
+    def shared(self, pace: Pace, left: int, jobs: int) -> int:
+        """Give the size of a batch for one of so many workers."""
+
+
+class GrowingSizes:
+    """Sizes that depend on nothing, for hooks that see a whole batch.
+
+    They grow from small ones, which tell the pace, to large ones, which cost least.
+
+    Args:
+        most: The largest size.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._next = min(1_024, most)
+
+    def own(self, pace: Pace | None) -> int:
+        """Give the next size."""
+        size = self._next
+        self._next = min(size * 4, self._most)
+        return size
+
+    def shared(self, pace: Pace, left: int, jobs: int) -> int:
+        """Give the next size."""
+        return self.own(pace)
+
+
+class TimedSizes:
+    """Sizes that follow the pace, for hooks that see one row."""
+
+    most = 65_536
+
+    def own(self, pace: Pace | None) -> int:
+        """Give a size that takes about a quarter of a second."""
+        if pace is None:
+            return 1
+        wanted = _BATCH_SECONDS / max(pace.seconds_a_row, 1e-9)
+        return max(1, min(int(wanted), pace.rows * 8, self.most))
+
+    def shared(self, pace: Pace, left: int, jobs: int) -> int:
+        """Give a size that takes half a second, or less to keep all workers busy."""
+        wanted = _SHARED_SECONDS / max(pace.seconds_a_row, 1e-9)
+        fair = left // (jobs * _SHARES_A_WORKER)
+        return max(1, min(int(wanted), fair, self.most))
+
+
+def compute_batches(
+    metric: Bound,
+    table: ScoringTable,
+    function: BatchFunction,
+    sizes: BatchSizes,
+    workers: Workers | None = None,
+    advance: Advance | None = None,
+) -> list[pl.DataFrame]:
+    """Compute all rows of a table.
+
+    Args:
+        metric: The metric.
+        table: What is scored.
+        function: Computes one batch.
+        sizes: How large batches are.
+        workers: Processes that help with long work; None for none.
+        advance: Told about progress after every batch.
+
+    Returns:
+        The results of all batches, in the order of the rows.
+
+    Raises:
+        MetricError: A batch failed; the first one of them.
+    """
+    tell = advance or _ignore
+    rows = _Rows(metric, table)
+    handed_out: deque[Batch] = deque()
+    parts: list[pl.DataFrame] = []
+    pace: Pace | None = None
+    while handed_out or rows.left:
+        if (
+            workers is not None
+            and pace is not None
+            and len(parts) > 1  # the first batch may have had to prepare something
+            and pace.pays_to_share(rows.left)
+        ):
+            try:
+                batches = rows.shared(sizes, pace, workers.jobs, handed_out)
+                with closing(_compute(workers, metric, function, batches)) as computed:
+                    for part in computed:
+                        parts.append(part)
+                        tell(handed_out.popleft().rows)
+            except NotPortable:
+                workers = None
+            continue
+        batch = handed_out.popleft() if handed_out else rows.take(sizes.own(pace))
+        watch = _Stopwatch()
+        parts.append(function(metric, batch))
+        pace = watch.pace(batch.rows)
+        tell(batch.rows)
+    return parts
+
+
+def _compute(
+    workers: Workers, metric: Bound, function: BatchFunction, batches: Iterable[Batch]
+) -> Generator[pl.DataFrame, None, None]:
+    """Compute batches in worker processes, several at a time.
+
+    Yields:
+        The result of each batch, in order.
+
+    Raises:
+        MetricError: The batch whose turn it is failed, or its process died.
+        NotPortable: The metric or the data cannot go to another process.
+    """
+    if metric.loaded_with is None:
+        raise NotPortable
+    parts = (metric.component, dict(metric.loaded_with))
+
+    def died(batch: Batch, ending: str) -> MetricError:
+        first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
+        return MetricError(
+            f"{metric.component.origin}: its worker process {ending} while it "
+            f"computed the examples {first!r} to {last!r}; one job instead of "
+            "several runs it in this process"
+        )
+
+    yield from workers.map(load_component, parts, function, batches, died)
+
+
+def _ignore(_: int) -> None:
+    pass
+
+
+class _Rows:
+    """The rows that no batch has yet."""
+
+    def __init__(self, metric: Bound, table: ScoringTable) -> None:
+        columns = ["prediction", "target", *metric.attributes["columns"]]
+        frame = table.frame.select("position", *dict.fromkeys(columns))
+        names = tuple(table.frame.columns)
+        self._all = Batch(frame, table.ids, table.context, names)
+        self._done = 0
+
+    @property
+    def left(self) -> int:
+        return self._all.rows - self._done
+
+    def take(self, rows: int) -> Batch:
+        batch = self._all.part(self._done, self._done + rows)
+        self._done += batch.rows
+        return batch
+
+    def shared(
+        self, sizes: BatchSizes, pace: Pace, jobs: int, handed_out: deque[Batch]
+    ) -> Iterator[Batch]:
+        """Take batches for workers, and write each down as handed out."""
+        left = self.left
+        while self.left:
+            batch = self.take(sizes.shared(pace, left, jobs))
+            handed_out.append(batch)
+            yield batch
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self._started = self._now()
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        return time.perf_counter(), time.process_time() - time.thread_time()
+
+    def pace(self, rows: int) -> Pace:
+        seconds, elsewhere = (
+            now - then for now, then in zip(self._now(), self._started, strict=True)
+        )
+        return Pace(rows, seconds, elsewhere)

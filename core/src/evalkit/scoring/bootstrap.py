@@ -1,0 +1,114 @@
+"""Bootstrap replicates of the sums of a group (Efron 1979).
+
+What is drawn are units: examples, or whole clusters (Davison and Hinkley 1997, section
+3.8), never rows apart from their unit. `evalkit.inference.resampling` says how often
+each is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalkit.inference.resampling import (
+    FEWEST_POISSON_UNITS,
+    Keys,
+    exact_weights,
+    poisson_weights,
+)
+from evalkit.scoring.statistics_rows import Codes, Memberships, StatisticsRows
+
+MOST_DRAWS = 5_000_000
+"""Rows times replicates that are held at a time."""
+
+
+def replicate_sums(
+    rows: StatisticsRows,
+    members: Memberships,
+    units: Codes,
+    keys: Keys,
+    replicates: int,
+) -> pl.DataFrame:
+    """Draw bootstrap replicates of the sums of one group.
+
+    Args:
+        rows: The statistics; all number columns merge by sum.
+        members: The rows of the group's members.
+        units: Number of the unit of each of these rows.
+        keys: Keys of all units, by number.
+        replicates: How many to draw.
+
+    Returns:
+        `replicate` (from 0), the metric's keys and the summed columns, without cells
+        of which nothing was drawn.
+    """
+    present, unit_of_row = np.unique(units, return_inverse=True)
+    key_frame, key_of_code = rows.numbered_keys
+    codes, code_of_row = np.unique(members.code, return_inverse=True)
+    cell_of_code, order = _sorted_by(key_of_code[codes])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    by_code = np.argsort(rank[code_of_row], kind="stable")
+    code_starts = _starts(rank[code_of_row][by_code])
+    cell_starts = _starts(cell_of_code)
+    values = rows.values[codes[order]]
+    keys_of_cells = key_frame[cell_of_code[cell_starts]] if rows.keys else key_frame
+    parts = []
+    step = max(1, MOST_DRAWS // len(unit_of_row))
+    for first in range(0, replicates, step):
+        count = min(step, replicates - first)
+        weights = unit_weights(keys[present], first, count, replicates)
+        drawn = np.add.reduceat(
+            weights[unit_of_row[by_code]], code_starts, axis=0, dtype=np.int64
+        )
+        parts.append(_summed(rows, drawn, values, cell_starts, keys_of_cells, first))
+    return pl.concat(parts)
+
+
+def unit_weights(
+    keys: Keys, first: int, count: int, replicates: int
+) -> NDArray[np.uint8]:
+    """Draw how often each unit of a group is in some of its replicates.
+
+    Args:
+        keys: Keys of the group's units.
+        first: Number of the first replicate.
+        count: How many are wanted.
+        replicates: How many there are in all.
+
+    Returns:
+        Weights of shape (units, count).
+    """
+    if len(keys) < FEWEST_POISSON_UNITS:
+        return exact_weights(keys, replicates)[:, first : first + count]
+    return poisson_weights(keys, first, count)
+
+
+def _summed(
+    rows: StatisticsRows,
+    drawn: NDArray[np.int64],
+    values: NDArray[np.float64],
+    cell_starts: Codes,
+    cell_keys: pl.DataFrame,
+    first: int,
+) -> pl.DataFrame:
+    count, cell_count = drawn.shape[1], len(cell_starts)
+    is_drawn = (np.add.reduceat(drawn, cell_starts, axis=0) > 0).T.ravel()
+    replicate = np.repeat(np.arange(first, first + count), cell_count)
+    columns = [pl.Series("replicate", replicate)]
+    if rows.keys:
+        columns += cell_keys[np.tile(np.arange(cell_count), count)].get_columns()
+    for number, name in enumerate(rows.columns):
+        sums = np.add.reduceat(drawn * values[:, number, None], cell_starts, axis=0)
+        columns.append(pl.Series(name, sums.T.ravel()))
+    return pl.DataFrame(columns).filter(pl.Series(is_drawn))
+
+
+def _sorted_by(numbers: Codes) -> tuple[Codes, Codes]:
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], order
+
+
+def _starts(numbers: Codes) -> Codes:
+    return np.flatnonzero(np.diff(numbers, prepend=-1))

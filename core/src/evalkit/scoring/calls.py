@@ -1,0 +1,225 @@
+"""Calls a metric's hooks and checks what they return."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.failures import hook_failures
+from evalkit.base.terms import MetricContext
+from evalkit.base.violations import shorten
+from evalkit.errors import MetricError
+from evalkit.parallel.workers import Workers
+from evalkit.plugins.calling import call as call
+from evalkit.plugins.calling import failure as failure
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.batch_statistics import RESERVED as RESERVED
+from evalkit.scoring.batch_statistics import batch_statistics
+from evalkit.scoring.batches import Advance, GrowingSizes, compute_batches
+from evalkit.scoring.table import ScoringTable
+
+BATCH_ROWS = 32_768
+"""The most rows that `statistics` gets at once."""
+
+BOUNDS_SLACK = 1e-9
+"""How far beyond its bounds rounding may put a value."""
+
+
+def compute_statistics(
+    metric: Bound,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: Advance | None = None,
+) -> pl.DataFrame:
+    """Get the statistics of all examples, batch by batch.
+
+    Args:
+        metric: A metric that implements `statistics`.
+        table: What is scored.
+        workers: Processes that help where that pays; the result is the same.
+        advance: Told after every batch how many rows it had.
+
+    Returns:
+        `position`, the metric's keys, and its number columns.
+
+    Raises:
+        MetricError: The metric failed or returned something else; it names the first
+            example for which it fails by itself, if there is one.
+    """
+    sizes = GrowingSizes(BATCH_ROWS)
+    parts = compute_batches(metric, table, batch_statistics, sizes, workers, advance)
+    joined: pl.DataFrame = call(
+        metric, "joining the batches of statistics", lambda: pl.concat(parts)
+    )
+    return joined
+
+
+def value_columns(metric: Bound, statistics: pl.DataFrame) -> list[str]:
+    """Give the columns of statistics that merge."""
+    keys = (*metric.attributes["keys"], *RESERVED)
+    return [name for name in statistics.columns if name not in keys]
+
+
+def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
+    """Give the aggregations that merge each column as the metric declares.
+
+    Args:
+        metric: The metric.
+        columns: Its number columns.
+
+    Returns:
+        Polars aggregations.
+    """
+    merges = metric.attributes["merges"]
+    expressions: list[pl.Expr] = []
+    for name in columns:
+        column = pl.col(name)
+        # as lists, because the partial sums of polars depend on the number of threads
+        listed = column.implode().list
+        merge = merges.get(name, "sum")
+        if merge == "sum":
+            expressions.append(listed.sum().alias(name))
+        elif merge == "moments":
+            mean = listed.mean()
+            expressions += [
+                column.count().cast(pl.Float64).alias(f"{name}_count"),
+                mean.alias(f"{name}_mean"),
+                ((column - column.mean()) ** 2)
+                .implode()
+                .list.sum()
+                .alias(f"{name}_m2"),
+            ]
+        elif merge == "values":
+            expressions.append(column.implode().alias(name))
+        else:
+            expressions.append(getattr(column, merge)())
+    return expressions
+
+
+def merge_by_group(
+    metric: Bound, statistics: pl.DataFrame, members: pl.DataFrame
+) -> pl.DataFrame:
+    """Merge the statistics of the examples of every group.
+
+    Args:
+        metric: The metric.
+        statistics: One or more rows a position.
+        members: Columns `position` and `group`.
+
+    Returns:
+        `group`, the keys, and the merged columns, sorted.
+    """
+    keys = ["group", *metric.attributes["keys"]]
+    return (
+        members.lazy()
+        .join(statistics.lazy(), on="position", maintain_order="left_right")
+        .group_by(keys, maintain_order=True)
+        .agg(merge_expressions(metric, value_columns(metric, statistics)))
+        .sort(keys)
+        .collect(engine="in-memory")
+    )
+
+
+def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+    """Turn sums into scores.
+
+    Args:
+        metric: A metric that implements `finalize`.
+        sums: Sums by group and key.
+        context: The metric's context.
+
+    Returns:
+        `group`, `score`, `value`, `reason` and `flag`.
+
+    Raises:
+        MetricError: The metric failed or returned something else.
+    """
+    returned = call(
+        metric,
+        "finalize",
+        lambda: metric.hooks.finalize(sums=sums, context=context),
+    )
+    where = f"{metric.component.origin}: finalize"
+    if not isinstance(returned, pl.DataFrame):
+        raise MetricError(
+            f"{where} must return a polars DataFrame, returned "
+            f"{type(returned).__name__}"
+        )
+    scores = _check_scores(returned, where)
+    if not scores["group"].is_in(sums["group"].unique().implode()).all():
+        raise MetricError(f"{where}: 'group' must be one of the groups it was given")
+    return scores
+
+
+def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
+    for name in ("group", "value"):
+        if name not in returned.columns:
+            raise MetricError(f"{where}: the column {name!r} is missing")
+    value = returned["value"].dtype
+    if not (value.is_numeric() or value in (pl.Boolean, pl.Null)):
+        raise MetricError(f"{where}: the column 'value' must hold numbers")
+    if not returned["group"].dtype.is_integer() or returned["group"].null_count():
+        raise MetricError(f"{where}: the column 'group' must hold integers")
+    texts = [name for name in ("score", "reason", "flag") if name in returned.columns]
+    for name in texts:
+        if returned[name].dtype not in (pl.String, pl.Null):
+            raise MetricError(f"{where}: the column {name!r} must hold texts")
+    defaults = {
+        "score": pl.lit("").alias("score"),
+        "reason": pl.lit(None, dtype=pl.String).alias("reason"),
+        "flag": pl.lit(None, dtype=pl.String).alias("flag"),
+    }
+    scores = returned.with_columns(
+        [expr for name, expr in defaults.items() if name not in returned.columns]
+    ).select(
+        pl.col("group").cast(pl.Int64),
+        pl.col("score").cast(pl.String).fill_null(""),
+        pl.col("value").cast(pl.Float64),
+        pl.col("reason").cast(pl.String),
+        pl.col("flag").cast(pl.String),
+    )
+    if scores.select("group", "score").is_duplicated().any():
+        raise MetricError(f"{where}: it gives a score of a group more than once")
+    return scores
+
+
+def checked_value(
+    metric: Bound, value: Any, step: str = ""
+) -> tuple[float | None, str | None]:
+    """Check a value that a metric gave.
+
+    Args:
+        metric: The metric.
+        value: A number, or None where it is undefined.
+        step: What gave it, where an error should say that.
+
+    Returns:
+        The value as a float, and why it is None, which names the metric.
+
+    Raises:
+        MetricError: It is no number, or outside of the metric's bounds.
+    """
+    where = f"{metric.component.origin}: " + (f"{step}: " if step else "")
+    if value is None:
+        return None, f"{where}it is not defined for these examples"
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError("a text is not taken for a number")
+        number = float(value)
+    except hook_failures() as error:  # an object's own __float__ may raise anything
+        raise MetricError(
+            f"{where}its value must be a number, is {shorten(value)}"
+        ) from error
+    if not math.isfinite(number):
+        return None, f"{where}it returned {number}"
+    low, high = metric.attributes.get("bounds") or (None, None)
+    if (low is not None and number < low - BOUNDS_SLACK) or (
+        high is not None and number > high + BOUNDS_SLACK
+    ):
+        raise MetricError(
+            f"{where}its value {number} is outside of its bounds {low} to {high}"
+        )
+    return number, None

@@ -1,0 +1,302 @@
+"""What a metric's scores and intervals are computed from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.terms import IntervalKind, MergeKind
+from evalkit.inference.cluster_sizes import (
+    ClusterSizes,
+    adjusted_root,
+    cautious_degrees,
+    degrees_of_freedom,
+    describe_sizes,
+    intraclass_correlation,
+    sum_or_infinity,
+)
+from evalkit.inference.intervals import Floats, Integers
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.finalization import Finalizer
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.influence import RowInfluences, row_influences
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.statistics_rows import (
+    Cells,
+    Codes,
+    Memberships,
+    StatisticsRows,
+    count_cells,
+    merge_cells,
+    weighted_sums,
+)
+from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
+
+
+class UnitSums(NamedTuple):
+    """Sums over the units of a group."""
+
+    units: Codes
+    """Numbers of the units."""
+    totals: Floats
+    sizes: Floats
+    """How many examples each unit has."""
+
+
+class Evidence:
+    """The statistics of all examples, and all that follows from them by counting.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        statistics: Its statistics, with the metric's keys and, where replications are
+            scored apart, `REPLICATION`.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        repeats: How many replications the statistics tell apart.
+    """
+
+    def __init__(
+        self,
+        metric: Bound,
+        statistics: pl.DataFrame,
+        table: ScoringTable,
+        groups: Groups,
+        settings: ScoringSettings,
+        repeats: int = 1,
+    ) -> None:
+        self.metric = metric
+        self.table = table
+        self.groups = groups
+        self.settings = settings
+        self.finalizer = Finalizer(metric, table.context, repeats)
+        self.rows = StatisticsRows(statistics, self.finalizer.keys, len(table.ids))
+
+    @cached_property
+    def units(self) -> Units:
+        """The units that a sample is made of."""
+        return Units(self.table, self.settings.seed)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether examples are grouped into clusters."""
+        return self.table.clusters is not None
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether each unit is one example with one row of statistics."""
+        return not self.clustered and self.table.repeats == 1 and self.rows.is_single
+
+    @cached_property
+    def merges_by_sum(self) -> bool:
+        """Whether all statistics add up."""
+        merges = self.metric.attributes["merges"]
+        return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
+
+    @cached_property
+    def sums(self) -> pl.DataFrame:
+        """The merged statistics of all groups."""
+        merges: Mapping[str, MergeKind] = self.metric.attributes["merges"]
+        return merge_cells(self.rows, self._cells, merges)
+
+    @cached_property
+    def _members(self) -> Memberships:
+        return self.rows.of_groups(self.groups)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        count = len(self.groups.tags)
+        return count_cells(self._members, count, self.rows.distinct.height)
+
+    @cached_property
+    def _ends(self) -> Codes:
+        return np.searchsorted(self._cells.group, np.arange(len(self.groups.tags) + 1))
+
+    def cells_of(self, group: int) -> tuple[Codes, Codes]:
+        """Give the distinct rows of a group, and how often each occurs."""
+        part = slice(self._ends[group], self._ends[group + 1])
+        return self._cells.code[part], self._cells.times[part]
+
+    def members_of(self, group: int) -> Memberships:
+        """Give the rows of a group's examples."""
+        positions = self.groups.positions_of(group).astype(np.int64)
+        return self.rows.memberships(positions, np.full(len(positions), group))
+
+    @cached_property
+    def n(self) -> Codes:
+        """How many examples of each group have statistics; repeats count once."""
+        repeats = self.table.repeats
+        if repeats == 1:
+            return self.rows.examples_by_group(self.groups)
+        is_first = np.zeros(len(self.table.ids), dtype=bool)
+        is_first[::repeats] = self.rows.has_rows.reshape(-1, repeats).any(axis=1)
+        counted = is_first[self.groups.position]
+        count = len(self.groups.tags)
+        return np.bincount(self.groups.group[counted], minlength=count)
+
+    def n_clusters(self, group: int) -> int | None:
+        """Count the clusters of a group; None where there are none."""
+        if not self.clustered:
+            return None
+        positions = self.groups.positions_of(group)
+        present = positions[self.rows.has_rows[positions]]
+        return self.units.count_of(present)
+
+    def cluster_sizes(self, group: int) -> ClusterSizes | None:
+        """Say how unequal the clusters of a group are; None where there are none."""
+        if not self.clustered or not self.n[group]:
+            return None
+        return describe_sizes(self._unit_sizes(group))
+
+    def degrees(self, group: int) -> float:
+        """Give the degrees of freedom of the standard error of a group's score.
+
+        Args:
+            group: The group.
+
+        Returns:
+            One less than its units; of unequal clusters fewer, but at least 1 where
+            there are two.
+        """
+        if not self.clustered:
+            return max(0.0, float(self.n[group]) - 1)
+        sizes = self._unit_sizes(group)
+        if len(sizes) < 2:
+            return 0.0
+        column = example_column(self.metric)
+        if column is None or sizes.min() == sizes.max():
+            return degrees_of_freedom(sizes)
+        return self._degrees_of_mean(group, self.rows.distinct[column].to_numpy())
+
+    def _degrees_of_mean(self, group: int, scores: Floats) -> float:
+        """Give the degrees for as much correlation as scores of examples show."""
+        _, totals, sizes = self.unit_sums(group, scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.unit_sums(group, scores**2).totals
+        if not np.isfinite(squares).all():
+            return degrees_of_freedom(sizes)
+        correlation = intraclass_correlation(totals, squares, sizes)
+        return cautious_degrees(sizes, correlation)
+
+    def _unit_sizes(self, group: int) -> Floats:
+        """Count the examples of each unit of a group."""
+        positions = self.groups.positions_of(group)
+        present = positions[self.rows.has_rows[positions]]
+        return self.units.sizes_of(present)
+
+    def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
+        """Give the values of a number column in a group, and how often each occurs."""
+        codes, counts = self.cells_of(group)
+        values = self.rows.distinct[column].to_numpy()[codes]
+        return values, counts.astype(np.float64)
+
+    def mean_of(self, group: int, column: str) -> float:
+        """Give the mean of a number column over the rows of a group."""
+        values, counts = self.values_of(group, column)
+        [total] = weighted_sums(values, counts, np.zeros(1, dtype=np.int64))
+        return float(total) / math.fsum(counts)
+
+    def unit_sums(self, group: int, by_code: Floats | RowInfluences) -> UnitSums:
+        """Sum a number of every distinct row over the units of a group.
+
+        Args:
+            group: The group.
+            by_code: The number of each distinct row.
+
+        Returns:
+            The sums of the units that have rows in the group.
+        """
+        members = self.members_of(group)
+        unit_of_row = self.units.codes[members.position]
+        if self.is_simple:
+            totals: Floats = by_code[members.code]
+            return UnitSums(unit_of_row, totals, np.ones(len(totals)))
+        units, local = np.unique(unit_of_row, return_inverse=True)
+        # sorted by value, so that rounding does not depend on the order of rows
+        values = by_code[members.code]
+        order = np.lexsort((values, local))
+        totals = np.bincount(
+            local[order], weights=values[order], minlength=len(units)
+        ).astype(np.float64)
+        positions = (
+            members.position if self.rows.is_single else np.unique(members.position)
+        )
+        examples: Integers = np.searchsorted(units, self.units.codes[positions])
+        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
+        return UnitSums(units, totals, sizes)
+
+    @cached_property
+    def _influences(self) -> Mapping[int, Mapping[str, RowInfluences]]:
+        return row_influences(self.finalizer, self.rows, self.sums)
+
+    def influences(self, group: int, score: str = "") -> UnitSums | None:
+        """Give what each unit of a group adds to the error of a score.
+
+        Args:
+            group: The group.
+            score: Name of the score.
+
+        Returns:
+            Influences as totals, which add up to zero; None where the score is no
+            smooth function of sums.
+        """
+        by_code = self._influence_of_rows(group, score)
+        if by_code is None:
+            return None
+        found = self.unit_sums(group, by_code)
+        mean = math.fsum(found.totals) / math.fsum(found.sizes)
+        return found._replace(totals=found.totals - mean * found.sizes)
+
+    def variance(self, group: int, score: str = "") -> float | None:
+        """Give the variance of a score by the delta method.
+
+        Args:
+            group: The group.
+            score: Name of the score.
+
+        Returns:
+            The squared standard error, of clusters as Bell and McCaffrey (2002) adjust
+            it; None where the score is no smooth function of sums or the group has
+            fewer than two units.
+        """
+        if not self.is_simple:
+            found = self.influences(group, score)
+            if found is None or len(found.units) < 2:
+                return None
+            return adjusted_root(found.totals, found.sizes) ** 2
+        by_code = self._influence_of_rows(group, score)
+        codes, counts = self.cells_of(group)
+        count = int(counts.sum())
+        if by_code is None or count < 2:
+            return None
+        mean = math.fsum(counts * by_code[codes]) / count
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = counts * (by_code[codes] - mean) ** 2
+        return count / (count - 1) * sum_or_infinity(squares)
+
+    def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
+        if not self.merges_by_sum:
+            return None
+        return self._influences.get(group, {}).get(score)
+
+
+def interval_kind(metric: Bound) -> IntervalKind:
+    """Give the kind of interval that a metric declares, or that its way implies."""
+    declared: IntervalKind | None = metric.attributes["interval"]
+    if declared is not None:
+        return declared
+    return "t" if metric.has("score_example") else "bootstrap"
+
+
+def example_column(metric: Bound) -> str | None:
+    """Give the statistic that is a metric's per-example score."""
+    if metric.has("score_example"):
+        return "score"
+    column: str | None = metric.attributes["per_example"]
+    return column

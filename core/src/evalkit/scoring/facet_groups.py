@@ -1,0 +1,108 @@
+"""The groups of a facet or crossing that have a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.base.names import facet_of
+from evalkit.base.wording import count_of
+from evalkit.inference.cluster_sizes import MOST_OF_ONE
+from evalkit.scoring.evidence import Evidence
+from evalkit.scoring.grouping import UNTAGGED
+from evalkit.scoring.records import GroupScore
+
+
+class FacetGroups(NamedTuple):
+    """Some groups of a facet, and what examples they have together."""
+
+    name: str
+    groups: tuple[int, ...]
+    left_out: int
+    """How many groups of the facet are not among them."""
+    n: int
+    """How many distinct examples they have."""
+    n_clusters: int | None
+    is_disjoint: bool
+    """Whether each unit is one example, with one row, in one of the groups."""
+    large_clusters: int = 0
+    """How many of the groups have one cluster that their interval depends much on."""
+
+    def flag(self, text: str | None = None, has_interval: bool = False) -> str | None:
+        """Give what a reader should know, and how many groups are left out.
+
+        Args:
+            text: What else is to be said, or None.
+            has_interval: Whether there is an interval that all groups have a part in,
+                of which it is said when one cluster is large.
+
+        Returns:
+            The parts, separated by semicolons; None where there are none.
+        """
+        groups = count_of(self.left_out, "group")
+        left_out = f"{groups} left out" if self.left_out else None
+        warning = None
+        if has_interval and self.large_clusters:
+            warning = (
+                f"in {self.large_clusters} of the {len(self.groups)} groups one "
+                f"cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
+                "interval may depend much on it"
+            )
+        return "; ".join(filter(None, [text, warning, left_out])) or None
+
+
+def facet_groups(
+    evidence: Evidence,
+    name: str,
+    numbers: Sequence[int],
+    main: Mapping[int, GroupScore],
+    fewest: int = 1,
+) -> FacetGroups:
+    """Choose the groups of a facet that have a value and enough examples.
+
+    Args:
+        evidence: What the scores were computed from.
+        name: The facet or crossing.
+        numbers: Its groups.
+        main: The main score of each group.
+        fewest: How many examples a group must have.
+
+    Returns:
+        Those groups.
+    """
+    chosen = tuple(
+        number
+        for number in numbers
+        if number in main
+        and main[number].value is not None
+        and main[number].n >= fewest
+    )
+    is_inside = np.zeros(len(evidence.table.ids), dtype=bool)
+    for group in chosen:
+        is_inside[evidence.groups.positions_of(group)] = True
+    is_inside &= evidence.rows.has_rows
+    positions = np.flatnonzero(is_inside)
+    repeats = evidence.table.repeats
+    n = int(np.count_nonzero(is_inside.reshape(-1, repeats).any(axis=1)))
+    clusters = evidence.units.count_of(positions) if evidence.clustered else None
+    memberships = int(evidence.n[list(chosen)].sum())
+    is_disjoint = evidence.is_simple and memberships == n
+    left_out = len(numbers) - len(chosen)
+    sizes = [main[number].cluster_sizes for number in chosen]
+    large = sum(bool(found and found.warning) for found in sizes)
+    return FacetGroups(name, chosen, left_out, n, clusters, is_disjoint, large)
+
+
+def plain_tags(evidence: Evidence) -> list[int]:
+    """Give the groups of tags that are of no facet and no crossing."""
+    groups = evidence.groups
+    faceted = {number for numbers in groups.facets.values() for number in numbers}
+    return [
+        number
+        for number, tag in enumerate(groups.tags)
+        if tag not in (None, UNTAGGED)
+        and number not in faceted
+        and facet_of(str(tag)) is None
+    ]

@@ -1,0 +1,326 @@
+"""The confidence interval of each score of each group.
+
+One rule says which: a mean of zeros and ones has Wilson's, and so has a mean of scores
+between two bounds; another mean has Student's, widened where scores are skewed; counts
+of label pairs are drawn from a smoothed multinomial, and the interval holds their
+percentiles and those corrected for bias (at n = 200 the former alone cover .87 for
+macro-F1 of 20 classes, the latter .63 for a model that only predicts the class of nine
+in ten examples); other sums are resampled by unit. In large groups, where drawing takes
+long and adds nothing, the delta method's interval is taken; for label pairs only where
+no label is rare. Clusters are always resampled or summed as a whole, and label
+pairs in clusters are smoothed too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.inference.bounded_means import (
+    Bounds,
+    bounded_mean_interval,
+    clustered_bounded_mean_interval,
+)
+from evalkit.inference.cluster_smoothing import (
+    shortfall,
+    widened,
+    widening,
+)
+from evalkit.inference.exact_shares import (
+    exact_clustered_share_interval,
+    exact_share_interval,
+)
+from evalkit.inference.intervals import (
+    LARGEST,
+    N_IS_1,
+    ONE_CLUSTER,
+    Floats,
+    Interval,
+    clustered_share_interval,
+    corrected_bounds,
+    delta_interval,
+    influence_interval,
+    share_interval,
+    without_interval,
+)
+from evalkit.inference.multinomial import PairCounts
+from evalkit.inference.skewed_means import (
+    clustered_skewed_mean_interval,
+    skewed_mean_interval,
+)
+from evalkit.scoring.evidence import Evidence, example_column, interval_kind
+from evalkit.scoring.group_replicates import GroupReplicates
+from evalkit.scoring.records import Advance, bootstrap_interval, bootstrap_method
+
+NO_INTERVAL = "the metric declares no interval"
+NO_SUM = "the metric's statistics do not merge by sum"
+NO_GRADIENT = "the score has no gradient at these sums"
+
+
+class DrawnScore(NamedTuple):
+    """What the replicates of a group's smoothed counts say of its score."""
+
+    centre: float
+    """The score of the smoothed counts."""
+    mean: float
+    """The mean of the replicates."""
+    variance: float
+    """Their variance."""
+    compared: float
+    """The score by which the group is compared with others."""
+    compared_variance: float
+    """The variance of that."""
+    rarest: float
+    """How many examples the rarest gold label of the group has."""
+
+
+class GroupIntervals:
+    """Computes the intervals of one metric.
+
+    Args:
+        evidence: What its scores were computed from.
+        advance: Told about progress.
+    """
+
+    def __init__(self, evidence: Evidence, advance: Advance) -> None:
+        self._evidence = evidence
+        self._kind = interval_kind(evidence.metric)
+        self._column = example_column(evidence.metric)
+        self._replicates = GroupReplicates(evidence, advance)
+
+    def of(self, group: int, score: str, value: float, confidence: float) -> Interval:
+        """Compute the interval of a score.
+
+        Args:
+            group: The group.
+            score: Name of the score within the metric.
+            value: Its value.
+            confidence: Probability of the interval.
+
+        Returns:
+            The interval, or none with the reason.
+        """
+        if self._kind == "none":
+            return without_interval(NO_INTERVAL)
+        if self._evidence.n[group] < 2:
+            return without_interval(N_IS_1)
+        if self._kind in ("wilson", "t", "delta"):
+            if score == "" and self._is_mean(group, value):
+                return self.of_mean(group, confidence)
+            return self.by_influence(group, score, value, confidence)
+        return self._resampled(group, score, value, confidence)
+
+    def _is_mean(self, group: int, value: float) -> bool:
+        if self._column is None or self._kind == "delta":
+            return False
+        mean = self._evidence.mean_of(group, self._column)
+        return math.isclose(value, mean, rel_tol=1e-9, abs_tol=1e-12)
+
+    def of_mean(self, group: int, confidence: float, exact: bool = False) -> Interval:
+        """Compute the interval of the mean of the per-example scores of a group.
+
+        Args:
+            group: The group.
+            confidence: Probability of the interval.
+            exact: Whether a share gets the interval that holds at any level.
+
+        Returns:
+            The interval, or none with the reason.
+        """
+        evidence, column = self._evidence, str(self._column)
+        values, counts = evidence.values_of(group, column)
+        is_share = self._kind == "wilson" and bool(np.isin(values, (0.0, 1.0)).all())
+        bounds = None if is_share else self._bounds_of(values)
+        if evidence.clustered:
+            return self._of_clustered_mean(group, confidence, is_share, exact, bounds)
+        if is_share:
+            ones, n = float((values * counts).sum()), int(counts.sum())
+            of_share = exact_share_interval if exact else share_interval
+            return of_share(ones, n, confidence)
+        if bounds is not None:
+            return bounded_mean_interval(values, counts, bounds, confidence)
+        return skewed_mean_interval(values, counts, confidence)
+
+    def _of_clustered_mean(
+        self,
+        group: int,
+        confidence: float,
+        is_share: bool,
+        exact: bool,
+        bounds: Bounds | None,
+    ) -> Interval:
+        by_code = self._evidence.rows.distinct[str(self._column)].to_numpy()
+        _, totals, sizes = self._evidence.unit_sums(group, by_code)
+        if is_share:
+            of_share = (
+                exact_clustered_share_interval if exact else clustered_share_interval
+            )
+            return of_share(totals, sizes, confidence)
+        if bounds is not None:
+            squares = self._evidence.unit_sums(group, by_code**2).totals
+            return clustered_bounded_mean_interval(
+                totals, squares, sizes, bounds, confidence
+            )
+        return clustered_skewed_mean_interval(totals, sizes, confidence)
+
+    def _bounds_of(self, values: Floats) -> Bounds | None:
+        """Give the metric's bounds, where both are known and hold for all scores."""
+        attributes = self._evidence.metric.attributes
+        default = (0.0, 1.0) if self._kind == "wilson" else None
+        low, high = attributes["bounds"] or default or (None, None)
+        if low is None or high is None or not low < high < math.inf or low == -math.inf:
+            return None
+        if high - low > LARGEST:
+            return None  # bounds so far away say nothing
+        slack = 1e-9 * (high - low)
+        is_within = low - slack <= values.min() and values.max() <= high + slack
+        return (float(low), float(high)) if is_within else None
+
+    def by_influence(
+        self, group: int, score: str, value: float, confidence: float
+    ) -> Interval:
+        """Compute the interval of a smooth function of sums by the delta method."""
+        evidence = self._evidence
+        if not evidence.merges_by_sum:
+            return without_interval(NO_SUM)
+        if evidence.is_simple:
+            variance = evidence.variance(group, score)
+            if variance is None:
+                return without_interval(NO_GRADIENT)
+            units = int(evidence.n[group])
+            return delta_interval(value, math.sqrt(variance), units, confidence)
+        found = evidence.influences(group, score)
+        if found is None:
+            return without_interval(NO_GRADIENT)
+        return influence_interval(
+            value, found.totals, confidence, evidence.clustered, found.sizes
+        )
+
+    def drawn(self, group: int) -> DrawnScore | None:
+        """Give what replicates of smoothed counts say of the main score of a group.
+
+        Args:
+            group: The group.
+
+        Returns:
+            Centre, mean and variance; None where no smoothed counts were drawn, or the
+            score is undefined in most of the replicates.
+        """
+        if self._kind in ("none", "wilson", "t", "delta"):
+            return None
+        drawn, centre = self._replicates.of(group), self._replicates.centre(group, "")
+        values = None if drawn is None else drawn.values.get("")
+        if values is None or centre is None or len(values) < self._replicates.count / 2:
+            return None
+        mean, variance = float(values.mean()), float(values.var(ddof=1))
+        compared = self._replicates.of_one_class(group) or (values, centre)
+        return DrawnScore(
+            centre,
+            mean,
+            variance,
+            compared[1],
+            float(compared[0].var(ddof=1)),
+            self._replicates.pairs_of(group).rarest_gold,
+        )
+
+    def label_pairs(self, group: int) -> PairCounts | None:
+        """Give the counts of label pairs that replicates of a group are drawn from.
+
+        Args:
+            group: The group.
+
+        Returns:
+            The counts; None where no counts of independent examples were drawn.
+        """
+        if self._kind != "multinomial" or self._replicates.of(group) is None:
+            return None
+        if not self._replicates.draws_counts(group):
+            return None
+        return self._replicates.pairs_of(group)
+
+    def _resampled(
+        self, group: int, score: str, value: float, confidence: float
+    ) -> Interval:
+        evidence, replicates = self._evidence, self._replicates
+        if not evidence.merges_by_sum:
+            return without_interval(NO_SUM)
+        if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
+            return without_interval(ONE_CLUSTER)
+        drawn = replicates.of(group)
+        if drawn is None:
+            return self.by_influence(group, score, value, confidence)
+        if drawn.reason:
+            return without_interval(drawn.reason)
+        values = drawn.values.get(score, np.empty(0))
+        method = bootstrap_method(evidence.clustered)
+        if replicates.draws_counts(group):
+            method = "multinomial"
+        interval = bootstrap_interval(values, replicates.count, confidence, method)
+        if not replicates.is_smoothed(group):
+            return interval
+        return self._corrected(interval, values, group, score, value, confidence)
+
+    def _corrected(
+        self,
+        interval: Interval,
+        values: Floats,
+        group: int,
+        score: str,
+        value: float,
+        confidence: float,
+    ) -> Interval:
+        """Widen percentiles of smoothed counts to those corrected for bias."""
+        low, high = interval.low, interval.high
+        if low is None or high is None:
+            return interval
+        centre = self._replicates.centre(group, score)
+        if centre is not None:
+            # the correction helps with many classes, and misleads where a class is
+            # never predicted, whose errors only smoothing can draw: both are held
+            corrected = corrected_bounds(values, centre, confidence)
+            low, high = min(low, corrected[0]), max(high, corrected[1])
+            low, high = self._widened(group, (low, high), centre, value, confidence)
+        # smoothing may draw the replicates away from a value at the edge of its range
+        return interval._replace(low=min(low, value), high=max(high, value))
+
+    def _widened(
+        self,
+        group: int,
+        bounds: tuple[float, float],
+        middle: float,
+        value: float,
+        confidence: float,
+    ) -> tuple[float, float]:
+        """Widen the bounds of counts that were drawn by unit, within what may be."""
+        rows = self._replicates.unit_rows(group)
+        if rows is None:
+            return bounds
+        factor = widening(rows.units, confidence)
+        low, high = widened(bounds, middle, factor)
+        shares = self._replicates.right_shares(group)
+        if shares is not None:
+            of_share = widened(
+                _both_percentiles(shares.drawn, shares.centre, confidence),
+                shares.centre,
+                factor,
+            )
+            below, above = shortfall(rows, of_share, confidence)
+            low = min(low, value - below * (value - low))
+            high = max(high, value + above * (high - value))
+        least, greatest = self._evidence.metric.attributes["bounds"] or (None, None)
+        return (
+            low if least is None else max(low, float(least)),
+            high if greatest is None else min(high, float(greatest)),
+        )
+
+
+def _both_percentiles(
+    draws: Floats, centre: float, confidence: float
+) -> tuple[float, float]:
+    """Give bounds that hold percentiles and those corrected for bias."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    corrected = corrected_bounds(draws, centre, confidence)
+    return min(float(low), corrected[0]), max(float(high), corrected[1])

@@ -1,0 +1,181 @@
+"""What each unit adds to the error of a score: influences (Hampel 1974).
+
+A score that is a smooth function of sums changes by the gradient of that function times
+what an example adds to the sums. The gradient is taken by central differences of the
+metric's own `finalize`, for all groups in one call. The sum of squared influences is
+the variance of the score by the delta method, the infinitesimal jackknife of Jaeckel
+(1972).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from evalkit.errors import MetricError
+from evalkit.inference.intervals import Floats
+from evalkit.scoring.finalization import MOST_ROWS, Finalizer
+from evalkit.scoring.statistics_rows import Codes, StatisticsRows
+
+_STEP = 1e-4
+"""Step of the differences, as a share of the sum that is changed."""
+
+MOST_ENTRIES = 500
+"""Sums of a group beyond which it gets no gradient."""
+
+
+class RowInfluences:
+    """What rows of statistics add to one score of one group; computed when asked for.
+
+    Args:
+        rows: The statistics.
+        cells: The keys of the group's sums.
+        gradient: Change of the score by each sum, of shape (cells, columns).
+    """
+
+    def __init__(
+        self, rows: StatisticsRows, cells: pl.DataFrame, gradient: Floats
+    ) -> None:
+        self._rows = rows
+        self._gradient = gradient
+        self._cell_of_key = _cell_of_key(rows, cells)
+
+    def __getitem__(self, codes: Codes) -> Floats:
+        """Give the gradient times the numbers of some distinct rows.
+
+        Args:
+            codes: Numbers of the distinct rows, of shape (n,).
+
+        Returns:
+            Their influences, of shape (n,); nan for rows that the group does not have.
+        """
+        _, key_of_code = self._rows.numbered_keys
+        cells = self._cell_of_key[key_of_code[codes]]
+        influences: Floats = (self._rows.values[codes] * self._gradient[cells]).sum(
+            axis=1
+        )
+        return np.where(cells < 0, np.nan, influences)
+
+
+def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
+    """Give the number of the cell of each distinct key; -1 where the group has none."""
+    if not rows.keys:
+        return np.zeros(1, dtype=np.int64)
+    keys, _ = rows.numbered_keys
+    numbered = cells.with_columns(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("__cell")
+    )
+    found = keys.join(
+        numbered, on=rows.keys, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found["__cell"].fill_null(-1).to_numpy()
+
+
+def row_influences(
+    finalizer: Finalizer, rows: StatisticsRows, sums: pl.DataFrame
+) -> Mapping[int, Mapping[str, RowInfluences]]:
+    """Give what a row of statistics adds to each score of each group.
+
+    Args:
+        finalizer: Makes scores of sums.
+        rows: The statistics; all columns merge by sum.
+        sums: The sums of the groups.
+
+    Returns:
+        The influences by group and score. Groups and scores without a gradient are
+        absent.
+    """
+    found: dict[int, Mapping[str, RowInfluences]] = {}
+    for batch in _batches(sums, len(rows.columns)):
+        for group, by_score in _known_gradients(finalizer, batch, rows.columns).items():
+            cells = batch[group].select(rows.keys)
+            found[group] = {
+                score: RowInfluences(rows, cells, gradient)
+                for score, gradient in by_score.items()
+            }
+    return found
+
+
+def _known_gradients(
+    finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], columns: Sequence[str]
+) -> Mapping[int, Mapping[str, Floats]]:
+    """Give the gradients of those groups near whose sums the metric is defined."""
+    try:
+        return _gradients(finalizer, groups, columns)
+    except MetricError:
+        if len(groups) == 1:
+            return {}
+        # one by one, so that a group's interval does not depend on the others
+        return {
+            number: scores
+            for group, part in groups.items()
+            for number, scores in _known_gradients(
+                finalizer, {group: part}, columns
+            ).items()
+        }
+
+
+def _batches(sums: pl.DataFrame, columns: int) -> Iterator[Mapping[int, pl.DataFrame]]:
+    batch: dict[int, pl.DataFrame] = {}
+    rows = 0
+    parts = sums.partition_by("group", as_dict=True, maintain_order=True)
+    for (group,), part in parts.items():
+        entries = part.height * columns
+        if entries > MOST_ENTRIES:
+            continue
+        batch[int(group)] = part
+        rows += 2 * entries * part.height
+        if rows > MOST_ROWS:
+            yield batch
+            batch, rows = {}, 0
+    if batch:
+        yield batch
+
+
+def _gradients(
+    finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], columns: Sequence[str]
+) -> Mapping[int, Mapping[str, Floats]]:
+    """Give the gradient of each score, of shape (cells, columns), by group."""
+    frames, steps = [], {}
+    first = 0
+    for group, part in groups.items():
+        changed, step = _changed(part, columns)
+        frames.append(changed.with_columns(group=pl.col("group") + first))
+        steps[group] = (first, step)
+        first += 2 * step.size
+    values = finalizer(pl.concat(frames))
+    by_score = values.partition_by("score", as_dict=True)
+    found: dict[int, dict[str, Floats]] = {group: {} for group in groups}
+    for (score,), frame in by_score.items():
+        everything = np.full(first, np.nan)
+        numbers = frame["value"].fill_null(np.nan).to_numpy()
+        everything[frame["group"].to_numpy()] = numbers
+        for group, (start, step) in steps.items():
+            up, down = everything[start : start + 2 * step.size].reshape(2, -1)
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                gradient = ((up - down) / (2 * step.ravel())).reshape(step.shape)
+            if np.isfinite(gradient).all():
+                found[group][str(score)] = gradient
+    return found
+
+
+def _changed(part: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Floats]:
+    """Change each sum up, then each down; give the steps, of shape (cells, columns)."""
+    base = part.select(columns).to_numpy()
+    step = _STEP * np.where(base == 0, 1.0, np.abs(base))
+    size = base.size
+    copies = np.tile(base, (2 * size, 1, 1))
+    entry = np.arange(size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        copies.reshape(2 * size, -1)[entry, entry] += step.ravel()
+        copies.reshape(2 * size, -1)[size + entry, entry] -= step.ravel()
+    number = np.repeat(np.arange(2 * size), len(base))
+    keys = part.drop("group", *columns)
+    cells = [keys[np.tile(np.arange(len(base)), 2 * size)]] if keys.width else []
+    sums = pl.DataFrame(
+        {name: copies[:, :, place].ravel() for place, name in enumerate(columns)}
+    )
+    group = pl.DataFrame({"group": number})
+    return pl.concat([group, *cells, sums], how="horizontal"), step

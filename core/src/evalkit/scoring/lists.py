@@ -1,0 +1,226 @@
+"""Scores metrics that are functions of two whole lists, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.errors import MetricError
+from evalkit.inference import draw_counts
+from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
+from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.bootstrap import unit_weights
+from evalkit.scoring.calls import call, checked_value
+from evalkit.scoring.grouping import Groups, Positions
+from evalkit.scoring.records import (
+    Advance,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+    bootstrap_interval,
+    bootstrap_method,
+)
+from evalkit.scoring.statistics_rows import Codes
+from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
+from evalkit.scoring.unscored import NOTHING_SCORED
+
+LIST_REPLICATES = draw_counts.OF_LISTS
+MOST_LIST_EXAMPLES = 10_000
+"""Examples in a group beyond which a function of lists gets no interval unless it is
+asked for."""
+
+Pair = tuple[Any, Any]
+
+
+def score_lists(
+    metric: Bound,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance,
+) -> MetricScores:
+    """Compute a function of lists for every group.
+
+    Args:
+        metric: A metric that implements `compute`.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        advance: Told about progress.
+
+    Returns:
+        Its scores.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    lists = _Lists(metric, table, settings)
+    scores = []
+    for group, tag in enumerate(groups.tags):
+        advance(f"{metric.name}: {tag or 'all'}")
+        positions = lists.counted(groups.positions_of(group))
+        scores.append(lists.score(group, positions, groups.sizes[group]))
+    return MetricScores(metric.name, metric, scores, None)
+
+
+def list_values(
+    metric: Bound, table: ScoringTable, groups: Groups
+) -> Mapping[tuple[int, str], float | None]:
+    """Compute the values of all groups and nothing else.
+
+    Args:
+        metric: A metric that implements `compute`.
+        table: What is scored.
+        groups: The groups.
+
+    Returns:
+        The values by group and score.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    lists = _Lists(metric, table, ScoringSettings())
+    return {
+        (group, ""): lists.value(lists.counted(groups.positions_of(group)))[0]
+        for group in range(len(groups.tags))
+    }
+
+
+class _Lists:
+    """Predictions and targets by position, and what their groups score."""
+
+    def __init__(
+        self, metric: Bound, table: ScoringTable, settings: ScoringSettings
+    ) -> None:
+        self._metric = metric
+        self._table = table
+        self._settings = settings
+        self._units = Units(table, settings.seed)
+        rows = table.frame.select("position", "prediction", "target").iter_rows()
+        self._pairs: dict[int, Pair] = {
+            position: (prediction, target) for position, prediction, target in rows
+        }
+        self._is_counted = np.zeros(len(table.ids), dtype=bool)
+        self._is_counted[table.frame["position"].to_numpy()] = True
+
+    def counted(self, positions: Positions) -> Codes:
+        """Give those positions whose examples count."""
+        return positions[self._is_counted[positions]].astype(np.int64)
+
+    def score(self, group: int, positions: Codes, size: int) -> GroupScore:
+        """Score one group."""
+        if not len(positions):
+            nothing = without_interval("there is no value")
+            reason = NOTHING_SCORED
+            return GroupScore("", group, None, 0, None, nothing, reason)
+        value, why, deviation = self.value(positions)
+        interval = without_interval("there is no value")
+        if value is not None:
+            interval = self._interval(positions)
+        repeats = self._table.repeats
+        is_repeated = repeats > 1
+        sizes = self._cluster_sizes(positions)
+        return GroupScore(
+            "",
+            group,
+            value,
+            len(np.unique(positions // repeats)),
+            sizes and sizes.clusters,
+            interval,
+            why,
+            sizes.warning if sizes and interval.low is not None else None,
+            coverage=len(positions) / size if is_repeated else None,
+            replications=repeats if is_repeated else None,
+            stddev_replications=deviation,
+            cluster_sizes=sizes,
+        )
+
+    def value(self, positions: Codes) -> tuple[float | None, str | None, float | None]:
+        """Give the value, or the mean of the replications', and their deviation."""
+        repeats = self._table.repeats
+        values = []
+        for replication in range(repeats):
+            part = positions[positions % repeats == replication]
+            if not len(part):
+                return None, NOTHING_SCORED, None
+            value, why = compute(self._metric, [self._pairs[at] for at in part])
+            if value is None:
+                return None, why, None
+            values.append(value)
+        deviation = float(np.std(values, ddof=1)) if repeats > 1 else None
+        return float(np.mean(values)), None, deviation
+
+    def _cluster_sizes(self, positions: Codes) -> ClusterSizes | None:
+        if not self._units.clustered:
+            return None
+        return describe_sizes(self._units.sizes_of(positions))
+
+    @cached_property
+    def _rank(self) -> Codes:
+        """Order of all positions by content, which does not depend on their order."""
+        shown = {at: repr(pair) for at, pair in self._pairs.items()}
+        rank = np.zeros(len(self._table.ids), dtype=np.int64)
+        rank[sorted(shown, key=shown.__getitem__)] = np.arange(len(shown))
+        return rank
+
+    def _interval(self, positions: Codes) -> Interval:
+        if self._metric.attributes["interval"] == "none":
+            return without_interval("the metric declares no interval")
+        if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
+            return without_interval(
+                "a function of lists is not resampled beyond "
+                f"{MOST_LIST_EXAMPLES} examples unless asked for"
+            )
+        present, units = np.unique(self._units.codes[positions], return_inverse=True)
+        if len(present) < 2:
+            return without_interval(ONE_CLUSTER if self._units.clustered else N_IS_1)
+        order = np.argsort(self._rank[positions], kind="stable")
+        weights = unit_weights(
+            self._units.keys[present], 0, LIST_REPLICATES, LIST_REPLICATES
+        )
+        replicates = []
+        for number in range(LIST_REPLICATES):
+            drawn = np.repeat(positions[order], weights[units[order], number])
+            try:
+                value, _, _ = self.value(drawn)
+            except MetricError:
+                # undefined for what was drawn, such as a single class, not for all
+                continue
+            if value is not None:
+                replicates.append(value)
+        return bootstrap_interval(
+            np.array(replicates),
+            LIST_REPLICATES,
+            self._settings.confidence,
+            bootstrap_method(self._units.clustered),
+        )
+
+
+def compute(
+    metric: Bound, pairs: list[tuple[Any, Any]]
+) -> tuple[float | None, str | None]:
+    """Call a function of lists.
+
+    Args:
+        metric: A metric that implements `compute`.
+        pairs: Prediction and target of each example.
+
+    Returns:
+        The value, and why it is None.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    predictions = [prediction for prediction, _ in pairs]
+    targets = [target for _, target in pairs]
+    value = call(
+        metric,
+        "computing it",
+        lambda: metric.hooks.compute(predictions=predictions, targets=targets),
+    )
+    return checked_value(metric, value)

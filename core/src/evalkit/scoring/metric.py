@@ -1,0 +1,400 @@
+"""Computes one metric for all groups, with intervals.
+
+No file is read or written here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.wording import count_of
+from evalkit.errors import MetricError
+from evalkit.inference.cluster_sizes import ClusterSizes
+from evalkit.inference.intervals import Floats, Interval, without_interval
+from evalkit.parallel.workers import Workers
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.aggregates import aggregate_scores
+from evalkit.scoring.calls import checked_value, compute_statistics
+from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.finalization import EXAMPLES
+from evalkit.scoring.group_intervals import GroupIntervals
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.lists import score_lists
+from evalkit.scoring.records import Advance, GroupScore, MetricScores, ScoringSettings
+from evalkit.scoring.replications import (
+    Repeated,
+    repeated_statistics,
+    stddev_of_replications,
+    stddev_within,
+)
+from evalkit.scoring.rows import score_examples
+from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.unscored import NOTHING_SCORED, unscored_notices, why_no_value
+
+
+def score_metric(
+    metric: Bound,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance = lambda _: None,
+    workers: Workers | None = None,
+) -> MetricScores:
+    """Compute a metric for all groups; a failure is caught and reported.
+
+    Args:
+        metric: The metric.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        advance: Told about progress.
+        workers: Processes for metrics written in Python; None for this one only.
+
+    Returns:
+        Its scores; nulls with the reason where it does not apply or failed.
+    """
+    try:
+        refuse_absent_fields(metric, table)
+        reason = why_not(metric, table)
+        if reason:
+            return _all_null(metric, groups, reason)
+        if metric.has("compute"):
+            return score_lists(metric, table, groups, settings, advance)
+        rate = _Rate(metric.name, table.frame.height, advance)
+        statistics = metric_statistics(metric, table, workers, rate.told)
+        return score_statistics(metric, statistics, table, groups, settings, advance)
+    except MetricError as error:
+        return failed_scores(metric, groups, error)
+
+
+def failed_scores(metric: Bound, groups: Groups, error: MetricError) -> MetricScores:
+    """Give the scores of a metric that failed: null for every group.
+
+    Args:
+        metric: The metric.
+        groups: The groups.
+        error: How it failed.
+
+    Returns:
+        Nulls with the error as their reason.
+    """
+    nulls = _all_null(metric, groups, str(error))
+    return nulls._replace(error=str(error), failure=error)
+
+
+def refuse_absent_fields(metric: Bound, table: ScoringTable) -> None:
+    """Refuse to score without a field that a metric asks for.
+
+    Args:
+        metric: The metric.
+        table: What would be scored.
+
+    Raises:
+        MetricError: The table lacks one of the metric's columns.
+    """
+    if table.frame.is_empty():
+        return
+    for name in metric.attributes["columns"]:
+        if name not in table.frame.columns:
+            raise MetricError(
+                f"{metric.component.origin}: it needs the field {name!r}, which was "
+                "not given"
+            )
+
+
+def why_not(metric: Bound, table: ScoringTable) -> str | None:
+    """Say why a metric cannot score a table; None if it can.
+
+    Args:
+        metric: The metric.
+        table: What would be scored.
+
+    Returns:
+        The reason.
+    """
+    kind = table.context.answer_kind
+    if kind not in metric.attributes["answer_kinds"]:
+        if kind == "any-of":
+            return "examples have several acceptable answers"
+        return f"the metric does not take answers of the kind {kind!r}"
+    absent = [c for c in metric.attributes["columns"] if c not in table.frame.columns]
+    if absent:
+        return f"it needs the field {absent[0]!r}, which was not given"
+    if table.frame.is_empty():
+        return NOTHING_SCORED
+    lacking = table.without_prediction()
+    if lacking and not _takes_no_prediction(metric):
+        examples = count_of(lacking, "example")
+        return (
+            f"{examples} without a prediction, and the metric declares no worst value"
+        )
+    return None
+
+
+def _takes_no_prediction(metric: Bound) -> bool:
+    if metric.attributes["accepts_no_prediction"]:
+        return True
+    return metric.has("score_example") and metric.attributes["worst_value"] is not None
+
+
+def _all_null(metric: Bound, groups: Groups, reason: str) -> MetricScores:
+    empty = without_interval("there is no value")
+    scores = [
+        GroupScore("", number, None, 0, None, empty, reason)
+        for number in range(len(groups.tags))
+    ]
+    return MetricScores(metric.name, metric, scores, None)
+
+
+class _Rate:
+    """Says how many examples are behind, and how many that is a second."""
+
+    def __init__(self, name: str, rows: int, advance: Advance) -> None:
+        self._name = name
+        self._rows = rows
+        self._advance = advance
+        self._done = 0
+        self._started = time.monotonic()
+
+    def told(self, rows: int) -> None:
+        self._done += rows
+        seconds = max(time.monotonic() - self._started, 1e-3)
+        rate = f"{self._done / seconds:.3g} examples/s"
+        self._advance(f"{self._name}: {self._done:,} of {self._rows:,}, {rate}")
+
+
+def metric_statistics(
+    metric: Bound,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> pl.DataFrame:
+    """Get a metric's statistics, also of one written as `score_example`.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        table: What is scored.
+        workers: Processes that may share the work.
+        advance: Told after every batch how many examples it had.
+
+    Returns:
+        `position`, the metric's keys, and number columns; for `score_example` the
+        columns `score` and `EXAMPLES`, which is 1.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    if metric.has("score_example"):
+        scores = score_examples(metric, table, workers, advance)
+        return scores.with_columns(pl.lit(1.0).alias(EXAMPLES))
+    return compute_statistics(metric, table, workers, advance)
+
+
+def group_values(
+    metric: Bound, table: ScoringTable, groups: Groups
+) -> Mapping[tuple[int, str], float | None]:
+    """Compute the values of all groups and nothing else.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        table: What is scored.
+        groups: The groups.
+
+    Returns:
+        The values by group and score.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    statistics = metric_statistics(metric, table)
+    repeated = _repeated(metric, statistics, table)
+    evidence = _evidence(metric, repeated, table, groups, ScoringSettings())
+    rows = evidence.finalizer(evidence.sums).select("group", "score", "value")
+    return {
+        (group, score): checked_value(metric, value)[0]
+        for group, score, value in rows.iter_rows()
+    }
+
+
+def score_statistics(
+    metric: Bound,
+    statistics: pl.DataFrame,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+    advance: Advance = lambda _: None,
+) -> MetricScores:
+    """Compute scores and intervals from statistics.
+
+    Args:
+        metric: The metric.
+        statistics: What `metric_statistics` returned.
+        table: What is scored.
+        groups: The groups.
+        settings: How intervals are computed.
+        advance: Told about progress.
+
+    Returns:
+        The scores.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    column = example_column(metric)
+    repeated = _repeated(metric, statistics, table)
+    evidence = _evidence(metric, repeated, table, groups, settings)
+    intervals = GroupIntervals(evidence, advance)
+    scores = [_score(evidence, intervals, row) for row in _values(evidence)]
+    per_example = statistics.select("position", score=column) if column else None
+    if table.repeats > 1:
+        scores = _with_replications(scores, evidence, repeated, per_example)
+    of_facets = aggregate_scores(evidence, intervals, scores)
+    return MetricScores(
+        metric.name,
+        metric,
+        of_facets.scores,
+        per_example,
+        aggregates=of_facets.aggregates,
+        statistics=statistics,
+        notices=unscored_notices(metric, statistics, table),
+    )
+
+
+def _repeated(metric: Bound, statistics: pl.DataFrame, table: ScoringTable) -> Repeated:
+    if table.repeats == 1:
+        return Repeated(statistics, 1)
+    keys = metric.attributes["keys"]
+    return repeated_statistics(statistics, example_column(metric), keys, table.repeats)
+
+
+def _evidence(
+    metric: Bound,
+    repeated: Repeated,
+    table: ScoringTable,
+    groups: Groups,
+    settings: ScoringSettings,
+) -> Evidence:
+    return Evidence(
+        metric, repeated.statistics, table, groups, settings, repeated.apart
+    )
+
+
+def _values(evidence: Evidence) -> list[dict[str, Any]]:
+    """Give the values of all groups, null with the reason where there is none."""
+    values = evidence.finalizer(evidence.sums)
+    given = set(values["group"])
+    rows = values.to_dicts()
+    for group in range(len(evidence.groups.tags)):
+        if group in given:
+            continue
+        rows.append(dict.fromkeys(values.columns))
+        rows[-1].update(group=group, score="", reason=why_no_value(evidence, group))
+    return sorted(rows, key=lambda row: (row["score"], row["group"]))
+
+
+def _score(
+    evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
+) -> GroupScore:
+    metric, group, score = evidence.metric, row["group"], row["score"]
+    value, reason = checked_value(metric, row["value"])
+    column = example_column(metric)
+    if metric.has("score_example") and row["value"] in (math.inf, -math.inf):
+        # each score is finite: it was evalkit that added them up
+        reason = "the sum of the scores is too large for a number"
+    reason = row["reason"] or reason if value is None else None
+    interval, spread = without_interval("there is no value"), None
+    if value is not None:
+        confidence = evidence.settings.confidence
+        interval = intervals.of(group, score, value, confidence)
+        if column and score == "":
+            spread = _spread(*evidence.values_of(group, column))
+    sizes = evidence.cluster_sizes(group)
+    return GroupScore(
+        score,
+        group,
+        value,
+        int(evidence.n[group]),
+        sizes.clusters if sizes else evidence.n_clusters(group),
+        interval,
+        reason,
+        _flag(row["flag"], sizes, interval),
+        spread,
+        stddev_replications=row["stddev_replications"],
+        cluster_sizes=sizes,
+    )
+
+
+def _flag(
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval
+) -> str | None:
+    """Add to a metric's own flag what the reader of an interval should know."""
+    warning = sizes.warning if sizes and interval.low is not None else None
+    return "; ".join(filter(None, (flag, warning))) or None
+
+
+def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:
+    """Give mean, population standard deviation, least and greatest value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            mean = math.fsum(values * counts) / math.fsum(counts)
+        except OverflowError:
+            mean = math.inf
+        squares = counts * (values - mean) ** 2
+    finite = bool(np.isfinite(squares).all())
+    deviation = (
+        math.sqrt(math.fsum(squares) / math.fsum(counts)) if finite else math.inf
+    )
+    return mean, deviation, float(values.min()), float(values.max())
+
+
+def _with_replications(
+    scores: list[GroupScore],
+    evidence: Evidence,
+    repeated: Repeated,
+    per_example: pl.DataFrame | None,
+) -> list[GroupScore]:
+    """Add what only several answers to an example can tell."""
+    groups, repeats = evidence.groups, evidence.table.repeats
+    between: list[float | None] = [None] * len(groups.tags)
+    if per_example is not None:
+        between = stddev_of_replications(per_example, groups, repeats)
+    within = repeated.within
+    found = []
+    for score in scores:
+        is_mean = within is not None and score.score == "" and score.value is not None
+        answers = _answers(evidence, per_example, score.group)
+        found.append(
+            score._replace(
+                replications=repeats,
+                coverage=answers,
+                stddev_within=(
+                    stddev_within(within, groups, score.group)
+                    if is_mean and within is not None
+                    else None
+                ),
+                stddev_replications=(
+                    between[score.group] if is_mean else score.stddev_replications
+                ),
+            )
+        )
+    return found
+
+
+def _answers(
+    evidence: Evidence, per_example: pl.DataFrame | None, group: int
+) -> float | None:
+    """Give the share of a group's answers that were scored."""
+    positions = evidence.groups.positions_of(group)
+    if not len(positions):
+        return None
+    scored = evidence.rows.has_rows
+    if per_example is not None:
+        scored = np.zeros(len(scored), dtype=bool)
+        scored[per_example["position"].to_numpy()] = True
+    return float(scored[positions].mean())

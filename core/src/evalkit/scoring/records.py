@@ -1,0 +1,147 @@
+"""Records that scoring works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from evalkit.base.names import score_name
+from evalkit.errors import MetricError
+from evalkit.inference.cluster_sizes import ClusterSizes
+from evalkit.inference.intervals import (
+    Floats,
+    Interval,
+    percentile_interval,
+    without_interval,
+)
+from evalkit.plugins.registry import Bound
+
+Advance = Callable[[str], None]
+"""Told what is being computed, for a progress bar."""
+
+
+class ScoringSettings(NamedTuple):
+    """How scores and intervals are computed."""
+
+    confidence: float = 0.95
+    seed: int = 0
+    jobs: int = 1
+    """Processes that metrics written in Python may use."""
+    fewest: int = 1
+    """Examples below which a tag takes no part in a worst group, gap or rank."""
+    resample_lists: bool = False
+    """Whether functions of lists get an interval however many examples there are."""
+    one_family: bool = True
+    """Whether the tests of several facets are adjusted for being read together."""
+
+
+class GroupScore(NamedTuple):
+    """One score of one group."""
+
+    score: str
+    """Name within the metric; "" for the main one."""
+    group: int
+    value: float | None
+    n: int
+    n_clusters: int | None
+    interval: Interval
+    reason: str | None = None
+    flag: str | None = None
+    spread: tuple[float, float, float, float] | None = None
+    """Mean, population standard deviation, least and greatest per-example score."""
+    bounds: tuple[float | None, float | None] | None = None
+    """Value if every example left out were wrong, and if it were right."""
+    coverage: float | None = None
+    """Share of the group's answers that were scored; None for n / size."""
+    replications: int | None = None
+    stddev_within: float | None = None
+    stddev_replications: float | None = None
+    cluster_sizes: ClusterSizes | None = None
+    shrunk: float | None = None
+    """The value drawn towards the mean of the groups beside it."""
+    ranks: tuple[int, int] | None = None
+    """The best and the worst rank that it may have among them; 1 is the best."""
+
+
+class AggregateScore(NamedTuple):
+    """What the scores of the groups of a facet amount to."""
+
+    kind: str
+    """`macro:FACET`, `worst:FACET` or `gap:FACET`."""
+    tag: str | None
+    """The tag whose score it is, of a worst group."""
+    value: float | None
+    n: int
+    n_clusters: int | None
+    interval: Interval
+    reason: str | None = None
+    flag: str | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    """The p-value adjusted for how many facets are tested."""
+    shrunk: float | None = None
+    ranks: tuple[int, int] | None = None
+
+
+class MetricScores(NamedTuple):
+    """All that one metric computed."""
+
+    name: str
+    metric: Bound
+    scores: list[GroupScore]
+    per_example: pl.DataFrame | None
+    """Columns `position` and `score`, for metrics that have per-example scores."""
+    error: str | None = None
+    """Why the metric failed; its scores are null then."""
+    failure: MetricError | None = None
+    """The same as an exception, which holds the cause."""
+    aggregates: Sequence[AggregateScore] = ()
+    statistics: pl.DataFrame | None = None
+    """`position`, the keys and the number columns; None for a function of lists."""
+    notices: Sequence[str] = ()
+    """What a reader of the scores should know."""
+
+    def full_name(self, part: str) -> str:
+        """Give the full name of one of its scores."""
+        return score_name(
+            self.metric.component.name, self.metric.changed_parameters, part
+        )
+
+
+def notices_of(scored: Sequence[MetricScores]) -> list[str]:
+    """Give the notices of several metrics."""
+    return [notice for found in scored for notice in found.notices]
+
+
+_LEAST_IN_TAIL = 5
+"""Replicates beyond each end of a percentile interval."""
+
+
+def bootstrap_interval(
+    replicates: Floats, requested: int, confidence: float, method: str
+) -> Interval:
+    """Make an interval of bootstrap replicates.
+
+    Args:
+        replicates: The values that are defined.
+        requested: How many were drawn.
+        confidence: Probability of the interval.
+        method: What it is called.
+
+    Returns:
+        The interval; none where fewer than half of the replicates are defined.
+    """
+    if requested * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
+        return without_interval(
+            f"{requested} bootstrap replicates are too few for this confidence"
+        )
+    if len(replicates) < requested / 2:
+        return without_interval("the score is undefined in most bootstrap replicates")
+    return percentile_interval(replicates, confidence, method)
+
+
+def bootstrap_method(clustered: bool) -> str:
+    """Name the bootstrap of examples, or of clusters."""
+    return "bootstrap-clustered" if clustered else "bootstrap"

@@ -1,0 +1,178 @@
+"""Scores examples one by one with a metric's `score_example`, at the speed of a loop.
+
+The function is called with nothing but the arguments that it names, on lists that are
+made once a batch; what it returns is checked as one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evalkit.base.failures import hook_failures
+from evalkit.errors import MetricError
+from evalkit.parallel.workers import Workers
+from evalkit.plugins.calling import failure
+from evalkit.plugins.registry import Bound
+from evalkit.scoring.batches import Advance, TimedSizes, compute_batches
+from evalkit.scoring.calls import BOUNDS_SLACK, checked_value
+from evalkit.scoring.table import Batch, ScoringTable
+
+Floats = npt.NDArray[np.float64]
+
+_SCHEMA = {"position": pl.UInt32, "score": pl.Float64}
+
+_PLAIN = (float, int, bool)
+_PLAIN_NUMPY = (np.integer, np.floating, np.bool_)
+
+
+def score_examples(
+    metric: Bound,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: Advance | None = None,
+) -> pl.DataFrame:
+    """Score every example of a table by itself.
+
+    Args:
+        metric: A metric that implements `score_example`.
+        table: What is scored. An example whose prediction is null gets the metric's
+            `worst_value`, unless the metric takes such examples itself.
+        workers: Processes that help where that pays; the result is the same.
+        advance: Told after every batch how many rows it had.
+
+    Returns:
+        Columns `position` and `score`, in the order of the table, without the examples
+        whose score is None.
+
+    Raises:
+        MetricError: The function raised, or returned something that is no finite
+            number within the metric's bounds; it names the first such example.
+    """
+    parts = compute_batches(metric, table, batch_scores, TimedSizes(), workers, advance)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=_SCHEMA)
+
+
+def batch_scores(metric: Bound, batch: Batch) -> pl.DataFrame:
+    """Score the examples of one batch.
+
+    Args:
+        metric: A metric that implements `score_example`.
+        batch: The batch.
+
+    Returns:
+        Columns `position` and `score`, without the examples whose score is None.
+
+    Raises:
+        MetricError: See `score_examples`.
+    """
+    has_prediction = batch.frame["prediction"].is_not_null()
+    if metric.attributes["accepts_no_prediction"] or has_prediction.all():
+        return _scores(metric, batch, _called(metric, batch))
+    answered = batch._replace(frame=batch.frame.filter(has_prediction))
+    silent = batch._replace(frame=batch.frame.filter(~has_prediction))
+    worst = [metric.attributes["worst_value"]] * silent.rows
+    scored = [
+        _scores(metric, answered, _called(metric, answered)),
+        _scores(metric, silent, worst),
+    ]
+    order = batch.frame.select("position")
+    return order.join(pl.concat(scored), on="position", maintain_order="left")
+
+
+def _called(metric: Bound, batch: Batch) -> list[Any]:
+    """Call the function for every row; what it returned before it raises is checked.
+
+    Raises:
+        MetricError: It raised.
+    """
+    calls = _calls(metric, batch)
+    values: list[Any] = []
+    append = values.append
+    try:
+        for value in calls:
+            append(value)
+        if len(values) < batch.rows:
+            raise StopIteration  # raised in the function, it ends the loop above
+    except hook_failures() as error:
+        row = len(values)
+        _scores(metric, batch.part(0, row), values)
+        step = f"score_example for the example {batch.id_of(row)!r}"
+        raise failure(metric, step, error) from error
+    return values
+
+
+def _calls(metric: Bound, batch: Batch) -> Iterator[Any]:
+    """Give what the function returns, with the arguments that it names in its order."""
+    plugin: Any = metric.plugin
+    function = plugin.score_example
+    makers: dict[str, Callable[[], Sequence[Any]]] = {
+        "prediction": batch.frame["prediction"].to_list,
+        "target": batch.frame["target"].to_list,
+        "fields": lambda: _fields(metric, batch),
+    }
+    names = metric.arguments_of("score_example")
+    if not names:
+        return (function() for _ in range(batch.rows))
+    return map(function, *(makers[name]() for name in names))
+
+
+def _fields(metric: Bound, batch: Batch) -> list[dict[str, Any]]:
+    columns = list(metric.attributes["columns"])
+    if not columns:
+        return [{} for _ in range(batch.rows)]
+    return batch.frame.select(columns).to_dicts()
+
+
+def _scores(metric: Bound, batch: Batch, values: Sequence[Any]) -> pl.DataFrame:
+    """Check what the function returned, and leave out the rows without a score."""
+    types = set(map(type, values))
+    if type(None) in types:
+        types.remove(type(None))
+        is_given = pl.Series([value is not None for value in values], dtype=pl.Boolean)
+        batch = batch._replace(frame=batch.frame.filter(is_given))
+        values = [value for value in values if value is not None]
+    scores = _as_array(values) if all(map(_is_plain, types)) else None
+    if scores is None or not _within(metric, scores).all():
+        scores = np.array(_checked_one_by_one(metric, batch, values), np.float64)
+    return pl.DataFrame({"position": batch.frame["position"], "score": scores})
+
+
+def _is_plain(kind: type) -> bool:
+    return kind in _PLAIN or issubclass(kind, _PLAIN_NUMPY)
+
+
+def _as_array(values: Sequence[Any]) -> Floats | None:
+    try:
+        return np.fromiter(values, np.float64, len(values))
+    except OverflowError:  # a huge integer
+        return None
+
+
+def _within(metric: Bound, scores: Floats) -> npt.NDArray[np.bool_]:
+    """Tell which scores are finite and within the metric's bounds."""
+    within = np.isfinite(scores)
+    low, high = metric.attributes["bounds"] or (None, None)
+    if low is not None:
+        within &= scores >= low - BOUNDS_SLACK
+    if high is not None:
+        within &= scores <= high + BOUNDS_SLACK
+    return within
+
+
+def _checked_one_by_one(
+    metric: Bound, batch: Batch, values: Sequence[Any]
+) -> list[float]:
+    """Check unusual values, and say what is wrong with the first that is refused."""
+    scores = []
+    for row, value in enumerate(values):
+        step = f"score_example for the example {batch.id_of(row)!r}"
+        number, reason = checked_value(metric, value, step)
+        if number is None:
+            raise MetricError(str(reason))
+        scores.append(number)
+    return scores

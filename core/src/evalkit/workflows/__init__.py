@@ -1,0 +1,1 @@
+"""The verbs: evaluate, validate, rescore, verify, merge, score, plan."""

@@ -1,0 +1,125 @@
+"""Scores two plain lists with one metric."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.columns import list_column, to_series
+from evalkit.base.terms import AnswerKind, MetricContext
+from evalkit.errors import DataError, EvalkitError
+from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.results import Result
+from evalkit.runs.scores import headline_name, to_scores
+from evalkit.scoring.comparable_values import comparable, list_notices
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.table import ScoringTable
+
+
+def score(
+    metric: Any,
+    predictions: Sequence[Any],
+    targets: Sequence[Any],
+    *,
+    labels: Sequence[str] | None = None,
+    tags: Sequence[Sequence[str]] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    registry: Registry | None = None,
+) -> Result:
+    """Score two lists with a metric.
+
+    Args:
+        metric: Name of an installed metric (`macro-f1:labels=seen`), or a function,
+            class or instance.
+        predictions: One prediction for each example; None where there is none.
+        targets: One answer for each example; a list where several are acceptable.
+        labels: The labels, for metrics that need to know them all.
+        tags: Tags of each example.
+        confidence: Probability of the confidence intervals, between 0 and 1.
+        seed: Seed of the bootstrap.
+        registry: Where plugins are found; all that are installed by default.
+
+    Returns:
+        The scores, as `result["macro-f1"].value`.
+
+    Raises:
+        DataError: The lists are not of the same length, hold a value that is no text,
+            number, boolean or list of them, or answers of which several are acceptable
+            are not texts.
+        EvalkitError: The confidence is not between 0 and 1.
+        MetricError: The metric failed.
+        PluginError: The metric is unknown or broken.
+    """
+    if not 0 < confidence < 1:
+        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    if len(predictions) != len(targets) or (
+        tags is not None and len(tags) != len(targets)
+    ):
+        raise DataError(
+            f"predictions, targets and tags must be of the same length, there are "
+            f"{len(predictions)}, {len(targets)} and "
+            f"{len(targets) if tags is None else len(tags)}"
+        )
+    predictions = _scored_values("predictions", predictions)
+    targets = _scored_values("targets", targets)
+    bound = Resolver(registry or Registry()).bind("metrics", metric)
+    several = any(isinstance(target, list) for target in targets)
+    kind: AnswerKind = "any-of" if several else "one"
+    answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]
+    target = to_series("target", answers)
+    if several and target.dtype != pl.List(pl.String):
+        raise DataError("targets: acceptable answers must be lists of texts")
+    prediction = value_column("prediction", predictions)
+    if prediction.null_count() == len(prediction) and not several:
+        # without values it has no type of its own to compare with the targets'
+        prediction = prediction.cast(target.dtype)
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    frame = comparable(pl.DataFrame([position, prediction, target]), kind)
+    context = MetricContext(None if labels is None else tuple(labels), kind)
+    ids = [str(number) for number in range(len(targets))]
+    given = tags if tags is not None else [[] for _ in targets]
+    unique = [list(dict.fromkeys(row)) for row in given]
+    names = _names_by_content(zip(predictions, targets, unique, strict=True))
+    table = ScoringTable(frame, ids, None, context, unit_names=names)
+    groups = group_by_tag(list_column("tags", unique))
+    scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
+    if scored.failure:
+        raise scored.failure
+    record = {
+        "status": "complete",
+        "headline": headline_name([scored]),
+        "interval_rules": INTERVAL_RULES,
+        "counts": {"examples": len(targets), "scored": len(targets)},
+        "notices": [*list_notices(prediction, kind, ids), *scored.notices],
+    }
+    return Result(record, to_scores([scored], groups, "given"), (), None)
+
+
+def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
+    found = []
+    for place, value in enumerate(values):
+        try:
+            found.append(scored_value(value))
+        except UnscorableError as error:
+            raise DataError(f"{name}[{place}] is {error}") from error
+    return found
+
+
+def _names_by_content(rows: Iterable[tuple[Any, Any, list[str]]]) -> list[str]:
+    """Name examples that have no ids, so that their order does not matter."""
+    seen: Counter[str] = Counter()
+    names = []
+    for prediction, target, tags in rows:
+        content = repr((prediction, target, sorted(tags)))
+        names.append(f"{content}{seen[content]}")
+        seen[content] += 1
+    return names

@@ -1,0 +1,148 @@
+"""How many units (examples or clusters) a planned comparison needs."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.inference.cluster_power import (
+    MOST_SIMULATED,
+    UnitModel,
+    clusters_for,
+    degrees_of,
+    detectable_with,
+    least_units,
+    level_of_flips,
+)
+from evalkit.inference.intervals import Floats
+from evalkit.inference.power import detectable_difference
+from evalkit.inference.sample_sizes import (
+    MOST_UNITS,
+    Goal,
+    detectable,
+    pairs_for,
+    units_for,
+)
+from evalkit.workflows.score_spreads import Factors, Spread
+
+_LEAST_POWER = 0.5
+"""Power up to which Student's quantiles are not asked for."""
+
+_MOST_STUDENT = 200
+"""Units beyond which Guenther's correction says as much as Student's quantiles."""
+
+
+class Needs(NamedTuple):
+    """What a comparison needs under one supposition."""
+
+    spread: Spread
+    factors: Factors
+    """What becomes of the spread of one model's scores."""
+    answers: int | None
+    """Answers per example; None for as many as there are."""
+    goal: Goal
+
+    def units(self, difference: float) -> int:
+        """Count the units that a difference needs.
+
+        Args:
+            difference: What is to be found, as stored.
+
+        Returns:
+            The number, `MOST_UNITS` at most.
+        """
+        about = self._about(difference)
+        if not self._is_simulated or about >= MOST_UNITS:
+            return about
+        goal = self.goal._replace(difference=difference)
+        about = max(about, least_units(goal.level))
+        return clusters_for(self._model(difference), goal, about)
+
+    def detectable_now(self) -> float | None:
+        """Give the least difference that as many units as now would find.
+
+        Returns:
+            The difference; None where even the greatest is not found often enough.
+        """
+        spread = self.spread
+        now = spread.n if spread.clusters is None else spread.clusters
+        most = 1.0 if spread.binary else 1e3 * math.sqrt(spread.variance)
+        if not (spread.binary or spread.is_of_set) and self.goal.power > _LEAST_POWER:
+            return self._detectable_mean(now)
+        about = detectable(self._about, now, most)
+        if not self._is_simulated or now > MOST_SIMULATED:
+            return about
+        near = most if about is None else about
+        return detectable_with(self._model, self.goal, now, near, most)
+
+    def disagreement(self, difference: float) -> float | None:
+        """Give the share of examples that one model alone is right on.
+
+        Args:
+            difference: By how much the models differ.
+
+        Returns:
+            The share; None for scores that are not right or wrong.
+        """
+        spread = self.spread
+        if not spread.binary:
+            return None
+        if spread.disagreement is not None:
+            return max(spread.disagreement, difference)
+        variance = self.factors.between * spread.variance
+        return min(1.0, max(variance + difference**2, difference))
+
+    @property
+    def _is_simulated(self) -> bool:
+        """Whether sets of right and wrong answers in clusters are drawn."""
+        return self.spread.binary and self.spread.clusters is not None
+
+    def _about(self, difference: float) -> int:
+        """Count units by formulas, which of shares in clusters need many of them."""
+        spread, goal = self.spread, self.goal._replace(difference=difference)
+        unequal = self.disagreement(difference)
+        if unequal is None:
+            return self._of_mean(goal)
+        pairs = pairs_for(goal, unequal)
+        if spread.clusters is None or pairs >= MOST_UNITS:
+            return pairs
+        effect = spread.design_effect or 1.0
+        return min(MOST_UNITS, math.ceil(pairs * effect / spread.cluster_size))
+
+    def _of_mean(self, goal: Goal) -> int:
+        """Count the units whose mean difference the test finds, with Student's t."""
+        variance = self.spread.variance_of_unit(self.factors, self.answers)
+        units = max(units_for(goal, variance), least_units(goal.level))
+        if self.spread.is_of_set or goal.power <= _LEAST_POWER:
+            return units
+        while units <= _MOST_STUDENT:
+            found = self._detectable_mean(units)
+            if found is not None and found <= goal.difference:
+                break
+            units += 1
+        return units
+
+    def _detectable_mean(self, units: int) -> float | None:
+        """Give the mean difference that some units find; None for too few."""
+        if units < least_units(self.goal.level):
+            return None
+        variance = self.spread.variance_of_unit(self.factors, self.answers)
+        degrees = degrees_of(self._sizes, self._correlation, units)
+        level = level_of_flips(self.goal.level, units)
+        error = math.sqrt(variance / units)
+        return detectable_difference(error, level, degrees, self.goal.power)
+
+    @property
+    def _sizes(self) -> Floats:
+        return np.array(self.spread.sizes or [1], dtype=np.float64)
+
+    @property
+    def _correlation(self) -> float:
+        return min(1.0, self.spread.intraclass_correlation or 0.0)
+
+    def _model(self, difference: float) -> UnitModel:
+        unequal = self.disagreement(difference)
+        assert unequal is not None
+        return UnitModel(self._sizes, self._correlation, unequal)

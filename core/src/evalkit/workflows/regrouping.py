@@ -1,0 +1,162 @@
+"""Groups the examples of a run that was made before in new ways: `show RUN --by`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evalkit.base.progress import Progress
+from evalkit.errors import EvalkitError, PluginError
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.listing import as_result
+from evalkit.runs.results import Result, Score
+from evalkit.runs.scores import to_scores
+from evalkit.runs.stored import bound_component, examples_of, scored_fields
+from evalkit.runs.stored_tables import CROSSING, measured_run, settings_of, with_inputs
+from evalkit.scoring.crossings import cross, read_crossings
+from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.records import MetricScores
+
+_AGGREGATES = ("macro", "worst", "gap")
+
+
+def score_crossings(
+    run: Result | str | Path,
+    by: Sequence[str],
+    *,
+    folder: str | Path = "runs",
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Result:
+    """Score the groups that facets and columns of a run's examples make.
+
+    What is scored is what the run folder holds: its examples, and the statistics of
+    its metrics where they were saved. Policies, confidence, seed and the least size of
+    a group are the run's. The run folder stays as it is.
+
+    Args:
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
+        by: Facets of the tags, `answer`, `pred`, `status` or fields of the responses;
+            several, joined by commas, are crossed.
+        folder: Folder that the run is looked for in.
+        jobs: Processes that metrics written in Python may use.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        The run with its scores of the whole set, those of the groups of each crossing,
+        and what they amount to (mean, worst group and gap); scores of other tags are
+        left out. A metric that cannot be computed any more is named in its warnings.
+
+    Raises:
+        EvalkitError: A name is no facet and no column, or there are too many groups.
+        PluginError: No metric of the run can be loaded any more.
+        StorageError: The run cannot be read, was refused, or holds no answers and
+            predictions.
+    """
+    parent = as_result(run, folder)
+    crossings = read_crossings([by] if isinstance(by, str) else by)
+    resolver = Resolver(registry or Registry())
+    measured = measured_run(parent)
+    crossed = _crossed(parent, crossings)
+    groups = group_by_tag(examples_of(parent)["tags"], crossed)
+    measured, ready, lost = _ready(parent, measured, resolver)
+    scored = measure(
+        ready,
+        measured._replace(groups=groups),
+        settings_of(parent.to_dict(), jobs),
+        progress,
+        parent.statistics,
+    )
+    return _grouped(parent, crossings, groups, scored, lost)
+
+
+def _crossed(
+    parent: Result, crossings: Mapping[str, Sequence[str]]
+) -> dict[str, pl.Series]:
+    """Give the groups of each crossing; those that the run has stored as they are."""
+    examples = examples_of(parent)
+    stored = {
+        name: examples[CROSSING + name]
+        for name in crossings
+        if CROSSING + name in examples.columns
+    }
+    others = {name: parts for name, parts in crossings.items() if name not in stored}
+    names = ["answer", "pred", *scored_fields(examples), "status"]
+    columns = {name: examples[name] for name in names}
+    return stored | cross(others, examples["tags"], columns)
+
+
+def _ready(
+    parent: Result, measured: Measured, resolver: Resolver
+) -> tuple[Measured, list[Bound], list[str]]:
+    """Load the run's metrics and the columns that they ask for."""
+    ready: list[Bound] = []
+    lost: list[str] = []
+    for component in parent.to_dict()["components"]:
+        if not component["id"].startswith("metrics/"):
+            continue
+        try:
+            metric = bound_component(component, resolver)
+            measured = with_inputs(measured, parent, [metric], resolver)
+        except EvalkitError as error:
+            name = component["id"].partition("/")[2]
+            lost.append(f"{name} was not computed by group: {error}")
+        else:
+            ready.append(metric)
+    if not ready:
+        raise PluginError(
+            f"no metric of the run {parent.run_id} can be computed again: "
+            f"{'; '.join(lost)}"
+        )
+    return measured, ready, lost
+
+
+def _grouped(
+    parent: Result,
+    crossings: Mapping[str, Sequence[str]],
+    groups: Groups,
+    scored: list[MetricScores],
+    lost: Sequence[str],
+) -> Result:
+    record = parent.to_dict()
+    del record["scores"]
+    record["by"] = list(crossings)
+    record["warnings"] = [*record["warnings"], *lost]
+    if parent.interval_rules != INTERVAL_RULES:
+        record["notices"] = [
+            *record.get("notices", ()),
+            f"intervals of groups follow edition {INTERVAL_RULES} of the rules, those "
+            f"of the whole set edition {parent.interval_rules}",
+        ]
+    computed = to_scores(scored, groups, str(record["split"]))
+    wanted = _tags_of(crossings, groups)
+    kinds = {f"{kind}:{name}" for kind in _AGGREGATES for name in crossings}
+    kinds -= {record.get("headline_aggregate")}
+    kept = [
+        score
+        for score in computed
+        if (score.aggregate in kinds if score.aggregate else score.tag in wanted)
+    ]
+    whole = [score for score in parent.scores if _is_of_whole(score, record)]
+    result = Result(
+        record, [*whole, *kept], parent.problems, parent.examples, parent.statistics
+    )
+    result.path = parent.path
+    return result
+
+
+def _is_of_whole(score: Score, record: Mapping[str, object]) -> bool:
+    headline = record.get("headline_aggregate")
+    return score.is_whole or (headline is not None and score.aggregate == headline)
+
+
+def _tags_of(crossings: Iterable[str], groups: Groups) -> set[str | None]:
+    return {groups.tags[number] for name in crossings for number in groups.facets[name]}

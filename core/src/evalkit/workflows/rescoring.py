@@ -1,0 +1,195 @@
+"""Computes metrics of a run that was made before, from its folder alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.base.progress import Progress
+from evalkit.errors import EvalkitError, MetricError
+from evalkit.examples.files import local_path
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.libraries import without_libraries
+from evalkit.plugins.provenance import (
+    describe_component,
+    describe_core,
+    environment,
+    run_id_of,
+)
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.robustness.records import with_copy_scores
+from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
+from evalkit.robustness.scores import PerturbedScores
+from evalkit.runs.listing import as_result
+from evalkit.runs.record import (
+    NO_PERTURBATION,
+)
+from evalkit.runs.results import FORMAT_VERSION, Result
+from evalkit.runs.saved_tables import saved_statistics, with_example_scores
+from evalkit.runs.scores import bounds_of, to_scores
+from evalkit.runs.storage import PERTURBED_FILE
+from evalkit.runs.stored import examples_of, metric_names
+from evalkit.runs.stored_tables import measured_run, settings_of, with_inputs
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.measurement import measure
+from evalkit.scoring.metric import failed_scores
+from evalkit.scoring.records import MetricScores, notices_of
+
+
+def rescore(
+    run: Result | str | Path,
+    metrics: Sequence[Any],
+    *,
+    folder: str | Path = "runs",
+    out: str | Path | None = None,
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Result:
+    """Compute further metrics of a run, from what its folder holds.
+
+    Neither the predictions nor, unless a metric asks for a field of the input, the data
+    are read again. Policies, confidence and seed are the run's. Where the run has
+    perturbed copies, the metrics are computed under perturbation too.
+
+    Args:
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
+        metrics: The metrics, by name or as functions, classes or instances.
+        folder: Folder that the run is looked for in.
+        out: Folder to write the new run to; nothing is written by default.
+        jobs: Processes that metrics written in Python may use.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        A new result that names the run as its parent and holds its scores too.
+
+    Raises:
+        EvalkitError: The run holds one of the metrics already, or the data that a
+            metric asks for is not what it was.
+        PluginError: A metric is unknown or broken.
+        StorageError: The run cannot be read, or holds no answers and predictions.
+    """
+    started = time.time()
+    out = None if out is None else local_path(out)
+    parent = as_result(run, folder)
+    resolver = Resolver(registry or Registry())
+    chosen = [metrics] if isinstance(metrics, str) else metrics
+    bound = _bind(parent, resolver, chosen)
+    measured = measured_run(parent)
+    settings = settings_of(parent.to_dict(), jobs)
+    lacking: dict[str, MetricScores] = {}
+    for metric in bound:
+        try:
+            measured = with_inputs(measured, parent, [metric], resolver)
+        except EvalkitError as error:
+            if len(bound) == 1:
+                raise
+            failure = MetricError(f"{metric.component.origin}: {error}")
+            lacking[metric.name] = failed_scores(metric, measured.groups, failure)
+    ready = [metric for metric in bound if metric.name not in lacking]
+    found = {each.name: each for each in measure(ready, measured, settings, progress)}
+    scored = [(found | lacking)[metric.name] for metric in bound]
+    perturbed = None
+    if holds_copies(parent):
+        progress("scoring the perturbed copies", 0.9)
+        perturbed = rescore_perturbed(parent, measured, scored, settings)
+    result = _extended(parent, bound, scored, measured.groups, perturbed)
+    result.record_time(started, time.time() - started)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bound]:
+    bound = [resolver.bind("metrics", metric) for metric in metrics]
+    if not bound:
+        raise EvalkitError("no metric was named (-m NAME)")
+    names = [metric.name for metric in bound]
+    if len(set(names)) < len(names):
+        raise EvalkitError("a metric was named twice")
+    known = metric_names(parent.to_dict())
+    for name in names:
+        if name in known:
+            raise EvalkitError(
+                f"the run {parent.run_id} holds {name} already; `evalkit verify` "
+                "computes it again"
+            )
+    return bound
+
+
+def _mixed_rules(parent: Result, bound: Sequence[Bound]) -> list[str]:
+    """Say which intervals follow other rules than those that the run names."""
+    if parent.interval_rules == INTERVAL_RULES:
+        return []
+    names = ", ".join(metric.name for metric in bound)
+    return [
+        f"{names}: the intervals follow edition {INTERVAL_RULES} of the rules, the "
+        f"parent's edition {parent.interval_rules}; `evalkit eval` computes all by one"
+    ]
+
+
+def _extended(
+    parent: Result,
+    bound: Sequence[Bound],
+    scored: list[MetricScores],
+    groups: Groups,
+    perturbed: PerturbedScores | None,
+) -> Result:
+    record = parent.to_dict()
+    del record["scores"]
+    components = [describe_component(metric) for metric in bound]
+    failed = [found.error for found in scored if found.error]
+    failed += [] if perturbed is None else perturbed.errors
+    includes = bool(record["includes_examples"])
+    inputs = {
+        "format": FORMAT_VERSION,
+        "parent": parent.run_id,
+        "metrics": [metric.name for metric in bound],
+        "components": [without_libraries(each) for each in components],
+        "core": describe_core(),
+    }
+    record |= {
+        "format": FORMAT_VERSION,
+        "run_id": run_id_of(inputs),
+        "parent": parent.run_id,
+        "merged": record.get("merged", []),
+        "repeat_of": None,
+        **{name: record.get(name, empty) for name, empty in NO_PERTURBATION.items()},
+        "bounds": record.get("bounds", {}) | bounds_of(bound),
+        "interval_rules": parent.interval_rules,
+        "components": [*record["components"], *components],
+        "errors": [*record.get("errors", []), *failed],
+        "notices": [*record.get("notices", []), *notices_of(scored)],
+        "core": describe_core(),
+        "environment": environment(),
+    }
+    record["notices"] = [*record.get("notices", []), *_mixed_rules(parent, bound)]
+    if record.get("perturbed") and perturbed is None:
+        names = ", ".join(metric.name for metric in bound)
+        record["notices"] = [
+            *record["notices"],
+            f"{names}: not computed under perturbation, as the run does not hold its "
+            f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files",
+        ]
+    if failed and record["status"] == "complete":
+        record["status"] = "partial"
+    scores = [*parent.scores, *to_scores(scored, groups, str(record["split"]))]
+    copies = parent.perturbed_examples
+    if perturbed is not None and copies is not None:
+        scores += perturbed.scores
+        copies = with_copy_scores(copies, perturbed.per_copy)
+    examples = with_example_scores(examples_of(parent), scored)
+    statistics = parent.statistics | saved_statistics(scored, includes)
+    return Result(
+        record,
+        scores,
+        parent.problems,
+        examples,
+        statistics,
+        copies,
+    )

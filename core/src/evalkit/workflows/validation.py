@@ -1,0 +1,133 @@
+"""Checks examples and predictions without scoring them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalkit.base.progress import Progress
+from evalkit.examples.clusters import clustered_by
+from evalkit.examples.files import bind_dataset
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import load_examples
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
+from evalkit.predictions.label_forms import label_notices
+from evalkit.predictions.number_forms import number_notices
+from evalkit.predictions.preparation import default_model, prepare, rows_of
+from evalkit.predictions.problems import Problems
+from evalkit.runs.accounts import alignment_notices
+
+
+class Validation(NamedTuple):
+    """What was found in examples and predictions."""
+
+    dataset: str
+    task: str
+    split: str
+    model: str | None
+    """None where only the examples were checked."""
+    counts: Mapping[str, int]
+    """How many examples and prediction rows there are, by status."""
+    problems: Problems
+    """Every row that would not be scored, and why."""
+    refusals: Sequence[str]
+    """Why an evaluation would refuse the predictions; empty if it would not."""
+    notices: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything but the problems as JSON values."""
+        values = self._asdict()
+        del values["problems"]
+        return {"ok": not self.refusals, **values}
+
+
+def validate(
+    dataset: Any,
+    predictions: Any = None,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    cluster: str | Sequence[str] = (),
+    on_missing: OnProblem = "error",
+    on_invalid: OnProblem = "error",
+    on_duplicate: OnDuplicate = "error",
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Validation:
+    """Check examples and, where they are given, predictions, and score nothing.
+
+    Args:
+        dataset: As for `evaluate`.
+        predictions: As for `evaluate`; None to check the examples alone.
+        task: Name of the task; only for a file of examples.
+        model: Name of the model; by default the file's stem.
+        split: Split of the data set; its default split by default.
+        limit: Check at most so many examples.
+        filters: Check only examples with these values, by column, facet, `tag` or
+            `answer`.
+        cluster: Columns of the data that an evaluation would take clusters from.
+        on_missing: What an evaluation would do about examples without a prediction.
+        on_invalid: What it would do about invalid predictions.
+        on_duplicate: What it would do about repeated ids.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        Counts, problems, and why an evaluation would refuse.
+
+    Raises:
+        DataError: Data or predictions cannot be read.
+        SchemaError: Examples break the task's input.
+        PluginError: A plugin is unknown or broken.
+    """
+    policies = Policies(on_missing, on_invalid, on_duplicate)
+    policies.check()
+    selection = Selection.of(limit, filters)
+    resolver = Resolver(registry or Registry())
+    bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
+    bound_task = resolver.task(bound)
+    split = split or bound.attributes["default_split"]
+    names = (bound.component.name, bound_task.component.name, split)
+    if predictions is None:
+        progress(f"loading {names[0]}", 0.0)
+        examples = load_examples(bound, bound_task, split)
+        chosen = selection.mask(examples)
+        height = examples.frame.height if chosen is None else int(chosen.sum())
+        counts = {"examples": height}
+        if chosen is not None:
+            examples = examples.where(chosen)
+        notices = [*examples.notices, *label_notices(examples)]
+        return Validation(*names, None, counts, Problems(), (), notices)
+    rows = rows_of(predictions)
+    model = model or default_model(rows)
+    prepared = prepare(
+        bound,
+        bound_task,
+        rows,
+        split,
+        selection,
+        on_duplicate,
+        model,
+        Observers(resolver.registry, ()),
+        progress,
+    )
+    examples, alignment = prepared.examples, prepared.alignment
+    return Validation(
+        *names,
+        model,
+        alignment.counts,
+        alignment.problems,
+        alignment.refusal(policies),
+        [
+            *examples.notices,
+            *label_notices(examples, alignment),
+            *number_notices(examples.frame["answer"], alignment.predictions),
+            *alignment_notices(alignment, policies, names[1]),
+        ],
+    )

@@ -1,0 +1,297 @@
+"""Computes the numbers of a run again, and says whether they still are the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.base.names import metric_of
+from evalkit.base.progress import Progress
+from evalkit.errors import EvalkitError, PluginError, StorageError
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.robustness.rescoring import (
+    holds_copies,
+    lacking_field,
+    rescore_perturbed,
+)
+from evalkit.runs.listing import as_result
+from evalkit.runs.repeated_runs import COMPUTED, OF_DROPS
+from evalkit.runs.results import Result, Score
+from evalkit.runs.scores import to_scores
+from evalkit.runs.storage import PERTURBED_FILE
+from evalkit.runs.stored import bound_component, metric_names
+from evalkit.runs.stored_tables import (
+    load_data,
+    measured_run,
+    settings_of,
+    with_inputs,
+)
+from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.records import MetricScores
+from evalkit.workflows.changed_code import Change, compare_code
+
+COMPARED = COMPUTED
+"""Fields of a score that are compared: all that are computed."""
+
+OF_INTERVALS = (
+    *("se", "ci_low", "ci_high", "p_value"),
+    *("p_adjusted", "shrunk", "rank_best", "rank_worst"),
+    *("largest_cluster", "effective_clusters"),
+    *OF_DROPS,
+)
+"""Those of them that an edition of the rules of intervals gives, not a metric alone."""
+
+UNDER_PERTURBATION = "scores under perturbation"
+"""Names all of them where they cannot be computed again."""
+
+_RELATIVE = 1e-9
+_ABSOLUTE = 1e-12
+
+
+class Difference(NamedTuple):
+    """A number that is not what the run says."""
+
+    metric: str
+    tag: str | None
+    aggregate: str | None
+    field: str
+    stored: float | None
+    computed: float | None
+    perturbation: str | None = None
+    computed_on: str = "all"
+
+
+class Verification(NamedTuple):
+    """What came of computing a run again."""
+
+    run_id: str
+    scores: int
+    """How many scores were compared."""
+    differences: tuple[Difference, ...]
+    unverified: Mapping[str, str]
+    """Why metrics could not be computed again, by name."""
+    changes: tuple[Change, ...]
+    """Versions and sources that differ."""
+    data: str
+    """`same`, `changed`, or why it could not be read."""
+    interval_rules: int = INTERVAL_RULES
+    """Edition of the rules that the run's intervals follow."""
+
+    compared: tuple[str, ...] = ()
+    """What `changes` was looked for in."""
+    unchecked: tuple[str, ...] = ()
+    """What computes the numbers and was not looked at, and why."""
+    model: str | None = None
+    """Name of the run's model."""
+
+    @property
+    def compares_intervals(self) -> bool:
+        """Whether intervals were compared: those that follow the rules of today."""
+        return self.interval_rules == INTERVAL_RULES
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all numbers that could be computed are the same, and some could."""
+        return not self.differences and self.scores > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON values."""
+        return {
+            **self._asdict(),
+            "agrees": self.agrees,
+            "compares_intervals": self.compares_intervals,
+            "differences": [found._asdict() for found in self.differences],
+            "unverified": dict(self.unverified),
+            "changes": [found._asdict() for found in self.changes],
+        }
+
+
+def verify(
+    run: Result | str | Path,
+    *,
+    folder: str | Path = "runs",
+    jobs: int = 1,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Verification:
+    """Compute all metrics of a run again, from what its folder holds.
+
+    Numbers agree where they are within 1e-9 of each other, relative to their size.
+    Where the run was made by another edition of the rules of intervals, its values are
+    compared, and its intervals, standard errors and tests are not.
+
+    Args:
+        run: A result, the path of a run folder, the start of its id, its model, or
+            `latest`.
+        folder: Folder that the run is looked for in.
+        jobs: Processes that metrics written in Python may use.
+        registry: Where plugins are found; all that are installed by default.
+        progress: Told what is being done.
+
+    Returns:
+        What agrees and what does not.
+
+    Raises:
+        StorageError: The run cannot be read, was refused, or holds no answers and
+            predictions.
+    """
+    result = as_result(run, folder)
+    record = result.to_dict()
+    resolver = Resolver(registry or Registry())
+    measured = measured_run(result)
+    metrics, unverified = _load_metrics(record, resolver)
+    code = compare_code(record, metrics, resolver)
+    ready = []
+    for metric, _ in metrics:
+        try:
+            measured = with_inputs(measured, result, [metric], resolver)
+            ready.append(metric)
+        except EvalkitError as error:
+            unverified[metric.name] = str(error)
+    scored = measure(ready, measured, settings_of(record, jobs), progress)
+    computed = to_scores(scored, measured.groups, str(record["split"]))
+    computed += _under_perturbation(result, measured, scored, unverified, jobs)
+    stored = _verifiable(result, [metric.name for metric in ready], unverified)
+    return Verification(
+        result.run_id,
+        len(stored),
+        tuple(_differences(stored, computed, _compared(result))),
+        unverified,
+        tuple(code.changes),
+        _check_data(result, resolver),
+        result.interval_rules,
+        tuple(code.compared),
+        tuple(code.unchecked),
+        result.model,
+    )
+
+
+def _compared(result: Result) -> list[str]:
+    """Name the fields that must be what they were."""
+    if result.interval_rules == INTERVAL_RULES:
+        return list(COMPARED)
+    return [field for field in COMPARED if field not in OF_INTERVALS]
+
+
+def under_perturbation(metric: str) -> str:
+    """Say which scores of a metric are meant: those under perturbation."""
+    return f"{metric} under perturbation"
+
+
+def _under_perturbation(
+    result: Result,
+    measured: Measured,
+    scored: Sequence[MetricScores],
+    unverified: dict[str, str],
+    jobs: int,
+) -> list[Score]:
+    """Compute the scores under perturbation again, as far as the copies are there."""
+    record = result.to_dict()
+    if not record.get("perturbed"):
+        return []
+    if not holds_copies(result):
+        unverified[UNDER_PERTURBATION] = f"the run has no {PERTURBED_FILE}"
+        return []
+    able = []
+    for found in scored:
+        field = lacking_field(result, found.metric)
+        if field is None:
+            able.append(found)
+        else:
+            unverified[under_perturbation(found.name)] = (
+                f"it needs the field {field!r}, which a run does not hold of its copies"
+            )
+    settings = settings_of(record, jobs)
+    try:
+        return rescore_perturbed(result, measured, able, settings).scores
+    except StorageError as error:
+        unverified[UNDER_PERTURBATION] = str(error)
+        return []
+
+
+def _verifiable(
+    result: Result, ready: Sequence[str], unverified: dict[str, str]
+) -> list[Score]:
+    """Give the stored scores of the metrics that are computed again."""
+    names = [*metric_names(result.to_dict()), *ready]
+    stored = []
+    for score in result.scores:
+        name = metric_of(score.metric, names)
+        if score.perturbation is not None and (
+            {UNDER_PERTURBATION, under_perturbation(str(name))} & unverified.keys()
+        ):
+            continue
+        if name in ready:
+            stored.append(score)
+        elif name is None:
+            unverified.setdefault(score.metric, "no metric of the run computed it")
+    return stored
+
+
+def _load_metrics(
+    record: Mapping[str, Any], resolver: Resolver
+) -> tuple[list[tuple[Bound, Mapping[str, Any]]], dict[str, str]]:
+    """Load metrics, each with what the run recorded of it; and say why some cannot."""
+    metrics, unverified = [], {}
+    for component in record["components"]:
+        if not component["id"].startswith("metrics/"):
+            continue
+        try:
+            metrics.append((bound_component(component, resolver), component))
+        except PluginError as error:
+            [name] = metric_names({"components": [component]})
+            unverified[name] = str(error)
+    return metrics, unverified
+
+
+def _check_data(result: Result, resolver: Resolver) -> str:
+    """Say whether the data set is still what the run was made from."""
+    if len(set(result.to_dict().get("merged", ()))) > 1:
+        return "not read: the run was merged from several"
+    try:
+        examples = load_data(result, resolver, {"uid"})
+    except EvalkitError as error:
+        return f"not read: {error}"
+    is_same = examples.fingerprint == result.to_dict()["data"]["sha256"]
+    return "same" if is_same else "changed"
+
+
+def _differences(
+    stored: Sequence[Score], computed: Sequence[Score], fields: Sequence[str]
+) -> Iterator[Difference]:
+    now = {_key(score): score for score in computed}
+    for score in stored:
+        found = now.pop(_key(score), None)
+        for field in fields:
+            before = getattr(score, field)
+            after = None if found is None else getattr(found, field)
+            if not _equal(before, after):
+                yield _difference(score, field, before, after)
+    for score in now.values():
+        if score.value is not None:
+            yield _difference(score, "value", None, score.value)
+
+
+def _difference(
+    score: Score, field: str, stored: float | None, computed: float | None
+) -> Difference:
+    metric, tag, aggregate, perturbation, computed_on = _key(score)
+    return Difference(
+        metric, tag, aggregate, field, stored, computed, perturbation, computed_on
+    )
+
+
+def _key(score: Score) -> tuple[str, str | None, str | None, str | None, str]:
+    # the worst tag may be another one now: then it is the same score with other numbers
+    tag = None if score.aggregate else score.tag
+    return score.metric, tag, score.aggregate, score.perturbation, score.computed_on
+
+
+def _equal(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return math.isclose(first, second, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS, read_id
+from evalkit.base.violations import Violation
+
+
+@given(st.text(min_size=1))
+def test_a_text_is_its_own_id(text: str) -> None:
+    assert read_id({"uid": text}, EXAMPLE_ID_KEYS) == text
+
+
+@given(st.integers())
+def test_an_integer_is_taken_as_its_decimal_text(number: int) -> None:
+    assert read_id({"id": number}, RESPONSE_ID_KEYS) == format(number, "d")
+
+
+@pytest.mark.parametrize("number", [np.int64(7), np.uint8(7)])
+def test_an_integer_of_numpy_is_one_too(number: Any) -> None:
+    assert read_id({"id": number}, RESPONSE_ID_KEYS) == "7"
+
+
+@pytest.mark.parametrize(
+    "value", ["", None, 1.0, float("nan"), True, False, np.bool_(True), [], ["a"], {}]
+)
+def test_any_other_value_is_refused_with_field_rule_and_value(value: Any) -> None:
+    found = read_id({"id": value}, RESPONSE_ID_KEYS)
+    rule = "must be a text that is not empty or an integer"
+    assert isinstance(found, Violation)
+    assert (found.field, found.rule) == ("id", rule)
+    assert found.value is value
+
+
+def test_an_integer_of_thousands_of_digits_is_refused() -> None:
+    found = read_id({"id": 10**5000}, RESPONSE_ID_KEYS)
+    assert found == ("id", "must be an integer of fewer digits", 10**5000)
+
+
+@pytest.mark.parametrize(
+    ("keys", "canonical"), [(EXAMPLE_ID_KEYS, "uid"), (RESPONSE_ID_KEYS, "id")]
+)
+def test_a_row_without_id_is_told_the_canonical_key(
+    keys: tuple[str, ...], canonical: str
+) -> None:
+    assert read_id({"label": "a"}, keys) == Violation(canonical, "is required")
+
+
+def test_the_canonical_key_wins_and_the_other_is_an_alias() -> None:
+    both = {"id": "a", "uid": "b"}
+    assert read_id(both, EXAMPLE_ID_KEYS) == "b"
+    assert read_id(both, RESPONSE_ID_KEYS) == "a"
+    assert read_id({"id": "a"}, EXAMPLE_ID_KEYS) == "a"
+    assert read_id({"uid": "b"}, RESPONSE_ID_KEYS) == "b"

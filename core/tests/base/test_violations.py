@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from evalkit.base.violations import (
+    Violation,
+    describe,
+    few,
+    from_assertion,
+    from_pydantic,
+    json_value,
+    shorten,
+)
+
+
+class Inner(BaseModel):
+    p: Annotated[float, Field(ge=0)]
+
+
+class Row(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    label: Literal["a", "b"]
+    count: int = 0
+    inner: list[Inner] = []
+
+    @model_validator(mode="after")
+    def agree(self) -> Row:
+        if self.count == 9:  # pytest would rewrite an assert and its message
+            raise AssertionError("the count is too large")
+        if self.count == 8:
+            raise ValueError("eight is no count")
+        return self
+
+
+def _violations(row: dict[str, Any]) -> list[Violation]:
+    with pytest.raises(ValidationError) as caught:
+        Row.model_validate(row)
+    return from_pydantic(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({}, Violation("label", "is required")),
+        ({"label": "c"}, Violation("label", "must be 'a' or 'b'", "c")),
+        (
+            {"label": "a", "more": 1},
+            Violation(
+                "more", "is not declared and this task forbids undeclared keys", 1
+            ),
+        ),
+        (
+            {"label": "a", "inner": [{"p": 1}, {"p": -1}]},
+            Violation("inner.1.p", "must be greater than or equal to 0", -1),
+        ),
+    ],
+)
+def test_what_pydantic_finds_becomes_field_rule_and_value(
+    row: dict[str, Any], expected: Violation
+) -> None:
+    assert _violations(row) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("count", "rule"), [(9, "the count is too large"), (8, "eight is no count")]
+)
+def test_a_rule_about_the_whole_row_is_of_the_row(count: int, rule: str) -> None:
+    (found,) = _violations({"label": "a", "count": count})
+    assert found[:2] == ("(row)", rule)
+
+
+def test_every_violation_of_a_row_is_reported_in_order() -> None:
+    found = _violations({"count": "x", "more": 1})
+    assert [violation.field for violation in found] == ["label", "count", "more"]
+
+
+@pytest.mark.parametrize(
+    ("message", "source", "rule"),
+    [
+        ("", "assert x", "`assert x` must hold"),
+        ("why", "assert x, 'why'", "`assert x, 'why'` must hold (why)"),
+        ("why", None, "an assertion of verify_response must hold (why)"),
+    ],
+)
+def test_a_failed_assertion_is_quoted(
+    message: str, source: str | None, rule: str
+) -> None:
+    found = from_assertion(AssertionError(message), source)
+    assert found == Violation("(response)", rule)
+
+
+def test_a_violation_reads_as_a_sentence() -> None:
+    violations = [Violation("prob.a", "must be at most 1", 2), Violation("id", "is x")]
+    expected = "prob.a: must be at most 1, found 2; id: is x, found None"
+    assert describe(violations) == expected
+
+
+@given(st.text(), st.integers(11, 60))
+def test_a_shown_value_has_a_limited_length_and_both_its_ends(
+    text: str, length: int
+) -> None:
+    shown, whole = shorten(text, length), repr(text)
+    assert len(shown) <= length
+    if len(whole) <= length:
+        assert shown == whole
+    else:
+        start, end = shown.split(" ... ", 1) if " ... " not in whole else ("", "")
+        assert whole.startswith(start)
+        assert whole.endswith(end)
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Unshowable(), "<Unshowable that cannot be shown: RuntimeError>"),
+        pytest.param(10**5000, "<int that cannot be shown: ValueError>", id="int"),
+    ],
+)
+def test_a_value_that_has_no_repr_is_shown_as_its_type(value: Any, shown: str) -> None:
+    assert shorten(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, ""), (1, "p0"), (5, "p0; p1; p2; p3; p4")],
+)
+def test_few_problems_are_all_shown(count: int, expected: str) -> None:
+    assert few([f"p{number}" for number in range(count)]) == expected
+
+
+def test_many_problems_are_counted() -> None:
+    shown = few([f"p{number}" for number in range(8)])
+    assert shown == "p0; p1; p2; p3; p4; and 3 more"
+
+
+@pytest.mark.parametrize("value", [None, "a", 1, [1, {"a": None}]])
+def test_a_value_that_json_can_hold_stays(value: Any) -> None:
+    assert json_value(value) is value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, -math.inf, {"a": math.nan}, b"a", [10**5000], {1, 2}],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_that_json_cannot_hold_is_shown(value: Any) -> None:
+    assert json_value(value) == shorten(value)
+    assert json.loads(json.dumps(json_value(value), allow_nan=False)) == shorten(value)

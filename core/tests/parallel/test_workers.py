@@ -1,0 +1,608 @@
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from evalkit import Metric
+from evalkit.base.terms import MetricContext
+from evalkit.errors import EvalkitError, MetricError
+from evalkit.parallel import workers
+from evalkit.parallel.service import Reply, answer
+from evalkit.parallel.workers import Workers
+from evalkit.plugins.registry import Bound, Registry, load_component
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring import batches
+from evalkit.scoring.batch_statistics import batch_statistics
+from evalkit.scoring.calls import compute_statistics
+from evalkit.scoring.rows import batch_scores, score_examples
+from evalkit.scoring.table import Batch, BatchFunction, ScoringTable
+
+CODE = '''
+import os
+import signal
+import sys
+import time
+
+import evalkit
+import polars as pl
+from evalkit import Parameters
+
+if os.environ.get("ODD_PARENT") not in (None, str(os.getpid())):
+    raise ImportError("only the parent may import this")
+
+
+class Length(evalkit.Metric):
+    class Parameters(Parameters):
+        weight: float = 1.0
+
+    def score_example(self, prediction, target):
+        if prediction == target:
+            return None
+        return len(prediction) * self.parameters.weight
+
+
+class Where(evalkit.Metric):
+    def score_example(self):
+        return os.getpid()
+
+
+class Odd(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")
+
+
+class Behaves(evalkit.Metric):
+    """Does what a prediction says."""
+
+    def score_example(self, prediction):
+        if prediction == "print":
+            print("a plugin's word")
+            os.write(1, b"a plugin's byte")
+            assert sys.stdin.read() == ""
+            assert os.read(0, 1) == b""
+        if prediction == "raise":
+            raise ValueError("bad row")
+        if prediction == "odd":
+            raise Odd("two", "words")
+        if prediction == "local":
+            class Local(Exception):
+                pass
+            raise Local("nowhere to be found")
+        if prediction == "exit":
+            raise SystemExit(4)
+        if prediction == "interrupt":
+            raise KeyboardInterrupt
+        if prediction == "nan":
+            return float("nan")
+        if prediction == "die":
+            os._exit(3)
+        if prediction == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if prediction == "hang":
+            time.sleep(600)
+        if prediction == "close":
+            sys.stdout.close()
+        return 1.0
+
+
+class Pairs(evalkit.Metric):
+    keys = ("gold",)
+
+    def statistics(self, batch):
+        rows = batch.to_dicts()
+        return pl.DataFrame({
+            "row": range(len(rows)),
+            "gold": [row["target"] for row in rows],
+            "length": [self.length(row["prediction"]) for row in rows],
+        })
+
+    def length(self, text):
+        if text == "raise":
+            raise ValueError("bad row")
+        return 1.0 * len(text)
+
+    def finalize(self, sums):
+        return sums.group_by("group").agg(value=pl.col("length").sum())
+
+
+class Objects(Pairs):
+    def statistics(self, batch):
+        gold = pl.Series("gold", [object()] * batch.height, dtype=pl.Object)
+        return super().statistics(batch).with_columns(gold)
+
+
+length = Length()
+'''
+
+NAMES = {
+    "length": "Length",
+    "an-instance": "length",
+    "where": "Where",
+    "behaves": "Behaves",
+    "pairs": "Pairs",
+    "objects": "Objects",
+}
+
+ORIGIN = "metrics/behaves (odd-metrics 1.5)"
+
+
+@pytest.fixture
+def load(fake_distribution: Any) -> Callable[..., Bound]:
+    entry_points = {"evalkit.metrics": NAMES}
+    fake_distribution(CODE, entry_points, name="odd-metrics", version="1.5")
+
+    def call(name: str, **parameters: Any) -> Bound:
+        return Registry().load("metrics", name, parameters)
+
+    return call
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers as soon as two batches were computed here."""
+    monkeypatch.setattr(batches, "WORTH_SECONDS", -1.0)
+    monkeypatch.setattr(batches, "LEAST_MEASURED", 0.0)
+    monkeypatch.setattr(batches.Pace, "elsewhere", 0.0)
+
+
+def table_of(predictions: list[Any], **columns: Any) -> ScoringTable:
+    n = len(predictions)
+    frame = pl.DataFrame(
+        {
+            "position": pl.Series(range(n), dtype=pl.UInt32),
+            "prediction": predictions,
+            "target": ["a", "bb", "ccc"] * (n // 3) + ["a"] * (n % 3),
+            **columns,
+        }
+    )
+    ids = [f"id-{number}" for number in range(n)]
+    return ScoringTable(frame, ids, None, MetricContext(None, "one"))
+
+
+TEXTS = ["a", "bb", "dddd", "", "ccc"] * 60
+
+
+def pids(found: pl.DataFrame) -> set[int]:
+    return {int(pid) for pid in found["score"]}
+
+
+@pytest.mark.usefixtures("eager")
+def test_several_processes_give_what_one_gives(load: Callable[..., Bound]) -> None:
+    table = table_of(TEXTS)
+    alone = score_examples(load("length", weight=0.3), table)
+    told: list[int] = []
+    with Workers(2) as helpers:
+        shared = score_examples(load("length", weight=0.3), table, helpers, told.append)
+        where = score_examples(load("where"), table, helpers)
+    assert shared.equals(alone)
+    assert shared.schema == alone.schema
+    assert sum(told) == len(TEXTS)
+    assert len(pids(where)) == 3
+    for pid in pids(where) - {os.getpid()}:
+        assert not is_alive(pid)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def filler(special: dict[int, str], n: int = 60) -> ScoringTable:
+    return table_of([special.get(row, "fine") for row in range(n)])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) -> None:
+    table = filler({57: "raise", 31: "odd", 33: "nan", 58: "raise"})
+    metric = load("behaves")
+    with pytest.raises(MetricError) as alone:
+        score_examples(metric, table)
+    with Workers(2) as helpers:
+        with pytest.raises(MetricError) as shared:
+            score_examples(metric, table, helpers)
+        assert str(shared.value) == str(alone.value)
+        assert str(shared.value) == (
+            f"{ORIGIN}: score_example for the example 'id-31' failed with Odd: "
+            "two words"
+        )
+        # its constructor takes other arguments than it was pickled with
+        cause = shared.value.__cause__
+        assert isinstance(cause, MetricError)
+        assert "Odd: two words" in str(cause)
+        # the same workers go on with another table
+        with pytest.raises(MetricError, match="'id-33': it returned") as nan:
+            score_examples(metric, filler({33: "nan"}), helpers)
+        assert nan.value.__cause__ is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("name", ["length", "an-instance", "objects", "pairs"])
+def test_results_do_not_depend_on_the_number_of_jobs(
+    load: Callable[..., Bound], name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalkit.scoring.calls.BATCH_ROWS", 20)
+    metric, table = load(name), table_of(TEXTS)
+    compute = score_examples if metric.has("score_example") else compute_statistics
+    alone = compute(metric, table)
+    with Workers(jobs) as helpers:
+        shared = compute(metric, table, helpers)
+        again = compute(metric, table, helpers)
+    for found in (shared, again):
+        assert found.schema == alone.schema
+        compared = found.select(pl.exclude(pl.Object))
+        assert compared.equals(alone.select(pl.exclude(pl.Object)))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_a_failing_row_of_statistics_is_named(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalkit.scoring.calls.BATCH_ROWS", 10)
+    with (
+        Workers(2) as helpers,
+        pytest.raises(MetricError) as caught,
+    ):
+        compute_statistics(load("pairs"), filler({46: "raise", 52: "raise"}), helpers)
+    assert str(caught.value) == (
+        "metrics/pairs (odd-metrics 1.5): statistics failed for the example 'id-46' "
+        "with ValueError: bad row"
+    )
+    cause = caught.value.__cause__
+    assert isinstance(cause, ValueError)
+    assert "in length" in cause.__notes__[0]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("raise", "score_example for the example 'id-41' failed with ValueError: bad"),
+        ("local", "score_example for the example 'id-41' failed with Local: nowhere"),
+        ("exit", "score_example for the example 'id-41' failed with SystemExit: 4"),
+        ("nan", "score_example for the example 'id-41': it returned nan"),
+        ("die", "its worker process ended with exit code 3 while it computed the"),
+        ("kill", "its worker process was ended by SIGKILL while it computed the"),
+    ],
+)
+def test_what_goes_wrong_in_a_worker_is_an_error_of_the_metric(
+    load: Callable[..., Bound], word: str, text: str
+) -> None:
+    with Workers(2) as helpers:
+        with pytest.raises(MetricError) as caught:
+            score_examples(load("behaves"), filler({41: word, 55: "raise"}), helpers)
+        assert score_examples(load("behaves"), filler({}), helpers).height == 60
+    assert str(caught.value).startswith(f"{ORIGIN}: {text}")
+    if word in ("die", "kill"):
+        found = re.search(
+            r"examples 'id-(\d+)' to 'id-(\d+)'; one job", str(caught.value)
+        )
+        assert found is not None
+        assert int(found[1]) <= 41 <= int(found[2])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_an_interrupt_that_a_metric_raises_is_none_of_its_failures(
+    load: Callable[..., Bound],
+) -> None:
+    with Workers(2) as helpers, pytest.raises(KeyboardInterrupt):
+        score_examples(load("behaves"), filler({41: "interrupt"}), helpers)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_a_worker_that_hangs_does_not_outlive_an_error(
+    load: Callable[..., Bound],
+) -> None:
+    started = time.monotonic()
+    with Workers(2) as helpers, pytest.raises(MetricError, match="'id-20'"):
+        score_examples(load("behaves"), filler({20: "raise", 30: "hang"}), helpers)
+    assert time.monotonic() - started < 300
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_what_a_plugin_prints_goes_to_stderr(
+    load: Callable[..., Bound], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Workers(2) as helpers:
+        # a worker whose stream was closed prints no more, so this comes last
+        for special in ({40: "print"}, {20: "close"}):
+            found = score_examples(load("behaves"), filler(special), helpers)
+            assert found["score"].to_list() == [1.0] * 60
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "a plugin's byte" in err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_a_metric_that_workers_cannot_import_is_computed_here(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODD_PARENT", str(os.getpid()))
+    with Workers(2) as helpers:
+        found = score_examples(load("where"), table_of(TEXTS), helpers)
+    assert pids(found) == {os.getpid()}
+    assert found["position"].to_list() == list(range(len(TEXTS)))
+
+
+def no_process(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a process was started")
+
+
+class Given(Metric):
+    def score_example(self) -> float:
+        return 1.0
+
+
+class Plain:
+    """Cannot be pickled."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("not this one")
+
+
+@pytest.mark.usefixtures("eager")
+def test_no_worker_is_started_where_none_can_help(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    given = Resolver(Registry()).bind("metrics", Given)
+    unpicklable = load("where")
+    unpicklable.loaded_with = {"x": Plain()}
+    objects = table_of(TEXTS)
+    python = pl.Series("odd", [object()] * len(TEXTS), dtype=pl.Object)
+    objects = objects._replace(frame=objects.frame.with_columns(target=python))
+    with Workers(2) as two, Workers(1) as one:
+        for metric, table, helpers in [
+            (given, table_of(TEXTS), two),
+            (unpicklable, table_of(TEXTS), two),
+            (load("where"), objects, two),
+            (load("where"), table_of(TEXTS), one),
+        ]:
+            assert score_examples(metric, table, helpers).height == len(TEXTS)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_system_without_room_for_a_process_computes_here(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise BlockingIOError("resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with Workers(2) as helpers:
+        found = score_examples(load("where"), table_of(TEXTS), helpers)
+    assert pids(found) == {os.getpid()}
+
+
+def test_short_work_is_not_shared(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    with Workers(4) as helpers:
+        assert pids(score_examples(load("where"), table_of(TEXTS), helpers)) == {
+            os.getpid()
+        }
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_a_number_of_jobs_below_one_is_refused(jobs: int) -> None:
+    with pytest.raises(EvalkitError, match=f"jobs must be 1 or more, is {jobs}"):
+        Workers(jobs)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (0, "ended with exit code 0"),
+        (7, "ended with exit code 7"),
+        (-signal.SIGTERM, "was ended by SIGTERM"),
+        (-250, "was ended by signal 250"),
+    ],
+)
+def test_how_a_process_ended_is_said(code: int, text: str) -> None:
+    assert workers._ending(code) == text
+
+
+def reply_to(metric: Bound, table: ScoringTable) -> Reply:
+    """Give a worker's reply, from this process."""
+    loaded_with = dict(metric.loaded_with or {})
+    reference = pickle.dumps((load_component, (metric.component, loaded_with)))
+    batch = Batch(table.frame, table.ids, table.context, ())
+    request = workers._pickled_request(reference, function_of(metric), batch)
+    reply: Reply = pickle.loads(answer(request, {}))
+    return reply
+
+
+def function_of(metric: Bound) -> BatchFunction:
+    return batch_scores if metric.has("score_example") else batch_statistics
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "cause", "message"),
+    [
+        ("fine", "result", None, ""),
+        ("raise", "failed", ValueError, "with ValueError: bad row"),
+        ("odd", "failed", None, "with Odd: two words"),
+        ("local", "failed", None, "with Local: nowhere to be found"),
+        ("exit", "failed", SystemExit, "with SystemExit: 4"),
+        ("nan", "failed", None, "it returned nan"),
+        ("interrupt", "raised", KeyboardInterrupt, ""),
+    ],
+)
+def test_a_worker_says_how_a_batch_went(
+    load: Callable[..., Bound],
+    word: str,
+    kind: str,
+    cause: type[BaseException] | None,
+    message: str,
+) -> None:
+    reply = reply_to(load("behaves"), filler({3: word}, 6))
+    assert reply.kind == kind
+    assert message in reply.message
+    if cause is not None:
+        assert isinstance(workers._cause_of(reply), cause)
+    if kind == "result":
+        assert reply.result is not None
+        assert reply.result["score"].to_list() == [1.0] * 6
+
+
+def test_a_worker_says_what_it_cannot_do(
+    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert reply_to(load("objects"), filler({}, 6)).kind == "not portable"
+    unknown = load("behaves")
+    unknown.component = unknown.component._replace(value="no_such_module:Thing")
+    assert reply_to(unknown, filler({}, 6)).kind == "not portable"
+
+
+def test_no_process_is_started_once_all_were_ended() -> None:
+    processes = workers._Processes()
+    processes.kill()
+    with pytest.raises(workers._Died, match="was ended"):
+        processes.ask(b"")
+    processes.reap()
+    assert not processes._killed
+
+
+def test_a_worker_process_ends_with_its_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from evalkit.parallel.process import main; main()"],
+        input=pickle.dumps(list(sys.path)),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+SCRIPT = """
+import sys, polars as pl
+from evalkit.scoring import batches
+from evalkit.scoring.calls import ScoringTable
+from evalkit.plugins.metric import MetricContext
+from evalkit.plugins.registry import Registry
+from evalkit.scoring.rows import score_examples
+from evalkit.parallel.workers import Workers
+
+print("the main module runs", flush=True)
+batches.WORTH_SECONDS, batches.LEAST_MEASURED = -1.0, 0.0
+batches.Pace.elsewhere = 0.0
+sys.path.insert(0, sys.argv[1])
+frame = pl.DataFrame(
+    {
+        "position": pl.Series(range(60), dtype=pl.UInt32),
+        "prediction": ["fine"] * 30 + [sys.argv[2]] * 30,
+        "target": ["a"] * 60,
+    }
+)
+ids = [str(i) for i in range(60)]
+table = ScoringTable(frame, ids, None, MetricContext(None, "one"))
+with Workers(2) as helpers:
+    score_examples(Registry().load("metrics", "where"), table, helpers)
+    pids = [process._process.pid for process in helpers._processes._running]
+    print(*pids, flush=True)
+    score_examples(Registry().load("metrics", "behaves"), table, helpers)
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def script(fake_distribution: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    entry_points = {"evalkit.metrics": NAMES}
+    made = fake_distribution(CODE, entry_points, name="odd-metrics", version="1.5")
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
+
+    started: list[subprocess.Popen[str]] = []
+
+    def start(word: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, str(path), str(made.folder), word],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
+
+
+def started_pids(process: subprocess.Popen[str]) -> list[int]:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "the main module runs\n"
+    found = [int(pid) for pid in process.stdout.readline().split()]
+    assert found
+    return found
+
+
+def assert_all_end(found: list[int]) -> None:
+    deadline = time.monotonic() + 60
+    while any(map(is_alive, found)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, found))
+
+
+@pytest.mark.slow
+def test_a_script_needs_no_guard_around_its_main_part(
+    script: Callable[..., Any],
+) -> None:
+    out, err = script("fine").communicate(timeout=60)
+    assert out.splitlines()[0] == "the main module runs"
+    assert out.splitlines()[2:] == ["done"]
+    assert err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole_group", [True, False])
+def test_an_interrupt_ends_the_workers(
+    script: Callable[..., Any], whole_group: bool
+) -> None:
+    process = script("hang")
+    found = started_pids(process)
+    time.sleep(1.0)
+    if whole_group:  # as the terminal does for Ctrl-C
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert out == ""
+    assert err.count("KeyboardInterrupt") == 1
+    assert_all_end(found)
+
+
+@pytest.mark.slow
+def test_workers_end_when_their_parent_is_killed(script: Callable[..., Any]) -> None:
+    process = script("hang")
+    found = started_pids(process)
+    time.sleep(1.0)
+    process.kill()
+    process.communicate(timeout=60)
+    assert_all_end(found)

@@ -1,0 +1,607 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit import perturb_dataset
+from evalkit.errors import (
+    DataError,
+    EvalkitError,
+    PluginContractError,
+    SchemaError,
+    StorageError,
+)
+from evalkit.perturbing import files as perturbed_files
+from evalkit.perturbing.partial_files import PartialFile
+from evalkit.perturbing.summary import PerturbationSummary
+
+CODE = '''
+import os
+import re
+
+import evalkit
+from evalkit import Parameters
+
+
+class Mangle(evalkit.Perturbation):
+    """Turns some words around."""
+
+    class Parameters(Parameters):
+        preset: str = "medium"
+
+    families = {"robustness"}
+    version = "1"
+    label_effect = {"*": "invariant"}
+
+    def find_edits(self, texts, rng):
+        limit = os.environ.get("MANGLE_DIES_AT")
+        if limit and any(limit in text for text in texts):
+            os._exit(9)
+        chance = {"mild": 0.1, "medium": 0.3, "hard": 1.0}[self.parameters.preset]
+        return [
+            [
+                (*found.span(), found.group()[::-1])
+                for found in re.finditer("[a-z]+", text)
+                if rng.random() < chance
+            ]
+            for text in texts
+        ]
+
+
+class Shout(evalkit.Perturbation):
+    families = {"robustness", "loud"}
+    version = "1"
+    label_effect = {"*": "invariant"}
+
+    def perturb(self, text):
+        return text.upper()
+
+
+class Picky(Shout):
+    def __init__(self):
+        raise ValueError("needs a lexicon")
+
+
+class Rename(Shout):
+    label_effect = {"*": "transforms"}
+
+
+class Labelled(evalkit.Dataset):
+    task = "text-classification"
+    labels = ("a", "b")
+
+    def load(self, split):
+        return [{"uid": "1", "statement": "a b", "label": "a"}]
+
+
+class Marked(evalkit.Dataset):
+    task = "sentiment"
+    content_warning = "insults"
+
+    def label_field_converter(self, example):
+        tags = [f"about:{example['about']}"]
+        return {"id": example["uid"], "answer": example["gold"], "tags": tags}
+
+    def load(self, split):
+        return [
+            {"uid": "1", "statement": "a b", "gold": "neutral", "about": "x"},
+            {"uid": "2", "statement": "A", "gold": "positive", "about": "y"},
+        ]
+'''
+
+ENTRY_POINTS = {
+    "evalkit.perturbations": {
+        **{"mangle": "Mangle", "shout": "Shout", "picky": "Picky"},
+        "rename": "Rename",
+    },
+    "evalkit.datasets": {"marked": "Marked", "labelled": "Labelled"},
+}
+
+
+@pytest.fixture(autouse=True)
+def mangling(
+    fake_distribution: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Any:
+    monkeypatch.chdir(tmp_path)
+    return fake_distribution(CODE, ENTRY_POINTS, name="mangling", version="1.0")
+
+
+def statements(count: int) -> list[dict[str, Any]]:
+    rng = Random(3)
+    words = ["the", "film", "was", "not", "bad", "at", "all", "really"]
+    return [
+        {"uid": f"r{n}", "statement": " ".join(rng.choices(words, k=8)), "n": n}
+        for n in range(count)
+    ]
+
+
+def write(name: str, rows: Sequence[Any]) -> Path:
+    path = Path(name)
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def run(data: Any, out: Any = "out.jsonl", **options: Any) -> PerturbationSummary:
+    options.setdefault("perturbations", ["mangle"])
+    if str(data).endswith("l"):
+        options.setdefault("task", "sentiment")
+    return perturb_dataset(data, out, **options)
+
+
+def read(path: str = "out.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_a_file_becomes_a_file() -> None:
+    rows = statements(50)
+    rows[3]["statement"] = "5 6"
+    data = write("data.jsonl", rows)
+    summary = run(data, perturbations=["mangle:preset=hard", "shout"])
+    copies = read()
+    assert [each.changed for each in summary.perturbations] == [49, 49]
+    assert summary.examples == 50
+    assert summary.out == Path("out.jsonl")
+    assert [copy["perturbation"] for copy in copies[:4]] == [
+        "mangle:preset=hard",
+        "shout",
+    ] * 2
+    assert copies[1]["statement"] == rows[0]["statement"].upper()
+    assert copies[1]["n"] == 0
+    assert [*copies[1]] == [
+        *("uid", "statement", "n", "input_id"),
+        *("perturbation", "label_effect", "families"),
+    ]
+    expected = [
+        *evalkit.perturb(rows, ["mangle:preset=hard", "shout"], task="sentiment")
+    ]
+    assert copies == expected
+
+
+def test_the_summary_as_json() -> None:
+    summary = run(write("data.jsonl", statements(9)), perturbations=["shout"])
+    values = json.loads(json.dumps(summary.to_dict()))
+    assert values["out"] == "out.jsonl"
+    (shout,) = values["perturbations"]
+    assert (shout["families"], shout["label_effect"]) == (
+        ["loud", "robustness"],
+        "invariant",
+    )
+    sample = shout["samples"][0]
+    change = sample["changes"]["statement"]
+    assert change["after"] == change["before"].upper()
+    assert change["edits"][0] == [
+        0,
+        len(change["before"].split()[0]),
+        *change["after"].split()[:1],
+    ]
+
+
+def test_a_data_set_keeps_its_tags_and_its_warning() -> None:
+    summary = run("marked", perturbations=["shout"])
+    assert summary.sensitive
+    assert read() == [
+        {
+            "uid": "1_Shout",
+            "statement": "A B",
+            "gold": "neutral",
+            "about": "x",
+            "tags": ["about:x"],
+            "input_id": "1",
+            "perturbation": "shout",
+            "label_effect": "invariant",
+            "families": ["loud", "robustness"],
+        }
+    ]
+    assert not run("sample-nli", "nli.jsonl", perturbations=["shout"]).sensitive
+    assert run("sample-hs", "hs.jsonl", perturbations=["shout"]).sensitive
+
+
+def test_families_and_presets() -> None:
+    data = write("data.jsonl", statements(5))
+    summary = run(data, perturbations=[], families=["robustness"], preset="hard")
+    names = [each.perturbation for each in summary.perturbations]
+    assert "mangle:preset=hard" in names
+    assert "shout" in names
+    assert any("needs a lexicon" in notice for notice in summary.notices)
+    with pytest.raises(EvalkitError, match=r"no installed perturbation is of the fam"):
+        run(data, "2.jsonl", perturbations=[], families=["odd"])
+    own = run(data, "3.jsonl", perturbations=["mangle:preset=mild"], preset="hard")
+    assert own.perturbations[0].perturbation == "mangle:preset=mild"
+
+
+def test_a_preset_that_changes_nothing_is_said() -> None:
+    data = write("data.jsonl", statements(5))
+    named = ["mangle", "shout", "shout+mangle", "shout+rename"]
+    summary = run(data, perturbations=named, preset="mild")
+    assert summary.notices == (
+        "shout, shout+rename have no presets; 'mild' changes nothing there",
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_labels_that_a_data_set_declares_are_no_texts(jobs: int) -> None:
+    run("labelled", perturbations=["rename"], jobs=jobs)
+    (row,) = read()
+    assert (row["statement"], row["label"]) == ("A B", "a")
+
+
+@pytest.fixture(scope="module")
+def many() -> list[dict[str, Any]]:
+    return statements(3_500)
+
+
+def test_workers_and_order_change_nothing(many: list[dict[str, Any]]) -> None:
+    alone = run(write("data.jsonl", many), "alone.jsonl", edits=True)
+    together = run(write("data.jsonl", many), "together.jsonl", edits=True, jobs=4)
+    assert Path("alone.jsonl").read_bytes() == Path("together.jsonl").read_bytes()
+    assert alone.perturbations == together.perturbations
+    shuffled = Random(1).sample(many, len(many))
+    other = run(write("data.jsonl", shuffled), "shuffled.jsonl", edits=True)
+    assert other.perturbations == alone.perturbations
+    lines = Path("alone.jsonl").read_text().splitlines()
+    assert sorted(Path("shuffled.jsonl").read_text().splitlines()) == sorted(lines)
+
+
+def test_objects_are_perturbed_in_this_process(many: list[dict[str, Any]]) -> None:
+    class Local(evalkit.Perturbation):
+        families = set()
+        version = "1"
+        label_effect = {"*": "invariant"}
+
+        def perturb(self, text: str) -> str:
+            return text.title()
+
+    data = write("data.jsonl", many[:1_500])
+    summary = run(data, perturbations=[Local], jobs=2)
+    assert summary.perturbations[0].changed == 1_500
+
+
+def test_a_dead_worker_is_reported(
+    many: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [*many[:2_500], {"uid": "last", "statement": "fatal"}]
+    data = write("data.jsonl", rows)
+    monkeypatch.setenv("MANGLE_DIES_AT", "fatal")
+    with pytest.raises(EvalkitError, match=r"exit code 9 .*'r2000' to 'last'"):
+        run(data, jobs=2)
+    assert not Path("out.jsonl").exists()
+    monkeypatch.delenv("MANGLE_DIES_AT")
+    summary = run(data, jobs=2)
+    assert summary.resumed == 2_000
+    run(data, "whole.jsonl")
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    assert not [*Path().glob(".*partial*")]
+
+
+PROGRAM = """
+import sys
+from evalkit import perturb_dataset
+both = ["mangle", "shout"]
+perturb_dataset(*sys.argv[1:], perturbations=both, task="sentiment")
+"""
+
+
+def test_a_killed_run_is_taken_up(
+    many: list[dict[str, Any]], mangling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write("data.jsonl", [*many, {"uid": "last", "statement": "fatal"}])
+    path = os.pathsep.join(sys.path)
+    environment = {**os.environ, "PYTHONPATH": path, "MANGLE_DIES_AT": "fatal"}
+    command = [sys.executable, "-c", PROGRAM, str(data), "out.jsonl"]
+    assert subprocess.run(command, env=environment, check=False).returncode == 9
+    assert not Path("out.jsonl").exists()
+    # what was written after the last record is cut off again
+    with Path(".out.jsonl.partial").open("ab") as stream:
+        stream.write(b'{"uid": "half a li')
+    both = ["mangle", "shout"]
+    summary = run(data, perturbations=both)
+    assert summary.resumed == 3_000
+    whole = run(data, "whole.jsonl", perturbations=both)
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    assert whole.resumed == 0
+    assert summary.perturbations == whole.perturbations
+
+
+def test_other_settings_begin_anew(many: list[dict[str, Any]]) -> None:
+    data = write("data.jsonl", many)
+
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, progress=stop)
+    assert Path(".out.jsonl.partial").stat().st_size > 0
+    assert run(data, seed=1).resumed == 0
+    with pytest.raises(KeyboardInterrupt):
+        run(data, "2.jsonl", progress=stop)
+    assert run(data, "2.jsonl").resumed == 2_000
+
+
+def test_a_place_that_cannot_be_written_to() -> None:
+    data = write("data.jsonl", statements(1))
+    with pytest.raises(StorageError, match=r"out.jsonl cannot be written: \w+"):
+        run(data, "data.jsonl/out.jsonl")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"key": 1}', '{"size": "x"}', "\ufeff{"])
+def test_a_broken_record_begins_anew(text: str) -> None:
+    Path(".out.jsonl.partial.json").write_text(text)
+    Path(".out.jsonl.partial").write_text("rest")
+    assert run(write("data.jsonl", statements(3))).resumed == 0
+
+
+def test_a_file_that_is_there_is_not_replaced_unless_asked() -> None:
+    data = write("data.jsonl", statements(3))
+    run(data)
+    with pytest.raises(StorageError, match=r"out.jsonl is there already"):
+        run(data)
+    before = Path("out.jsonl").read_bytes()
+    run(data, overwrite=True)
+    assert Path("out.jsonl").read_bytes() == before
+    Path("folder.jsonl").mkdir()
+    with pytest.raises(StorageError, match="is there already"):
+        run(data, "folder.jsonl", overwrite=True)
+
+
+def test_only_json_lines_are_written() -> None:
+    with pytest.raises(StorageError, match=r"give it a name that ends in .jsonl"):
+        run(write("data.jsonl", statements(3)), "out.csv")
+
+
+def test_a_full_disk_loses_nothing_that_was_written(many: list[dict[str, Any]]) -> None:
+    data = write("data.jsonl", many)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+    try:
+        with pytest.raises(StorageError) as caught:
+            run(data)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "out.jsonl cannot be written: File too large" in str(caught.value)
+    assert "the same command goes on from there" in str(caught.value)
+    assert run(data).resumed > 0
+    run(data, "whole.jsonl")
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+
+def test_rows_may_go_to_a_stream() -> None:
+    stream = io.StringIO()
+    summary = run(write("data.jsonl", statements(3)), stream, perturbations=["shout"])
+    assert summary.out is None
+    assert summary.to_dict()["out"] is None
+    assert len(stream.getvalue().splitlines()) == 3
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_other_formats_are_read(suffix: str) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame(statements(3)).with_columns(pl.lit("a").alias("extra"))
+    path = Path(f"data.{suffix}")
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    summary = run(path, perturbations=["shout"], task="sentiment")
+    assert summary.perturbations[0].copies == 3
+    assert read()[0]["extra"] == "a"
+
+
+def test_dates_are_written_as_texts_and_bytes_are_refused() -> None:
+    from datetime import date
+
+    import polars as pl
+
+    frame = pl.DataFrame(statements(1)).with_columns(
+        pl.lit(date(2026, 1, 2)).alias("d")
+    )
+    frame.write_parquet("data.parquet")
+    run("data.parquet", task="sentiment", perturbations=["shout"])
+    assert read()[0]["d"] == "2026-01-02"
+    frame.with_columns(pl.lit(b"x").alias("b")).write_parquet("b.parquet")
+    with pytest.raises(DataError, match="'r0' cannot be written as JSON: bytes is no"):
+        run("b.parquet", "b.jsonl", task="sentiment", perturbations=["shout"])
+
+
+def test_some_examples_only() -> None:
+    rows = [
+        {**row, "label": "positive" if row["n"] % 2 else "negative"}
+        for row in statements(10)
+    ]
+    data = write("data.jsonl", rows)
+    run(data, perturbations=["shout"], limit=2, filters={"answer": "positive"})
+    assert [row["n"] for row in read()] == [1, 3]
+    plain = write("plain.jsonl", statements(10))
+    run(plain, "plain-out.jsonl", perturbations=["shout"], limit=4)
+    assert len(read("plain-out.jsonl")) == 4
+    with pytest.raises(EvalkitError, match=r"without answers \(label\) cannot be filt"):
+        run(plain, "3.jsonl", filters={"n": "1"})
+
+
+def test_data_that_are_perturbed_already() -> None:
+    run(write("data.jsonl", statements(3)), perturbations=["shout"])
+    with pytest.raises(SchemaError, match=r"line 1: uid 'r0_Shout' is perturbed alre"):
+        run("out.jsonl", "again.jsonl")
+    run(
+        "out.jsonl",
+        "again.jsonl",
+        again=True,
+        perturbations=["picky"][:0] or ["shout+mangle"],
+    )
+    assert not read("again.jsonl")
+    mixed = write("mixed.jsonl", [{**statements(1)[0], "input_id": None}])
+    assert run(mixed, "mixed-out.jsonl", perturbations=["shout"]).examples == 1
+
+
+def test_uids_that_copies_would_get_are_refused() -> None:
+    rows = [
+        {"uid": "a", "statement": "x"},
+        {"uid": "a_Shout_2", "statement": "y"},
+        {"uid": "b_Shout", "statement": "y"},
+    ]
+    with pytest.raises(SchemaError, match=r"'a_Shout_2' is taken: a copy of 'a'"):
+        run(write("data.jsonl", rows), perturbations=["shout"])
+    fine = run(write("fine.jsonl", rows[1:]), perturbations=["shout"])
+    assert fine.perturbations[0].changed == 2
+
+
+class Loud(evalkit.Perturbation):
+    families = set()
+    version = "1"
+    label_effect = {}
+
+    def perturb(self, text: str) -> str:
+        return text.upper()
+
+
+def test_perturbations_whose_copies_would_have_one_uid_are_refused() -> None:
+    data = write("data.jsonl", statements(1))
+    first, second = (type("X", (Loud,), {"name": name}) for name in ("a-1", "a1"))
+    with pytest.raises(EvalkitError, match=r"the same uid \(…_A1\)"):
+        run(data, perturbations=[first, second])
+    other = type("Shout", (Loud,), {})
+    with pytest.raises(PluginContractError, match="two perturbations are called 'shou"):
+        run(data, perturbations=["shout", other])
+    assert len(run(data, perturbations=["shout", "shout"]).perturbations) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (['{"uid": "1", "statement": 5}'], "statement"),
+        (['{"uid": "1", "statement": "a"}', "{"], "line 2"),
+        (['{"uid": "1", "statement": "a"}'] * 2, "uid '1' was given before"),
+        ([], "has no examples"),
+    ],
+)
+def test_bad_data_are_refused(lines: list[str], words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        run(write("data.jsonl", lines))
+    assert words in str(caught.value)
+    assert not Path("out.jsonl").exists()
+
+
+def test_progress_is_told(many: list[dict[str, Any]]) -> None:
+    told: list[tuple[str, float]] = []
+    run(
+        write("data.jsonl", many),
+        progress=lambda text, share: told.append((text, share)),
+    )
+    assert told[0] == ("loading data", 0.0)
+    assert told[-1] == ("perturbing", 1.0)
+
+
+class TestOneWriter:
+    def test_two_at_once_do_not_mix(self) -> None:
+        with PartialFile(Path("out"), "a") as first:
+            first.append("A1\n", {"n": 1})
+            with pytest.raises(StorageError, match="being written by another command"):
+                PartialFile(Path("out"), "b")
+            first.append("A2\n", {"n": 2})
+            first.finish()
+        assert Path("out").read_text() == "A1\nA2\n"
+
+    def test_bytes_of_another_key_are_not_taken_over(self) -> None:
+        with PartialFile(Path("out"), "a") as first:
+            first.append("A1\n", {"n": 1})
+        # the second one dies after its first bytes and before its first record
+        with PartialFile(Path("out"), "b"):
+            Path(".out.partial").write_text("B1\n")
+        with PartialFile(Path("out"), "a") as again:
+            assert again.state == {}
+            again.append("A1\n", {"n": 1})
+            again.finish()
+        assert Path("out").read_text() == "A1\n"
+
+    def test_a_file_that_appears_meanwhile_is_kept(self) -> None:
+        with PartialFile(Path("out"), "a") as file:
+            file.append("A1\n", {"n": 1})
+            Path("out").write_text("mine")
+            with pytest.raises(StorageError, match="appeared while it was being made"):
+                file.finish()
+        assert Path("out").read_text() == "mine"
+        with PartialFile(Path("out"), "a", overwrite=True) as file:
+            assert file.state == {"n": 1}
+            file.finish()
+        assert Path("out").read_text() == "A1\n"
+
+
+def test_the_originals_are_not_overwritten() -> None:
+    data = write("data.jsonl", statements(2))
+    with pytest.raises(StorageError, match="holds the originals"):
+        run(data, Path("../") / Path.cwd().name / "data.jsonl", overwrite=True)
+    assert len(data.read_text().splitlines()) == 2
+
+
+def test_a_run_with_objects_is_not_taken_up(many: list[dict[str, Any]]) -> None:
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    data = write("data.jsonl", many)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, perturbations=[Loud], progress=stop)
+    assert run(data, perturbations=[Loud]).resumed == 0
+
+
+def test_another_lexicon_begins_anew(many: list[dict[str, Any]]) -> None:
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    data = write("data.jsonl", many)
+    named = ["synonyms:prob=1,lexicon=words.tsv"]
+    Path("words.tsv").write_text("film\tmovie\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(data, perturbations=named, progress=stop)
+    Path("words.tsv").write_text("film\tpicture\n")
+    assert run(data, perturbations=named).resumed == 0
+    assert not any("movie" in row["statement"] for row in read())
+
+
+@pytest.mark.parametrize("change", ["shorter", "turned around"])
+def test_data_that_change_meanwhile_are_refused(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = statements(20)
+    data = write("data.jsonl", rows)
+    check = perturbed_files._refuse_taken_uids
+
+    def alter(*arguments: Any) -> None:
+        check(*arguments)
+        write("data.jsonl", rows[:9] if change == "shorter" else rows[::-1])
+
+    monkeypatch.setattr(perturbed_files, "_refuse_taken_uids", alter)
+    with pytest.raises(DataError, match=r"data.jsonl: was changed while it was read"):
+        run(data)
+    assert not Path("out.jsonl").exists()
+
+
+def test_numbers_that_json_has_not_are_refused() -> None:
+    import polars as pl
+
+    frame = pl.DataFrame(statements(1)).with_columns(pl.lit(float("nan")).alias("x"))
+    frame.write_parquet("data.parquet")
+    with pytest.raises(DataError, match="'r0' cannot be written as JSON"):
+        run("data.parquet", task="sentiment", perturbations=["shout"])
+
+
+def test_a_field_that_there_is_not_is_refused() -> None:
+    data = write("data.jsonl", statements(1))
+    with pytest.raises(EvalkitError, match=r"'statment'; did you mean 'statement'\?"):
+        run(data, fields=["statment"])
+    with pytest.raises(EvalkitError, match=r"'qqq'; there are: uid, statement, n"):
+        run(data, fields=["qqq"])
+    assert not [*Path().glob("*out*")]

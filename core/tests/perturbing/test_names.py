@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from evalkit.perturbing.names import (
+    camel_case,
+    identity_of,
+    read_step,
+    row_suffix,
+    split_composition,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("lowercase", ["lowercase"]),
+        ("lowercase+gender-swap", ["lowercase", "gender-swap"]),
+        ("typos:prob=0.3+lowercase@dist:x=1", ["typos:prob=0.3", "lowercase@dist:x=1"]),
+        ("suffix:suffix= +1 or so", ["suffix:suffix= +1 or so"]),
+        ("suffix:suffix=C++", ["suffix:suffix=C++"]),
+    ],
+)
+def test_compositions_are_split(name: str, steps: list[str]) -> None:
+    assert split_composition(name) == steps
+
+
+def test_names_in_uids() -> None:
+    assert camel_case("gender-swap") == "GenderSwap"
+    assert row_suffix(["gender-swap"], {}) == "GenderSwap"
+    assert row_suffix(["lowercase", "gender-swap"], {}) == "Lowercase+GenderSwap"
+    first, second = (row_suffix(["typos"], {"seed": seed}) for seed in (1, 2))
+    assert first != second
+    name, _, digits = first.partition("-")
+    assert name == "Typos"
+    assert len(digits) == 8
+    assert set(digits) <= set("0123456789abcdef")
+
+
+@pytest.mark.parametrize(
+    "value", ["one+two", "a, b=c", " lead ", "50%", "%2B", "{x}", "x/y", "é\n", "a:b@c"]
+)
+def test_a_name_leads_back_to_its_parameters(value: str) -> None:
+    name = identity_of([("suffix", {"suffix": value}), ("lowercase", {})], {})
+    first, second = split_composition(name)
+    assert second == "lowercase"
+    step, parameters = read_step(first)
+    found = parameters["suffix"]
+    assert (step, "/".join(found) if isinstance(found, list) else found) == (
+        "suffix",
+        value,
+    )
+
+
+def test_settings_are_in_braces_and_no_part_of_a_step() -> None:
+    settings = {"fields": ["context", "x"], "unprotected": ["digits"]}
+    name = identity_of([("lowercase", {})], settings)
+    assert name == "lowercase{fields=context/x,unprotected=digits}"
+    assert split_composition(f"{name}+gender-swap") == ["lowercase", "gender-swap"]
+    assert read_step("typos@Some_Dist:prob=0.3,k=a/b") == (
+        "typos@some-dist",
+        {"prob": "0.3", "k": ["a", "b"]},
+    )

@@ -1,0 +1,473 @@
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+import evalkit
+from evalkit import hookimpl
+from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.components import Component
+from evalkit.plugins.contract import (
+    CONTRACTS,
+    hook_names,
+    hook_problems,
+    implemented_hooks,
+    is_one_edit_away,
+    read_attributes,
+)
+from evalkit.plugins.discovery import KINDS, OBSERVERS
+from evalkit.plugins.registry import Bound, bind
+
+
+class Row(BaseModel):
+    uid: str
+
+
+class Response(BaseModel):
+    id: str
+
+
+TASK = {
+    "Input": Row,
+    "Output": Response,
+    "perf_metric": "accuracy",
+    "example": {"uid": "1"},
+}
+PERTURBATION = {
+    "families": {"robustness"},
+    "version": "1",
+    "label_effect": {"*": "invariant"},
+    "perturb": lambda self, text, rng: text,
+}
+WHOLE: dict[str, dict[str, Any]] = {
+    "tasks": TASK,
+    "datasets": {"task": "t", "load": lambda self, split: []},
+    "metrics": {"score_example": lambda self, prediction, target: 1.0},
+    "perturbations": PERTURBATION,
+    "observers": {"before_load": lambda self, dataset: None},
+}
+BASES: dict[str, type] = {
+    "tasks": evalkit.TaskIO,
+    "datasets": evalkit.Dataset,
+    "metrics": evalkit.Metric,
+}
+
+
+def make(kind: str, *, plain: bool = False, **members: Any) -> type:
+    base = object if plain else BASES.get(kind, object)
+    return type("Probe", (base,), {**WHOLE[kind], **members})
+
+
+def load(kind: str, what: Any, parameters: Any = None) -> Bound:
+    component = Component(kind, "probe", "pkg.mod:Probe", "probe-dist", "3.2.1")
+    return bind(component, what, parameters)
+
+
+def problem(kind: str, what: Any) -> str:
+    with pytest.raises(PluginContractError) as caught:
+        load(kind, what)
+    message = str(caught.value)
+    head = (
+        f"{kind}/probe (probe-dist 3.2.1) does not keep the contract of a "
+        f"{CONTRACTS[kind].word} (pkg.mod:Probe): "
+    )
+    assert message.startswith(head)
+    return message.removeprefix(head)
+
+
+def test_every_kind_has_a_contract() -> None:
+    assert set(CONTRACTS) == {*KINDS, OBSERVERS}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_class_that_keeps_its_contract_is_bound(kind: str) -> None:
+    bound = load(kind, make(kind))
+    assert type(bound.plugin).__name__ == "Probe"
+    assert bound.component.origin == f"{kind}/probe (probe-dist 3.2.1)"
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_a_class_need_not_inherit_the_base_class(kind: str) -> None:
+    by_hand, inherited = load(kind, make(kind, plain=True)), load(kind, make(kind))
+    assert by_hand.attributes == inherited.attributes
+    assert implemented_hooks(kind, by_hand.plugin) == implemented_hooks(
+        kind, inherited.plugin
+    )
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_an_instance_is_bound_as_it_is(kind: str) -> None:
+    instance = make(kind)()
+    assert load(kind, instance).plugin is instance
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            ("self, *, split", "load: the argument 'split' is keyword-only"),
+            ("self, *args", "load: '*args' gets nothing; name the arguments that are"),
+            ("self, **kwargs", "load: '*kwargs' gets nothing; name the arguments that"),
+            ("self, split, extra", "load: there is no argument 'extra'; the hook of"),
+            ("self, spilt", "load: there is no argument 'spilt'; the hook offers: spl"),
+            ("self, split, limit=3", "load: there is no argument 'limit'"),
+        ],
+    )
+    def test_an_argument_that_would_get_no_value_is_refused(
+        self, arguments: str, expected: str
+    ) -> None:
+        members: dict[str, Any] = {}
+        exec(f"def load({arguments}): return []", members)
+        found = problem("datasets", make("datasets", load=members["load"]))
+        assert found.startswith(expected)
+
+    def test_every_wrong_argument_of_every_hook_is_reported(self) -> None:
+        def load(self: Any, *, split: str, more: int) -> Any: ...
+
+        def adapt_response(self: Any, row: Any) -> Any: ...
+
+        found = problem(
+            "datasets", make("datasets", load=load, adapt_response=adapt_response)
+        )
+        assert [part.partition(":")[0] for part in found.split("; ")][:2] == [
+            "load",
+            "hooks are called by position, so it would never get a value",
+        ]
+        assert "'split' is keyword-only" in found
+        assert "'more' is keyword-only" in found
+        assert "adapt_response: there is no argument 'row'" in found
+
+    @pytest.mark.parametrize("count", range(4))
+    def test_fewer_arguments_than_offered_may_be_taken_in_any_order(
+        self, count: int
+    ) -> None:
+        for names in itertools.permutations(("prediction", "target", "fields"), count):
+            scope: dict[str, Any] = {}
+            body = f"return [{', '.join(names)}]"
+            exec(f"def score_example({', '.join(['self', *names])}): {body}", scope)
+            bound = load("metrics", make("metrics", **scope))
+            function = bound.row_function("score_example")
+            offered = {"prediction": "p", "target": "t", "fields": "f"}
+            assert function(**offered) == [offered[name] for name in names]
+            assert bound.arguments_of("score_example") == names
+            assert bound.hooks.score_example(**offered) == list(
+                offered[name] for name in names
+            )
+
+    def test_a_default_takes_part_in_a_call(self) -> None:
+        members = make("datasets", load=lambda self, split="none": [split])
+        assert load("datasets", members).hooks.load(split="dev") == ["dev"]
+
+    def test_a_hook_without_readable_signature_is_refused(self) -> None:
+        def load(self: Any, split: str) -> Any: ...
+
+        load.__signature__ = "odd"  # type: ignore[attr-defined]
+        found = problem("datasets", make("datasets", load=load))
+        assert found.startswith("the signature of load cannot be read: ")
+
+
+class TestHooks:
+    @pytest.mark.parametrize(
+        ("kind", "hook", "misspelt"),
+        [
+            ("datasets", "load", "laod"),
+            ("datasets", "adapt_response", "adapt_respones"),
+            ("tasks", "verify_response", "verify_reponse"),
+            ("tasks", "label_field_converter", "label_fields_converter"),
+            ("metrics", "score_example", "score_examples"),
+            ("metrics", "finalize", "finalise"),
+            ("metrics", "compute", "Compute"),
+            ("tasks", "verify_response", "verifyResponse"),
+            ("observers", "after_load", "afterload"),
+        ],
+    )
+    def test_a_method_one_edit_from_a_hook_is_refused_with_the_hook(
+        self, kind: str, hook: str, misspelt: str
+    ) -> None:
+        found = problem(kind, make(kind, **{misspelt: lambda self: None}))
+        assert f"its method {misspelt!r} is no hook; did you mean {hook!r}?" in found
+
+    @pytest.mark.parametrize("name", ["_laod", "helper", "reload", "lo", "file"])
+    def test_other_methods_are_nobodys_business(self, name: str) -> None:
+        load("datasets", make("datasets", **{name: lambda self: None}))
+
+    def test_an_attribute_named_almost_like_a_hook_is_no_method(self) -> None:
+        load("datasets", make("datasets", loads=3))
+
+    @pytest.mark.parametrize(
+        ("kind", "missing"),
+        [
+            ("datasets", "a data set must implement load"),
+            (
+                "metrics",
+                "a metric must implement compute or score_example or statistics and "
+                "finalize",
+            ),
+            (
+                "perturbations",
+                "a perturbation must implement perturb or find_edits or "
+                "perturb_example",
+            ),
+        ],
+    )
+    def test_a_missing_hook_is_named(self, kind: str, missing: str) -> None:
+        members = {
+            name: value
+            for name, value in WHOLE[kind].items()
+            if name not in hook_names(kind)
+        }
+        plugin = type("Probe", (BASES.get(kind, object),), members)
+        assert problem(kind, plugin).startswith(f"{missing}; this is a Probe")
+
+    @pytest.mark.parametrize(
+        ("word", "article"), [("Other", "an Other"), ("Metric", "a Metric")]
+    )
+    def test_what_it_is_instead_is_said_by_its_type(
+        self, word: str, article: str
+    ) -> None:
+        assert problem("metrics", type(word, (), {})).endswith(f"this is {article}")
+
+    @pytest.mark.parametrize(
+        ("kind", "other"),
+        [
+            (kind, other)
+            for kind in ("datasets", "metrics", "perturbations")
+            for other in ("tasks", "datasets", "metrics", "perturbations")
+            if kind != other
+        ],
+    )
+    def test_a_plugin_of_another_kind_is_recognised(
+        self, kind: str, other: str
+    ) -> None:
+        found = problem(kind, make(other))
+        assert f"; this is a {CONTRACTS[other].word}" in found
+
+    @pytest.mark.parametrize(
+        ("one", "other"), [("statistics", "finalize"), ("finalize", "statistics")]
+    )
+    def test_hooks_that_belong_together_are_both_needed(
+        self, one: str, other: str
+    ) -> None:
+        plugin = type("Probe", (evalkit.Metric,), {one: lambda self, context: None})
+        found = problem("metrics", plugin)
+        if one == "statistics":
+            assert found == f"it implements {one} but not {other}, which belongs to it"
+        else:
+            assert other in found
+
+    def test_a_metric_is_written_in_one_way_only(self) -> None:
+        found = problem("metrics", make("metrics", compute=lambda self: 1.0))
+        expected = "it implements compute, score_example: a metric is written in one"
+        assert found.startswith(expected)
+
+    def test_a_perturbation_may_be_of_texts_and_of_examples(self) -> None:
+        both = make("perturbations", perturb_example=lambda self, example: None)
+        assert load("perturbations", both).has("perturb_example")
+
+    @pytest.mark.parametrize("wrap", [staticmethod, classmethod])
+    def test_static_and_class_methods_are_hooks_too(self, wrap: Any) -> None:
+        scope: dict[str, Any] = {}
+        first = "cls, " if wrap is classmethod else ""
+        exec(f"def load({first}split): return [split]", scope)
+        bound = load("datasets", make("datasets", load=wrap(scope["load"])))
+        assert bound.has("load")
+        assert bound.hooks.load(split="x") == ["x"]
+
+    def test_a_function_put_on_the_object_is_a_hook_too(self) -> None:
+        class Late(evalkit.Dataset):
+            task = "t"
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.load = lambda split: [split]
+
+        assert load("datasets", Late).hooks.load(split="x") == ["x"]
+
+    def test_an_attribute_that_is_no_method_is_no_hook(self) -> None:
+        declared = {"id": "uid", "answer": "label"}
+        bound = load("datasets", make("datasets", label_field_converter=declared))
+        assert not bound.has("label_field_converter")
+        assert bound.has("load")
+
+    def test_options_may_be_given_with_the_marker(self) -> None:
+        @hookimpl(tryfirst=True)
+        def marked(self: Any, split: str) -> list[str]:
+            return [split]
+
+        bound = load("datasets", make("datasets", load=marked))
+        assert bound.hooks.load(split="x") == ["x"]
+
+    @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
+    def test_wrappers_are_refused(self, option: str) -> None:
+        @hookimpl(**{option: True})
+        def wrapping(self: Any, split: str) -> Any:
+            return (yield)
+
+        found = problem("datasets", make("datasets", load=wrapping))
+        assert found == "load: wrappers are not supported"
+
+    def test_what_pluggy_refuses_is_an_error_of_the_contract(self) -> None:
+        @hookimpl(wrapper=True)
+        def no_generator(self: Any, split: str) -> Any:
+            return []
+
+        assert "load" in problem("datasets", make("datasets", load=no_generator))
+
+    def test_nothing_else_answers_a_plugins_calls(self) -> None:
+        one = load("datasets", make("datasets", load=lambda self, split: "one"))
+        two = load("datasets", make("datasets", load=lambda self, split: "two"))
+        assert (one.hooks.load(split=""), two.hooks.load(split="")) == ("one", "two")
+
+    def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
+        assert hook_names("metrics") == [
+            "compute",
+            "score_example",
+            "statistics",
+            "finalize",
+        ]
+        assert list(hook_problems("metrics", make("metrics")())) == []
+
+
+WRONG: list[tuple[str, str, Any]] = [
+    ("tasks", "Input", dict),
+    ("tasks", "Output", Response(id="1")),
+    ("tasks", "perf_metric", None),
+    ("tasks", "eval_metrics", "accuracy"),
+    ("tasks", "labels", {"a", "b"}),
+    ("tasks", "answer_kind", "many"),
+    ("tasks", "example", ["uid"]),
+    ("datasets", "task", None),
+    ("datasets", "round_id", "first"),
+    ("datasets", "splits", "test"),
+    ("datasets", "labels", "ab"),
+    ("datasets", "version", 1.5),
+    ("datasets", "sources", {"a.txt": "https://example.org"}),
+    ("metrics", "bounds", (0, 1, 2)),
+    ("metrics", "higher_is_better", "up"),
+    ("metrics", "scale", "much"),
+    ("metrics", "interval", "wald"),
+    ("metrics", "merges", {"x": "product"}),
+    ("metrics", "worst_value", "0 or so"),
+    ("perturbations", "label_effect", {"nli": "none"}),
+    ("perturbations", "version", 1),
+]
+
+
+class TestAttributes:
+    @pytest.mark.parametrize(("kind", "name", "value"), WRONG)
+    def test_an_attribute_of_the_wrong_type_is_named_with_its_value(
+        self, kind: str, name: str, value: Any
+    ) -> None:
+        found = problem(kind, make(kind, **{name: value}))
+        assert f"the attribute {name!r} " in found
+        assert f"found {value!r}" in found
+
+    @pytest.mark.parametrize("value", ["accuracy", ""])
+    def test_one_text_is_no_list_of_texts(self, value: str) -> None:
+        found = problem("tasks", make("tasks", eval_metrics=value))
+        rule = "must be a list, not one text"
+        assert found == f"the attribute 'eval_metrics' {rule}, found {value!r}"
+
+    @pytest.mark.parametrize(
+        ("kind", "name"),
+        [
+            ("tasks", "Input"),
+            ("tasks", "Output"),
+            ("tasks", "perf_metric"),
+            ("tasks", "example"),
+            ("datasets", "task"),
+            ("perturbations", "families"),
+            ("perturbations", "version"),
+            ("perturbations", "label_effect"),
+        ],
+    )
+    def test_a_missing_attribute_is_named(self, kind: str, name: str) -> None:
+        members = {key: value for key, value in WHOLE[kind].items() if key != name}
+        plugin = type("Probe", (BASES.get(kind, object),), members)
+        assert problem(kind, plugin) == f"the attribute {name!r} is missing"
+
+    def test_every_wrong_attribute_is_reported_beside_wrong_hooks(self) -> None:
+        found = problem("tasks", type("Probe", (), {"verify_respons": lambda self: 1}))
+        for name in TASK:
+            assert f"the attribute {name!r} is missing" in found
+        assert "did you mean 'verify_response'?" in found
+
+    def test_an_output_without_id_is_refused(self) -> None:
+        class Named(BaseModel):
+            model_config = ConfigDict(extra="allow")
+
+            uid: str
+            label: str
+
+        found = problem("tasks", make("tasks", Output=Named))
+        assert found == "its Output has no field 'id', which names the example"
+
+    def test_values_are_given_as_the_protocol_types_them(self) -> None:
+        bound = load(
+            "metrics",
+            make("metrics", scale="100", bounds=["0", None], higher_is_better=1),
+        )
+        assert bound.attributes["scale"] == 100.0
+        assert bound.attributes["bounds"] == (0.0, None)
+        assert bound.attributes["higher_is_better"] is True
+
+    def test_an_attribute_that_cannot_be_read_is_a_failure_to_load(self) -> None:
+        @property  # type: ignore[misc]
+        def unit(self: Any) -> str:
+            raise OSError("no disk")
+
+        with pytest.raises(PluginLoadError) as caught:
+            load("metrics", make("metrics", unit=unit))
+        assert str(caught.value) == (
+            "metrics/probe (probe-dist 3.2.1): checking it failed with OSError: no disk"
+        )
+
+    def test_observers_have_no_attributes(self) -> None:
+        assert read_attributes("observers", object()) == ({}, [])
+
+
+def test_a_data_sets_own_name_must_be_the_entry_points() -> None:
+    assert load("datasets", make("datasets", name="probe")).name == "probe"
+    found = problem("datasets", make("datasets", name="other"))
+    assert found == "its name is 'other', the entry point's 'probe'"
+
+
+def test_batch_hooks_are_called_through_pluggy_by_name() -> None:
+    class Rows(evalkit.Metric):
+        def statistics(self, context: Any, batch: pl.DataFrame) -> Any:
+            return context, batch
+
+        def finalize(self) -> str:
+            return "done"
+
+    hooks = load("metrics", Rows).hooks
+    assert hooks.statistics(batch=1, context=2) == (2, 1)
+    assert hooks.finalize(sums=1, context=2) == "done"
+
+
+def optimal_alignment_distance(word: str, other: str) -> int:
+    """Damerau's distance in which no part is edited twice, by its recurrence."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(word, start=1):
+        row = [i]
+        for j, b in enumerate(other, start=1):
+            costs = [rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b)]
+            if i > 1 and j > 1 and a == other[j - 2] and b == word[i - 2]:
+                costs.append(rows[-2][j - 2] + 1)
+            row.append(min(costs))
+        rows.append(row)
+    return rows[-1][-1]
+
+
+@given(st.text("abA_", max_size=6), st.text("abA_", max_size=6))
+def test_one_edit_is_a_distance_of_at_most_one_but_for_capitals_and_underscores(
+    word: str, other: str
+) -> None:
+    plain = (text.lower().replace("_", "") for text in (word, other))
+    assert is_one_edit_away(word, other) == (optimal_alignment_distance(*plain) <= 1)

@@ -1,0 +1,123 @@
+"""Observers are told what happens and cannot change it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
+
+Make = Callable[..., Any]
+
+SCORES = [{"metric": "hits", "value": 0.5}]
+
+
+def observers(make: Make, code: str, *names: str) -> Observers:
+    make(
+        "TOLD = []\n" + code,
+        {"evalkit.observers": {name: name.capitalize() for name in names}},
+        name="watching",
+    )
+    return Observers(Registry(), names)
+
+
+def test_every_observer_that_has_a_hook_is_told_in_order(
+    fake_distribution: Make,
+) -> None:
+    found = observers(
+        fake_distribution,
+        "class A:\n    def before_load(self, dataset, split):\n"
+        "        TOLD.append(('a', dataset, split))\n"
+        "class B:\n    def after_writing(self): TOLD.append('b')\n"
+        "class C:\n    def before_load(self, split): TOLD.append(('c', split))\n",
+        *("a", "b", "c"),
+    )
+    found.tell("before_load", dataset="d", split="s")
+    told = __import__(found._observers[0].plugin.__class__.__module__).TOLD
+    assert told == [("a", "d", "s"), ("c", "s")]
+    assert found.warnings == []
+
+
+def test_each_is_told_values_of_its_own(fake_distribution: Make) -> None:
+    found = observers(
+        fake_distribution,
+        "class A:\n    def after_scoring(self, scores):\n"
+        "        scores[0]['value'] = 1.0\n        scores.append(3)\n"
+        "class B:\n    def after_scoring(self, scores): TOLD.append(scores)\n",
+        *("a", "b"),
+    )
+    given = copy.deepcopy(SCORES)
+    found.tell("after_scoring", dataset="d", model="m", scores=given)
+    assert given == SCORES
+    told = __import__(found._observers[0].plugin.__class__.__module__).TOLD
+    assert told == [SCORES]
+
+
+@pytest.mark.parametrize(
+    ("raised", "shown"),
+    [
+        ("ValueError('no')", "ValueError: no"),
+        ("SystemExit(4)", "SystemExit: 4"),
+        ("AssertionError()", "AssertionError"),
+    ],
+)
+def test_what_one_raises_becomes_a_warning_and_the_next_is_told(
+    fake_distribution: Make, raised: str, shown: str
+) -> None:
+    found = observers(
+        fake_distribution,
+        f"class A:\n    def before_writing(self): raise {raised}\n"
+        "class B:\n    def before_writing(self, run_id): TOLD.append(run_id)\n",
+        *("a", "b"),
+    )
+    found.tell("before_writing", run_id="7")
+    assert found.warnings == [
+        f"observers/a (watching 1.2.3): before_writing failed with {shown}"
+    ]
+    told = __import__(found._observers[0].plugin.__class__.__module__).TOLD
+    assert told == ["7"]
+
+
+def test_an_interrupt_is_not_swallowed(fake_distribution: Make) -> None:
+    found = observers(
+        fake_distribution,
+        "class A:\n    def before_load(self): raise KeyboardInterrupt\n",
+        "a",
+    )
+    with pytest.raises(KeyboardInterrupt):
+        found.tell("before_load", dataset="d", split="s")
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "said"),
+    [
+        ("1 / 0", PluginLoadError, "ZeroDivisionError"),
+        (
+            "class A:\n    def before_load(self, other): ...\n",
+            PluginContractError,
+            "before_load: there is no argument 'other'",
+        ),
+        (
+            "class A:\n    def before_loda(self): ...\n",
+            PluginContractError,
+            "did you mean 'before_load'?",
+        ),
+    ],
+)
+def test_a_broken_observer_is_named_when_it_is_asked_for(
+    fake_distribution: Make, code: str, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        observers(fake_distribution, code, "a")
+    assert "observers/a (watching 1.2.3)" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_an_unknown_observer_is_refused() -> None:
+    with pytest.raises(UnknownPluginError, match="there is no observer 'nobody'"):
+        Observers(Registry(), ["nobody"])

@@ -1,0 +1,213 @@
+"""What went into a run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import platform
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit.plugins.components import Component
+from evalkit.plugins.imported_code import imported_libraries, source_hash
+from evalkit.plugins.provenance import (
+    describe_component,
+    environment,
+    rows_hash,
+    run_id_of,
+)
+from evalkit.plugins.registry import Registry, bind
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(), JSON))
+def test_a_run_id_is_16_hex_digits_whatever_the_order_of_keys(
+    inputs: dict[str, Any],
+) -> None:
+    turned = dict(reversed(inputs.items()))
+    found = run_id_of(inputs)
+    assert found == run_id_of(turned)
+    assert len(found) == 16
+    assert set(found) <= set("0123456789abcdef")
+
+
+def test_a_run_id_is_the_hash_of_canonical_json() -> None:
+    expected = hashlib.sha256('{"a": [1, "é"], "b": null}'.encode()).hexdigest()[:16]
+    assert run_id_of({"b": None, "a": [1, "é"]}) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [({"a": 1}, {"a": "1"}), ({"a": 1}, {"a": True}), ({}, {"a": None})],
+)
+def test_different_inputs_have_different_ids(one: Any, other: Any) -> None:
+    assert run_id_of(one) != run_id_of(other)
+
+
+def test_rows_are_hashed_in_order_but_for_their_keys() -> None:
+    rows = [{"id": "1", "label": "é"}, {"id": "2", "label": "\ud800"}]
+    text = '{"id": "1", "label": "é"}\n{"id": "2", "label": "\ud800"}\n'
+    expected = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    assert rows_hash(rows) == expected
+    turned = [dict(reversed(row.items())) for row in rows]
+    assert rows_hash(turned) == expected
+    assert rows_hash(rows[::-1]) != expected
+
+
+def make_package(folder: Path, name: str, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name / path).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Import a package with a sub-package."""
+    files = {"__init__.py": "", "a.py": "A = 1\n", "inner/__init__.py": "", "b.txt": ""}
+    make_package(tmp_path, "hashed_package", files)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "hashed_package", raising=False)
+    __import__("hashed_package.inner")
+    return tmp_path / "hashed_package"
+
+
+def test_the_hash_covers_names_and_contents_of_a_whole_package(package: Path) -> None:
+    digest = hashlib.sha256()
+    for name in ("__init__.py", "a.py", "inner/__init__.py"):
+        digest.update(name.encode() + b"\0" + (package / name).read_bytes() + b"\0")
+    assert source_hash("hashed_package.inner") == digest.hexdigest()
+    assert source_hash("hashed_package") == digest.hexdigest()
+
+
+def test_the_hash_changes_with_any_python_file_and_with_no_other(
+    package: Path,
+) -> None:
+    before = source_hash("hashed_package")
+    (package / "b.txt").write_text("new", encoding="utf-8")
+    assert source_hash("hashed_package") == before
+    (package / "a.py").rename(package / "c.py")
+    renamed = source_hash("hashed_package")
+    (package / "c.py").write_text("A = 2\n", encoding="utf-8")
+    assert len({before, renamed, source_hash("hashed_package")}) == 3
+
+
+def test_a_package_inside_a_namespace_is_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_package(tmp_path / "hashed_space", "part", {"__init__.py": "B = 1\n"})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("hashed_space.part")
+    expected = hashlib.sha256(b"__init__.py\0B = 1\n\0").hexdigest()
+    assert source_hash("hashed_space.part") == expected
+    assert source_hash("hashed_space") is None
+
+
+def test_a_single_module_is_hashed_alone(mini: Any) -> None:
+    Registry().load("metrics", "hits")
+    path = mini.folder / f"{mini.module}.py"
+    (mini.folder / "beside.py").write_text("C = 1\n", encoding="utf-8")
+    expected = hashlib.sha256(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    assert source_hash(mini.module) == expected.hexdigest()
+
+
+def test_code_without_a_file_has_no_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "typed_in", types.ModuleType("typed_in"))
+    assert source_hash("typed_in") is None
+    assert source_hash("never_imported.module") is None
+
+
+def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None:
+    bound = Registry().load("metrics", "hits:weight=0.5")
+    assert describe_component(bound) == {
+        "id": "metrics/hits",
+        "distribution": "mini",
+        "version": "0.3",
+        "parameters": {"weight": 0.5},
+        "source_sha256": source_hash(mini.module),
+        "libraries": {"pydantic": importlib.metadata.version("pydantic")},
+    }
+
+
+def test_a_function_is_described_by_the_module_it_is_in(
+    fake_distribution: Any,
+) -> None:
+    fake = fake_distribution(
+        "def get_one(predictions, targets):\n    return 1.0\n",
+        {"evalkit.metrics": {"one": "get_one"}},
+    )
+    described = describe_component(Registry().load("metrics", "one"))
+    assert described["source_sha256"] == source_hash(fake.module) is not None
+
+
+def test_an_attribute_called_function_is_no_reason_to_hash_another_module() -> None:
+    class Borrowing(evalkit.Metric):
+        function = staticmethod(json.dumps)
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            return 1.0
+
+    component = Component("metrics", "borrowing", "x:Borrowing", "here", "1")
+    described = describe_component(bind(component, Borrowing))
+    assert described["source_sha256"] == source_hash(__name__)
+    assert described["source_sha256"] != source_hash("json")
+
+
+def test_the_environment_names_what_computes() -> None:
+    found = environment()
+    assert found.pop("python") == platform.python_version()
+    assert found == {
+        name: importlib.metadata.version(name)
+        for name in (
+            "evalkit-core",
+            "numpy",
+            "polars",
+            "pyarrow",
+            "pydantic",
+            "pluggy",
+        )
+    }
+
+
+def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_package(tmp_path, "kept", {"__init__.py": "", "inner.py": "def f(): pass\n"})
+    make_package(tmp_path, "named", {"__init__.py": "__version__ = '7'\n"})
+    files = {
+        "__init__.py": "import json\nfrom collections.abc import Mapping\n",
+        "a.py": "from numpy.linalg import norm\nfrom kept.inner import f\n",
+        "b.py": "import named as other\nfrom user import a\nimport evalkit\n",
+        "c.py": "def late():\n    import polars\n",
+    }
+    make_package(tmp_path, "user", files)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("user", "user.a", "user.b", "user.c"):
+        importlib.import_module(name)
+    try:
+        digest = source_hash("kept")
+        assert digest is not None
+        assert imported_libraries("user.c") == {
+            "kept": f"source {digest[:16]}",
+            "named": "7",
+            "numpy": importlib.metadata.version("numpy"),
+        }
+    finally:
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in ("user", "kept", "named"):
+                del sys.modules[name]
+    assert imported_libraries("evalkit.scoring.records") == {}

@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import Catalog
+from evalkit.plugins.registry import Bound, Registry, bind, load_component
+
+METRIC = """
+    import evalkit
+
+    class Length(evalkit.Metric):
+        def score_example(self, prediction):
+            return float(len(prediction))
+"""
+
+
+def component(
+    name: str, distribution: str = "dist", kind: str = "metrics", version: str = "1.0"
+) -> Component:
+    return Component(kind, name, "pkg.mod:Object", distribution, version)
+
+
+def registry(*components: Component) -> Registry:
+    return Registry(Catalog(components, ()))
+
+
+def unknown(found: Registry, kind: str, name: str) -> str:
+    with pytest.raises(UnknownPluginError) as caught:
+        found.select(kind, name)
+    return str(caught.value)
+
+
+class TestSelecting:
+    def test_a_component_is_found_by_kind_and_name_without_import(self) -> None:
+        wanted = component("length")
+        found = registry(component("length", kind="tasks"), wanted, component("width"))
+        assert found.select("metrics", "length") == (wanted, {})
+
+    def test_parameters_given_apart_win_over_those_in_the_name(self) -> None:
+        found = registry(component("f1"))
+        selection = found.select("metrics", "f1:a=1,b=2", {"b": 3})
+        assert selection.parameters == {"a": "1", "b": 3}
+
+    def test_a_name_in_two_distributions_is_refused_naming_both(self) -> None:
+        found = registry(component("f1", "one"), component("f1", "two", version="2"))
+        assert unknown(found, "metrics", "f1") == (
+            "metrics/f1 is declared by several distributions: one 1.0, two 2. Name one "
+            "as f1@one or f1@two"
+        )
+
+    @pytest.mark.parametrize("spelling", ["other-dist", "Other_Dist", "OTHER.dist"])
+    def test_a_distribution_picks_one_in_any_spelling(self, spelling: str) -> None:
+        wanted = component("f1", "Other.Dist")
+        found = registry(component("f1", "one"), wanted)
+        selection = found.select("metrics", f"f1@{spelling}:a=1")
+        assert selection == (wanted, {"a": "1"})
+
+    def test_a_name_that_another_distribution_has_is_told_which(self) -> None:
+        found = registry(component("f1", "one"), component("f1", "two"))
+        assert unknown(found, "metrics", "f1@three") == (
+            "there is no metric 'f1@three'; f1 is declared by one, two"
+        )
+
+    @pytest.mark.parametrize(
+        ("installed", "kind", "name", "hint"),
+        [
+            (["accuracy"], "metrics", "acuracy", "did you mean accuracy?"),
+            (
+                ["rouge-1", "rouge-2"],
+                "metrics",
+                "rouge",
+                "did you mean rouge-2 or rouge-1?",
+            ),
+            (["x", "y"], "metrics", "bleu", "installed: x, y"),
+            ([], "metrics", "bleu", "no metric is installed"),
+            ([], "datasets", "bleu", "no data set is installed"),
+            (
+                ["macro-f2"],
+                "metrics",
+                "macro-f1",
+                "it is part of the distribution evalkit-metrics-classification, "
+                "which is not installed",
+            ),
+        ],
+    )
+    def test_an_unknown_name_comes_with_the_best_hint(
+        self, installed: list[str], kind: str, name: str, hint: str
+    ) -> None:
+        found = registry(*[component(one, kind=kind) for one in installed])
+        word = {"metrics": "metric", "datasets": "data set"}[kind]
+        assert unknown(found, kind, name) == f"there is no {word} {name!r}; {hint}"
+
+    def test_the_catalog_is_read_once_and_only_when_needed(
+        self, fake_distribution: Any
+    ) -> None:
+        late = Registry()
+        fake_distribution(METRIC, {"evalkit.metrics": {"late": "Length"}})
+        assert late.select("metrics", "late").component.name == "late"
+        fake_distribution(METRIC, {"evalkit.metrics": {"later": "Length"}})
+        with pytest.raises(UnknownPluginError, match="later"):
+            late.select("metrics", "later")
+
+
+class TestLoading:
+    def test_an_installed_plugin_is_imported_built_and_bound(
+        self, fake_distribution: Any
+    ) -> None:
+        fake = fake_distribution(
+            METRIC, {"evalkit.metrics": {"length": "Length"}}, name="len-dist"
+        )
+        found = Registry()
+        assert found.catalog.components
+        assert fake.module not in sys.modules
+        bound = found.load("metrics", "length")
+        assert fake.module in sys.modules
+        assert bound.component.origin == "metrics/length (len-dist 1.2.3)"
+        assert bound.row_function("score_example")(prediction="abc", target="") == 3.0
+
+    @pytest.mark.parametrize(
+        ("code", "cause"),
+        [
+            ("import no_such_module_at_all", "ModuleNotFoundError: No module named"),
+            ("raise ValueError('boom')", "ValueError: boom"),
+            ("raise RuntimeError", "RuntimeError"),
+            ("import sys; sys.exit('bye')", "SystemExit: bye"),
+            ("class Own(BaseException): pass\nraise Own('odd')", "Own: odd"),
+            ("def broken(:", "SyntaxError: invalid syntax"),
+            ("Other = 1", "AttributeError: module "),
+        ],
+    )
+    def test_whatever_goes_wrong_at_import_names_the_plugin_and_the_cause(
+        self, fake_distribution: Any, code: str, cause: str
+    ) -> None:
+        fake = fake_distribution(
+            code, {"evalkit.metrics": {"broken": "Metric"}}, name="bad-dist"
+        )
+        with pytest.raises(PluginLoadError) as caught:
+            Registry().load("metrics", "broken")
+        message = str(caught.value)
+        assert message.startswith(
+            f"metrics/broken (bad-dist 1.2.3): importing {fake.module}:Metric failed "
+            f"with {cause}"
+        )
+        assert caught.value.__cause__ is not None
+
+    @pytest.mark.parametrize(
+        ("body", "cause"),
+        [
+            ("raise OSError('no disk')", "OSError: no disk"),
+            ("raise SystemExit(3)", "SystemExit: 3"),
+            ("raise GeneratorExit", "GeneratorExit"),
+        ],
+    )
+    def test_whatever_goes_wrong_in_the_constructor_is_named_too(
+        self, body: str, cause: str
+    ) -> None:
+        scope: dict[str, Any] = {}
+        exec(f"def __init__(self, parameters=None): {body}", scope)
+        plugin = type("Broken", (evalkit.Metric,), {"__init__": scope["__init__"]})
+        with pytest.raises(PluginLoadError) as caught:
+            bind(component("broken"), plugin)
+        assert str(caught.value) == (
+            f"metrics/broken (dist 1.0): constructing it failed with {cause}"
+        )
+
+    def test_a_constructor_that_wants_more_is_a_failure_to_construct(self) -> None:
+        class Greedy(evalkit.Metric):
+            def __init__(self, one: Any, two: Any) -> None: ...
+
+        with pytest.raises(PluginLoadError, match=r"TypeError: .* 'two'"):
+            bind(component("greedy"), Greedy)
+
+    @pytest.mark.parametrize("step", ["import", "construct", "check"])
+    def test_an_interrupt_is_no_failure_of_the_plugin(
+        self, fake_distribution: Any, step: str
+    ) -> None:
+        code = f"""
+        step = {step!r}
+        if step == "import":
+            raise KeyboardInterrupt
+
+        class Slow:
+            def __init__(self):
+                if step == "construct":
+                    raise KeyboardInterrupt
+
+            @property
+            def unit(self):
+                raise KeyboardInterrupt
+        """
+        fake_distribution(code, {"evalkit.metrics": {"slow": "Slow"}})
+        with pytest.raises(KeyboardInterrupt):
+            Registry().load("metrics", "slow")
+
+    @pytest.mark.parametrize("value", ["", "a b:c", "pkg.mod:obj:more", ":Object"])
+    def test_an_entry_point_of_another_form_is_refused(self, value: str) -> None:
+        with pytest.raises(PluginLoadError) as caught:
+            load_component(component("odd")._replace(value=value))
+        assert str(caught.value) == (
+            f"metrics/odd (dist 1.0): its entry point {value!r} is not of the form "
+            "package.module:object"
+        )
+
+    @pytest.mark.parametrize(
+        ("kind", "target", "what"),
+        [
+            ("datasets", "make", "function"),
+            ("tasks", "make", "function"),
+            ("metrics", None, "module"),
+        ],
+    )
+    def test_a_module_or_a_function_is_no_plugin(
+        self, fake_distribution: Any, kind: str, target: str | None, what: str
+    ) -> None:
+        code = "def make(split): return []"
+        fake = fake_distribution(code, f"[evalkit.{kind}]\n")
+        value = f"{fake.module}:{target}" if target else fake.module
+        found = component("odd", kind=kind)._replace(value=value)
+        with pytest.raises(PluginContractError) as caught:
+            load_component(found)
+        assert f"{value} is a {what}, not a class" in str(caught.value)
+
+    @pytest.mark.parametrize("value", [3, "text", None, {"load": 1}])
+    def test_a_value_that_is_no_plugin_is_refused(self, value: Any) -> None:
+        with pytest.raises(PluginContractError, match=r"must implement load; this is"):
+            bind(component("odd", kind="datasets"), value)
+
+    def test_extras_of_an_entry_point_are_no_matter(
+        self, fake_distribution: Any
+    ) -> None:
+        fake = fake_distribution(METRIC, "[evalkit.metrics]\n")
+        found = component("x")._replace(value=f"{fake.module}:Length [extra]")
+        assert type(load_component(found).plugin).__name__ == "Length"
+
+
+class TestFunctions:
+    def test_a_plain_function_is_a_metric(self) -> None:
+        @evalkit.metric(unit="%", bounds=(0, 1), higher_is_better=True, scale=100)
+        def get_agreement(predictions: list[Any], targets: list[Any]) -> float:
+            return float(predictions == targets)
+
+        bound = bind(component("agreement"), get_agreement)
+        assert bound.hooks.compute(predictions=[1], targets=[1]) == 1.0
+        assert bound.attributes["unit"] == "%"
+        assert bound.attributes["bounds"] == (0, 1)
+        assert bound.attributes["higher_is_better"] is True
+        assert bound.attributes["scale"] == 100.0
+        assert bound.parameters is None
+        assert bound.name == "agreement"
+
+    def test_a_builtin_function_is_one_too(self) -> None:
+        import math
+
+        bound = bind(component("dist"), math.dist)
+        assert bound.hooks.compute(predictions=[0.0, 0.0], targets=[3.0, 4.0]) == 5.0
+
+    def test_it_takes_no_parameters(self) -> None:
+        with pytest.raises(PluginContractError) as caught:
+            bind(component("dist"), max, {"a": 1, "b": 2})
+        message = "metrics/dist (dist 1.0) takes no parameters, got a, b"
+        assert str(caught.value) == message
+
+
+class Tuned(evalkit.Metric):
+    class Parameters(evalkit.Parameters):
+        labels: str = "gold"
+        beta: float = 1.0
+        only: list[str] = []
+
+    def score_example(self) -> float:
+        return 1.0
+
+
+def refused(what: Any, **values: Any) -> str:
+    with pytest.raises(PluginContractError) as caught:
+        bind(component("tuned"), what, values)
+    return str(caught.value)
+
+
+class TestParameters:
+    def test_texts_are_read_as_their_types(self) -> None:
+        bound = bind(component("tuned"), Tuned, {"beta": "2", "only": ["a", "b"]})
+        assert bound.parameters == Tuned.Parameters(beta=2.0, only=["a", "b"])
+        assert bound.plugin.parameters == bound.parameters  # type: ignore[attr-defined]
+
+    def test_those_not_at_their_default_are_in_the_name(self) -> None:
+        values = {"beta": "2", "only": ["a", "b"], "labels": "gold"}
+        bound = bind(component("tuned"), Tuned, values)
+        assert bound.name == "tuned:beta=2.0,only=a/b"
+        assert bound.changed_parameters == {"beta": 2.0, "only": ["a", "b"]}
+        assert bind(component("tuned"), Tuned).name == "tuned"
+
+    def test_a_wrong_value_names_parameter_rule_and_value(self) -> None:
+        assert refused(Tuned, beta="much") == (
+            "metrics/tuned (dist 1.0): parameter beta must be a valid number, unable "
+            "to parse string as a number, got 'much'"
+        )
+
+    def test_an_unknown_parameter_is_told_those_there_are(self) -> None:
+        assert refused(Tuned, gamma=1) == (
+            "metrics/tuned (dist 1.0): parameter gamma is unknown (it takes: labels, "
+            "beta, only)"
+        )
+
+    def test_every_wrong_parameter_is_reported(self) -> None:
+        message = refused(Tuned, gamma=1, beta="x", labels=["a"])
+        for part in ("labels must be", "beta must be", "gamma is unknown"):
+            assert part in message
+
+    def test_a_path_is_not_split_like_a_list(self) -> None:
+        class Reader(Tuned):
+            class Parameters(evalkit.Parameters):
+                path: str | None = None
+                labels: str | list[str] = "all"
+
+        given = {"path": ["", "a", "b.tsv"], "labels": ["x", "y"]}
+        parameters = bind(component("tuned"), Reader, given).parameters
+        assert parameters == Reader.Parameters(path="/a/b.tsv", labels=["x", "y"])
+
+    def test_a_missing_parameter_is_named(self) -> None:
+        class Needy(Tuned):
+            class Parameters(evalkit.Parameters):
+                k: int
+
+        assert refused(Needy).endswith("parameter k is required")
+        assert bind(component("needy"), Needy, {"k": "3"}).name == "needy:k=3"
+
+    def test_a_component_without_parameters_takes_none(self) -> None:
+        class Plain(evalkit.Metric):
+            def score_example(self) -> float:
+                return 1.0
+
+        assert "parameter a is unknown (it takes: none)" in refused(Plain, a=1)
+
+    @pytest.mark.parametrize("parameters", [None, "none", Tuned.Parameters])
+    def test_a_class_whose_constructor_takes_none_is_given_none(
+        self, parameters: Any
+    ) -> None:
+        class Bare:
+            Parameters = parameters
+
+            def __init__(self) -> None:
+                self.made = True
+
+            def score_example(self) -> float:
+                return 1.0
+
+        bound = bind(component("bare"), Bare)
+        assert bound.parameters is None
+        assert bound.changed_parameters == {}
+        assert refused(Bare, a=1).endswith("takes no parameters, got a")
+
+    def test_a_class_whose_signature_cannot_be_read_is_given_none(self) -> None:
+        class Odd(evalkit.Metric):
+            __signature__ = "odd"
+
+            def score_example(self) -> float:
+                return 1.0
+
+        assert bind(component("odd"), Odd).parameters is None
+
+    def test_an_instance_brings_its_own(self) -> None:
+        own = Tuned.Parameters(beta=3)
+        assert bind(component("tuned"), Tuned(own)).name == "tuned:beta=3.0"
+        assert "takes no parameters, got beta" in refused(Tuned(own), beta=2)
+
+    def test_what_an_instance_calls_parameters_need_not_be_ours(self) -> None:
+        instance = Tuned()
+        instance.parameters = {"beta": 3}  # type: ignore[assignment]
+        bound = bind(component("tuned"), instance)
+        assert bound.parameters is None
+        assert bound.name == "tuned"
+
+    @given(st.floats(0.5, 9), st.lists(st.sampled_from("abc"), min_size=2, max_size=3))
+    def test_a_bounds_name_selects_the_same_parameters_again(
+        self, beta: float, only: list[str]
+    ) -> None:
+        found = registry(component("tuned"))
+        bound = bind(component("tuned"), Tuned, {"beta": beta, "only": only})
+        again = found.select("metrics", bound.name)
+        rebound = bind(again.component, Tuned, again.parameters)
+        assert rebound.parameters == bound.parameters
+
+
+def test_two_plugins_of_one_class_do_not_share_calls() -> None:
+    class Named(evalkit.Dataset):
+        task = "t"
+
+        def __init__(self, word: str) -> None:
+            super().__init__()
+            self.word = word
+
+        def load(self, split: str) -> Any:
+            return self.word
+
+    bounds: list[Bound] = [
+        bind(component("named", kind="datasets"), Named(word)) for word in "ab"
+    ]
+    assert [bound.hooks.load(split="") for bound in bounds] == ["a", "b"]
+
+
+def test_asking_for_a_component_imports_no_plugin_but_the_one_named(
+    fake_distribution: Any,
+) -> None:
+    hostile = fake_distribution(
+        "raise SystemExit('imported')",
+        {"evalkit.metrics": {"hostile": "M"}, "evalkit.datasets": {"evil": "D"}},
+    )
+    fake_distribution(METRIC, {"evalkit.metrics": {"sound": "Length"}})
+    code = (
+        "import sys; from evalkit import Registry; r = Registry();"
+        "r.load('metrics', 'sound');"
+        "assert r.select('metrics', 'hostile');"
+        f"print({hostile.module!r} in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalkit.reading.rows import Row, object_row, parse_json_line, unwritable
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        (b'{"a": "\xff"}', "must be UTF-8 (byte 8: invalid start byte)"),
+        (b"\xed\xa0\x80", "must be UTF-8 (byte 1: invalid continuation byte)"),
+        (b'{"a": ', "must be JSON (Expecting value: column 7)"),
+        (b'{"a": 1} x', "must be JSON (Extra data: column 10)"),
+        (b'{"a": "\x01"}', "must be JSON (Invalid control character at: column 8)"),
+        (b"[1]", "must be a JSON object"),
+        (b'"a"', "must be a JSON object"),
+        (b"null", "must be a JSON object"),
+        (b'{"a": 1, "a": 1}', "must be plain JSON (the key 'a' is given twice)"),
+        (b'{"b": {"a": 1, "a": 2}}', "the key 'a' is given twice"),
+        (b'{"a": NaN}', "must be plain JSON (NaN is not a JSON value)"),
+        (b'{"a": [-Infinity]}', "must be plain JSON (-Infinity is not a JSON value)"),
+        (b'{"a": 1e999}', "must be plain JSON ('1e999' is too large for a number)"),
+        (b'{"a": -1e999}', "'-1e999' is too large for a number"),
+        (b'{"a": "\\ud800"}', "surrogates not allowed"),
+        (b'{"\\uDfff": 1}', "surrogates not allowed"),
+    ],
+)
+def test_a_broken_line_says_what_must_hold_and_shows_the_line(
+    line: bytes, rule: str
+) -> None:
+    row = parse_json_line(7, line)
+    assert row.line == 7
+    assert row.values is None
+    assert row.problem is not None
+    assert row.problem.field == "(line)"
+    assert rule in row.problem.rule
+    assert row.problem.value == line.decode(errors="backslashreplace")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"[" * 100_000, "recursion"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "recursion"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "integer string conversion"),
+    ],
+    ids=["lists", "objects", "digits"],
+)
+def test_a_line_that_is_too_much_for_python_is_refused_and_shown_in_part(
+    line: bytes, reason: str
+) -> None:
+    problem = parse_json_line(1, line).problem
+    assert problem is not None
+    assert reason in problem.rule
+    assert problem.value == line[:200].decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b'"\\\\ud800"', "\\ud800"),
+        (b'"\\u0000"', "\0"),
+        (b"1e308", 1e308),
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+    ],
+)
+def test_unusual_but_sound_values_are_read(line: bytes, value: Any) -> None:
+    assert parse_json_line(1, b'{"a": ' + line + b"}") == Row(1, {"a": value})
+
+
+class TestPythonObjects:
+    def test_a_dict_is_taken_as_it_is(self) -> None:
+        values = {"id": "a"}
+        assert object_row(3, values) == Row(3, values)
+
+    @pytest.mark.parametrize("value", ["text", None, 1, [("id", "a")], b"{}"])
+    def test_what_is_no_dict_is_refused(self, value: Any) -> None:
+        row = object_row(1, value)
+        assert row.values is None
+        assert row.problem == ("(row)", "must be a dict", value)
+
+    def test_keys_must_be_texts(self) -> None:
+        problem = unwritable({"id": "a", 3: "b"})
+        assert problem == ("(row)", "must have texts as keys", 3)
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            ("\ud800", "surrogates not allowed"),
+            ({"\udfff": 1}, "surrogates not allowed"),
+            (10**5000, "integer string conversion"),
+            ({1: "a", "b": 2}, "not supported between"),
+        ],
+        ids=["value", "key", "digits", "keys"],
+    )
+    def test_what_no_json_line_holds_is_refused(self, value: Any, reason: str) -> None:
+        row = {"id": "a", "label": value}
+        problem = unwritable(row)
+        assert problem is not None
+        assert problem.field == "(row)"
+        assert problem.rule.startswith("must be plain JSON (")
+        assert reason in problem.rule
+        assert problem.value is row
+
+    def test_a_value_that_holds_itself_or_is_too_deep_is_refused(self) -> None:
+        circle: list[Any] = []
+        circle.append(circle)
+        deep: list[Any] = []
+        for _ in range(100_000):
+            deep = [deep]
+        rules = [
+            problem.rule for problem in map(unwritable, [{"a": circle}]) if problem
+        ]
+        rules += [problem.rule for problem in map(unwritable, [{"a": deep}]) if problem]
+        assert "Circular reference" in rules[0]
+        assert "recursion" in rules[1]
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), b"a"])
+    def test_whether_other_values_are_good_is_left_to_the_task(
+        self, value: Any
+    ) -> None:
+        assert unwritable({"a": value}) is None

@@ -1,0 +1,395 @@
+"""Files of perturbed copies: what is read of them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import Result
+from evalkit.errors import AlignmentError, DataError, EvalkitError, SchemaError
+from evalkit.runs.stored import read_run
+
+from ..perturbed_plugins import (
+    REGISTRY,
+    Data,
+    Faceted,
+    SelfScored,
+    answers,
+    copy,
+    evaluate,
+    example,
+    found,
+)
+
+ROWS = [example("1", "a", "x"), example("2", "b", "y"), example("3", "a")]
+SAID = answers(**{"1": "a", "2": "b", "3": "b"})
+COPIES = [copy("1_i", ROWS[0]), copy("2_i", ROWS[1])]
+SAID_OF_COPIES = answers(**{"1_i": "a", "2_i": "a"})
+
+
+def score(copies: Any = COPIES, said: Any = SAID_OF_COPIES, **options: Any) -> Result:
+    return evaluate(ROWS, SAID, copies, said, **options)
+
+
+def changed(row: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    kept = {**row, **changes}
+    return {name: value for name, value in kept.items() if value is not ...}
+
+
+def lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("change", "error", "message"),
+        [
+            ({"input_id": ...}, SchemaError, "has no column 'input_id'"),
+            ({"perturbation": ...}, SchemaError, "has no column 'perturbation'"),
+            ({"input_id": None}, SchemaError, "uid '2_i': input_id: is required"),
+            ({"input_id": ""}, SchemaError, "must be a text that is not empty"),
+            ({"input_id": 2.5}, SchemaError, "must be a text that is not empty"),
+            ({"input_id": ["1"]}, SchemaError, "must be a text that is not empty"),
+            ({"perturbation": True}, SchemaError, "perturbation: must be a text"),
+            ({"input_id": "9"}, AlignmentError, r"rows are copies .*'2_i' of '9'"),
+            ({"uid": "3"}, AlignmentError, "have the uids of examples of .*'3'"),
+            ({"text": ...}, SchemaError, "text: is required"),
+            ({"label": "Z"}, SchemaError, "must be one of the labels A, B, C"),
+            ({"tags": "x"}, SchemaError, "tags"),
+            ({"tags": [1]}, SchemaError, "tags"),
+        ],
+    )
+    def test_a_row_that_is_no_copy_is_refused(
+        self, change: dict[str, Any], error: type[EvalkitError], message: str
+    ) -> None:
+        second = changed(COPIES[1], **change)
+        first = COPIES[0]
+        if ... in change.values():
+            first = changed(first, **change)
+        with pytest.raises(error, match=message):
+            score([first, second])
+
+    def test_copies_of_other_data_are_refused_as_a_whole(self) -> None:
+        rows = [changed(row, input_id=f"other-{row['uid']}") for row in COPIES]
+        with pytest.raises(AlignmentError, match="all of its rows are copies of"):
+            score(rows)
+
+    def test_an_empty_file_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="has no examples"):
+            score(lines(tmp_path / "p.jsonl", []))
+
+    def test_the_file_is_named(self, tmp_path: Path) -> None:
+        path = lines(tmp_path / "p.jsonl", [changed(COPIES[0], input_id="9")])
+        with pytest.raises(AlignmentError, match=str(path)):
+            score(path)
+
+    def test_files_must_be_paired(self) -> None:
+        with pytest.raises(EvalkitError, match="2 perturbed files and 1 file of"):
+            evalkit.evaluate(
+                Data(ROWS),
+                SAID,
+                perturbed=[COPIES, COPIES],
+                perturbed_predictions=[SAID_OF_COPIES],
+                registry=REGISTRY,
+            )
+
+    def test_a_uid_is_in_one_file_only(self) -> None:
+        with pytest.raises(AlignmentError, match="the same uid: '1_i'"):
+            evalkit.evaluate(
+                Data(ROWS),
+                SAID,
+                perturbed=[COPIES, COPIES[:1]],
+                perturbed_predictions=[SAID_OF_COPIES, SAID_OF_COPIES[:1]],
+                registry=REGISTRY,
+            )
+
+    def test_a_weight_must_be_known(self) -> None:
+        with pytest.raises(EvalkitError, match="weight must be original or copy"):
+            score(weight="both")
+
+    def test_answers_of_another_shape_are_refused(self) -> None:
+        rows = [COPIES[0], changed(COPIES[1], label=["A", "B"])]
+        with pytest.raises(SchemaError, match="of the kind 'any-of', those of the"):
+            score(rows)
+
+    @pytest.mark.parametrize("of_copies", [False, True])
+    def test_replications_are_refused(self, of_copies: bool) -> None:
+        def repeated(rows: Any) -> list[dict[str, Any]]:
+            return [{**row, "_replication_": r} for row in rows for r in (1, 2)]
+
+        said = SAID if of_copies else repeated(SAID)
+        said_of_copies = repeated(SAID_OF_COPIES) if of_copies else SAID_OF_COPIES
+        with pytest.raises(AlignmentError, match="one response for each"):
+            evaluate(ROWS, said, COPIES, said_of_copies)
+
+
+class TestPolicies:
+    def test_a_refusal_names_file_rows_and_problems(self, tmp_path: Path) -> None:
+        copies = [*COPIES, copy("2_j", {**ROWS[1], "text": "no c"})]
+        copies[-1]["text"] = "no c"
+        path = lines(
+            tmp_path / "said.jsonl",
+            [
+                {"id": "1_i", "label": "a"},
+                {"id": "1_i", "label": "b"},
+                {"id": "2_j", "label": "c"},
+                {"id": "7", "label": "a"},
+                *({"id": f"x{n}", "label": "a"} for n in range(4)),
+            ],
+        )
+        with pytest.raises(AlignmentError) as caught:
+            score(copies, path, out=tmp_path / "runs")
+        message = str(caught.value)
+        assert f"{path}: 1 example without a prediction" in message
+        assert f"{path}: 1 invalid prediction" in message
+        assert f"missing: {path}, id '2_i'" in message
+        assert f"and 2 more rows of {path} that are unknown" in message
+        result = caught.value.result
+        assert result is not None
+        assert (result.status, result.scores) == ("refused", ())
+        assert {problem.file for problem in result.problems} == {str(path)}
+        assert result.to_dict()["perturbed"][0]["counts"]["missing"] == 1
+        assert result.path is not None
+        stored = read_run(result.path)
+        assert list(stored.problems) == list(result.problems)
+
+    def test_wrong_counts_what_is_not_there_and_skip_leaves_it_out(self) -> None:
+        result = score(said=SAID_OF_COPIES[:1], on_missing="wrong")
+        assert found(result, "perturbed").value == 0.5
+        # a copy without a prediction agrees with nothing
+        assert found(result, "agreement").value == 0.5
+        assert result.notices[-1].endswith("1 missing example counted as wrong")
+        result = score(said=SAID_OF_COPIES[:1], on_missing="skip")
+        perturbed = found(result, "perturbed")
+        assert (perturbed.value, perturbed.n, perturbed.coverage) == (1.0, 1, 0.5)
+        original = found(result, "original")
+        assert (original.n, original.coverage) == (2, 1.0)
+
+    def test_an_original_without_a_prediction_agrees_with_nothing(self) -> None:
+        result = evaluate(
+            ROWS,
+            SAID[1:],
+            COPIES,
+            answers(**{"1_i": "a", "2_i": "b"}),
+            on_missing="wrong",
+            metrics=["right", "distance"],
+        )
+        assert found(result, "agreement").value == 0.5
+        # 2 is the worst that the distance can be, (2 + 0) / 2 its mean
+        assert found(result, "agreement", metric="distance").value == 1.0
+
+    def test_when_no_copy_counts_all_is_null(self) -> None:
+        result = score(said=[], on_missing="skip")
+        for computed_on in ("original", "perturbed", "drop"):
+            null = found(result, computed_on)
+            assert (null.value, null.reason) == (None, "no perturbed copy was scored")
+
+
+class TestSelection:
+    def test_copies_of_examples_that_are_not_evaluated_are_left_out(self) -> None:
+        result = score(limit=1)
+        assert found(result, "perturbed").n == 1
+        [perturbed] = result.to_dict()["perturbed"]
+        assert (perturbed["left_out"], perturbed["counts"]["examples"]) == (1, 1)
+        assert "perturbed rows 1: 1 copy of examples that are not evaluated; left " in (
+            " ".join(result.notices)
+        )
+
+    def test_all_of_them_may_be_left_out(self) -> None:
+        result = score(filters={"uid": ["3"]})
+        assert result.under_perturbation == []
+        assert "2 copies of examples that are not" in " ".join(result.notices)
+
+
+class TestTags:
+    def test_a_copy_has_its_own_tags_or_its_originals(self) -> None:
+        rows = [
+            changed(COPIES[0], tags=["z", "z"]),
+            changed(COPIES[1], tags=...),
+        ]
+        result = score(rows)
+        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        assert tags == {None, "z", "y"}
+
+    def test_tags_can_be_lost(self) -> None:
+        result = score([changed(COPIES[0], tags=[])])
+        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        assert tags == {None}
+
+    def test_stored_tags_that_are_not_the_scored_ones_are_no_change(self) -> None:
+        rows = [changed(row, kind=row["tags"][0], tags="stored") for row in ROWS[:2]]
+        copies = [
+            changed(row, kind="other", tags="stored")
+            for row in (copy("1_i", rows[0]), copy("2_i", rows[1]))
+        ]
+        result = evaluate(rows, SAID[:2], copies, SAID_OF_COPIES, dataset=Faceted)
+        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        assert tags == {None, "kind:x", "kind:y"}
+
+    def test_data_without_tags_may_have_copies_with_and_without(self) -> None:
+        rows = [changed(row, tags=...) for row in ROWS]
+        plain = [copy("1_i", rows[0]), copy("2_i", rows[1])]
+        for copies, tags in (
+            (plain, {None}),
+            ([changed(row, tags=None) for row in plain], {None}),
+            ([changed(row, tags=[]) for row in plain], {None}),
+            ([changed(plain[0], tags=["z"]), plain[1]], {None, "z", "(untagged)"}),
+        ):
+            result = evaluate(rows, SAID, copies, SAID_OF_COPIES)
+            drops = [s for s in result.under_perturbation if s.computed_on == "drop"]
+            assert {score.tag for score in drops} == tags
+
+    def test_a_table_may_not_know_what_its_empty_lists_would_hold(self) -> None:
+        tags = pl.Series("tags", [[], []], dtype=pl.List(pl.Null))
+        result = score(pl.DataFrame(COPIES).with_columns(tags))
+        drops = [s for s in result.under_perturbation if s.computed_on == "drop"]
+        assert {score.tag for score in drops} == {None}
+
+    def test_tags_that_are_no_lists_of_texts_are_refused(self) -> None:
+        rows = [changed(row, kind=row["tags"][0], tags="stored") for row in ROWS[:2]]
+        copies = [copy("1_i", rows[0], tags="new"), copy("2_i", rows[1])]
+        with pytest.raises(SchemaError, match="tags: must be lists of texts, are Str"):
+            evaluate(rows, SAID[:2], copies, SAID_OF_COPIES, dataset=Faceted)
+
+    def test_a_data_set_that_scores_itself_has_no_own_score_of_copies(self) -> None:
+        result = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, dataset=SelfScored)
+        assert result["self-scored#rows"].value == 3
+        assert {s.metric for s in result.under_perturbation} == {"right"}
+
+    def test_a_column_of_numbers_is_no_column_of_ids(self) -> None:
+        rows = [changed(row, input_id=1.5) for row in COPIES]
+        with pytest.raises(SchemaError, match="input_id: must be a text"):
+            score(pl.DataFrame(rows))
+
+    def test_integer_ids_are_their_decimal_text(self) -> None:
+        rows = [changed(row, input_id=int(row["input_id"])) for row in COPIES]
+        assert score(rows).scores == score().scores
+        mixed = [rows[0], COPIES[1]]
+        assert score(mixed).scores == score().scores
+
+
+class TestFiles:
+    def files(self, folder: Path) -> dict[str, Any]:
+        return {
+            "copies": lines(folder / "robustness-invariant.jsonl", COPIES),
+            "said": lines(folder / "said.jsonl", SAID_OF_COPIES),
+        }
+
+    def test_a_run_folder_holds_the_copies_and_their_scores(
+        self, tmp_path: Path
+    ) -> None:
+        result = score(
+            **self.files(tmp_path), out=tmp_path / "runs", metrics=["right", "distance"]
+        )
+        assert result.path is not None
+        stored = read_run(result.path)
+        assert stored.scores == result.scores
+        assert stored.perturbed_examples is not None
+        assert stored.perturbed_examples.equals(result.perturbed_examples)
+        assert stored.perturbed_examples.columns == [
+            *("id", "input_id", "perturbation", "answer", "pred", "conf", "tags"),
+            *("cluster", "status", "right", "distance"),
+        ]
+        assert stored.perturbed_examples["right"].to_list() == [1.0, 0.0]
+        [perturbed] = stored.to_dict()["perturbed"]
+        assert perturbed["file"] == "robustness-invariant.jsonl"
+        assert perturbed["predictions"]["name"] == "said.jsonl"
+        assert perturbed["perturbations"] == [
+            {"perturbation": "invariant", "copies": 2, "originals": 2}
+        ]
+        assert "perturbations/invariant" in [
+            component["id"] for component in stored.to_dict()["components"]
+        ]
+        assert stored.examples is not None
+        assert stored.examples["perturbation"].null_count() == 3
+
+    def test_files_and_rows_give_the_same_scores(self, tmp_path: Path) -> None:
+        of_files = score(**self.files(tmp_path))
+        assert of_files.scores == score().scores
+        frame = pl.DataFrame(COPIES)
+        of_frames = evalkit.evaluate(
+            Data(ROWS),
+            SAID,
+            metrics=["right"],
+            perturbed=frame,
+            perturbed_predictions=[pl.DataFrame(SAID_OF_COPIES)],
+            registry=REGISTRY,
+        )
+        assert of_frames.scores == of_files.scores
+
+    def test_the_run_id_covers_copies_predictions_and_weight(
+        self, tmp_path: Path
+    ) -> None:
+        base = score()
+        alone = evalkit.evaluate(Data(ROWS), SAID, metrics=["right"], registry=REGISTRY)
+        others = [
+            score([*COPIES[:1], changed(COPIES[1], text="other")]),
+            score(said=answers(**{"1_i": "a", "2_i": "b"})),
+            score(weight="copy"),
+            alone,
+        ]
+        ids = {result.run_id for result in others}
+        assert len(ids | {base.run_id}) == 5
+        assert score().run_id == base.run_id
+
+    def test_without_examples_there_are_no_answers(self, tmp_path: Path) -> None:
+        result = score(include_examples=False, out=tmp_path)
+        assert result.perturbed_examples is not None
+        assert {"answer", "pred"}.isdisjoint(result.perturbed_examples.columns)
+        undeclared = [{**row, "secret": "x"} for row in SAID_OF_COPIES]
+        assert "secret" not in " ".join(
+            score(said=undeclared, include_examples=False).notices
+        )
+        assert "secret" in " ".join(score(said=undeclared).notices)
+
+    def test_two_files_are_one_after_the_other(self) -> None:
+        both = evalkit.evaluate(
+            Data(ROWS),
+            SAID,
+            metrics=["right", "macro-recall"],
+            perturbed=[COPIES[:1], COPIES[1:]],
+            perturbed_predictions=[SAID_OF_COPIES[1:2], SAID_OF_COPIES[:1]][::-1],
+            registry=REGISTRY,
+        )
+        assert both.scores == score(metrics=["right", "macro-recall"]).scores
+
+    def test_merged_runs_have_no_scores_under_perturbation(
+        self, tmp_path: Path
+    ) -> None:
+        runs = [score(filters={"uid": uids}, model="m") for uids in (["1"], ["2", "3"])]
+        merged = evalkit.merge(runs, registry=REGISTRY)
+        assert merged.under_perturbation == []
+        assert merged.to_dict()["perturbed"] == []
+        assert "the parts' scores under perturbation are not merged" in merged.notices
+
+    def test_another_value_is_not_passed_off_as_the_run(self, tmp_path: Path) -> None:
+        result = score(out=tmp_path)
+        path = tmp_path / "data" / result.run_id / "run.json"
+        record = json.loads(path.read_text("utf-8"))
+        for stored in record["scores"]:
+            if stored["computed_on"] == "drop":
+                stored["value"] = 0.123
+        path.write_text(json.dumps(record), "utf-8")
+        other = score(out=tmp_path)
+        assert other.to_dict()["repeat_of"] == result.run_id
+        assert other.notices[-1].startswith("right: not as in the run ")
+
+
+class TestStaleAnswers:
+    def test_another_answer_than_the_originals_is_told(self) -> None:
+        copies = [COPIES[0], changed(COPIES[1], label="c")]
+        notices = " ".join(score(copies).notices)
+        assert "is another one in 1 row, such as '2_i'" in notices
+
+    def test_answers_that_may_change_are_not(self) -> None:
+        copies = [copy("2_c", ROWS[1], "contrast", label="c")]
+        result = score(copies, answers(**{"2_c": "c"}))
+        assert "another one" not in " ".join(result.notices)
+        assert "another one" not in " ".join(score().notices)

@@ -1,0 +1,265 @@
+"""What copies say of their perturbations, and whom evaluation asks otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit import Result
+from evalkit.errors import SchemaError
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import Catalog
+from evalkit.plugins.registry import Registry
+
+from .. import perturbed_plugins
+from ..perturbed_plugins import (
+    REGISTRY,
+    Data,
+    SelfScored,
+    answers,
+    copy,
+    evaluate,
+    example,
+    found,
+)
+
+ROWS = [example("1", "a", "x"), example("2", "b")]
+SAID = answers(**{"1": "a", "2": "b"})
+SAID_OF_COPIES = answers(**{"1_i": "a", "2_i": "a"})
+
+
+def stated(
+    perturbation: str = "invariant",
+    label_effect: Any = "invariant",
+    families: Any = ("robustness",),
+) -> list[dict[str, Any]]:
+    """Make copies of both rows that say what their perturbation does."""
+    families = list(families) if isinstance(families, tuple) else families
+    said = {"label_effect": label_effect, "families": families}
+    return [copy(f"{row['uid']}_i", row, perturbation, **said) for row in ROWS]
+
+
+def score(copies: Any, **options: Any) -> Result:
+    return evaluate(ROWS, SAID, copies, SAID_OF_COPIES, **options)
+
+
+def known(result: Result) -> dict[str, Any]:
+    [only] = result.to_dict()["perturbations"]
+    assert isinstance(only, dict)
+    return only
+
+
+class TestRowsThatSay:
+    def test_no_perturbation_need_be_installed(self) -> None:
+        result = score(stated("elsewhere:p=1", "invariant", ("fairness", "b", "b")))
+        assert known(result) == {
+            "perturbation": "elsewhere:p=1",
+            "label_effect": "invariant",
+            "families": ["b", "fairness"],
+            "told_by": "rows",
+            "expects": False,
+        }
+        views = {s.perturbation for s in result.under_perturbation}
+        assert views == {"elsewhere:p=1", "family:b", "family:fairness"}
+        assert found(result, "agreement", "elsewhere:p=1").value == 0.5
+        assert result.notices == (
+            "elsewhere:p=1: `expect`, if it is defined, was not asked: not installed "
+            "here",
+        )
+
+    def test_they_are_believed_and_not_the_plugin(self) -> None:
+        assert known(score(stated("doubtful")))["label_effect"] == "invariant"
+        result = score(stated("invariant", "uncertain", ()))
+        assert known(result)["families"] == []
+        assert {s.perturbation for s in result.under_perturbation} == {"invariant"}
+
+    def test_a_plugin_without_expect_is_not_built(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: Any) -> None:
+            raise AssertionError("built")
+
+        monkeypatch.setattr(perturbed_plugins.Invariant, "__init__", refuse)
+        result = score(stated("invariant:nonsense=1"))
+        assert result.notices == ()
+        components = [c["id"] for c in result.to_dict()["components"]]
+        assert "perturbations/invariant" not in components
+
+    def test_one_with_expect_is_built_and_recorded(self) -> None:
+        result = score(stated("directed", "transforms"))
+        assert known(result)["expects"] is True
+        assert found(result, "expected", "directed").value == 1.0
+        components = [c["id"] for c in result.to_dict()["components"]]
+        assert "perturbations/directed" in components
+
+    def test_one_that_cannot_be_built_is_a_notice(self) -> None:
+        result = score(stated("directed:nonsense=1", "transforms"))
+        [notice] = result.notices
+        assert notice.startswith("directed:nonsense=1: `expect`, if it is defined")
+        assert "nonsense" in notice.rpartition("asked: ")[2]
+        assert found(result, "drop", "directed:nonsense=1").value == 0.5
+
+    def test_one_that_cannot_be_imported_is_a_notice(self) -> None:
+        parts = [*REGISTRY.catalog.components]
+        parts.append(Component("perturbations", "gone", "nowhere:Gone", "letters", "1"))
+        registry = Registry(Catalog(tuple(parts), ()))
+        [notice] = score(stated("gone"), registry=registry).notices
+        assert "importing nowhere:Gone failed" in notice
+
+    def test_a_composition_is_not_asked(self) -> None:
+        assert score(stated("directed+elsewhere")).notices == ()
+
+    def test_they_are_no_tags(self) -> None:
+        tags = {s.tag for s in score(stated()).under_perturbation}
+        assert tags == {None, "x", "(untagged)"}
+
+
+class TestRowsThatDoNotSay:
+    def test_the_plugin_is_asked_with_a_notice(self) -> None:
+        copies = [copy(f"{row['uid']}_i", row) for row in ROWS]
+        result = score(copies)
+        assert known(result)["told_by"] == "plugin"
+        [notice] = result.notices
+        assert notice.startswith("invariant: the rows do not say label_effect and")
+
+    def test_a_file_that_rows_name_is_not_read(self) -> None:
+        name = "listed:words=/absent/words.txt"
+        result = score([copy(f"{row['uid']}_i", row, name) for row in ROWS])
+        assert known(result)["label_effect"] == "uncertain"
+        [notice] = result.notices
+        assert "the parameter words is a path" in notice
+        other = score([copy(f"{row['uid']}_i", row, "listed:prob=1") for row in ROWS])
+        assert known(other)["label_effect"] == "transforms"
+
+    def test_nor_for_what_it_expects(self) -> None:
+        result = score(stated("listed:words=/absent/words.txt", "transforms"))
+        assert known(result)["told_by"] == "rows"
+        [notice] = result.notices
+        assert "`expect`, if it is defined, was not asked" in notice
+        assert "the parameter words is a path" in notice
+
+    def test_rows_of_another_file_may_say(self) -> None:
+        result = evalkit.evaluate(
+            Data(ROWS),
+            SAID,
+            metrics=["right"],
+            perturbed=[stated("elsewhere")[:1], [copy("2_i", ROWS[1], "elsewhere")]],
+            perturbed_predictions=[SAID_OF_COPIES[:1], SAID_OF_COPIES[1:]],
+            registry=REGISTRY,
+        )
+        assert known(result)["told_by"] == "rows"
+        assert found(result, "drop", "elsewhere").n == 2
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("effect", "families", "message"),
+        [
+            (None, (), "uid '1_i': label_effect: is required"),
+            ("perhaps", (), "must be one of invariant, transforms, uncertain, found"),
+            (1, (), "label_effect: must be one of"),
+            (["invariant"], (), "label_effect: must be one of"),
+            ("invariant", None, "uid '1_i': families: is required"),
+            ("invariant", "robustness", "families: must be a list of texts"),
+            ("invariant", [1], "families: must be a list of texts"),
+            ("invariant", [""], "families: must be a list of texts"),
+            ("invariant", [None], "families: must be a list of texts"),
+        ],
+    )
+    def test_a_wrong_value_is_named(
+        self, effect: Any, families: Any, message: str
+    ) -> None:
+        with pytest.raises(SchemaError, match=message):
+            score(stated(label_effect=effect, families=families))
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"label_effect": "uncertain"},
+                "label_effect of invariant is invariant in the row '1_i' and "
+                r"uncertain in the row '2_i'; all",
+            ),
+            (
+                {"families": ["b", "a"]},
+                r"families of invariant is \[robustness\] in the row '1_i' and "
+                r"\[a, b\] in the row '2_i'; all",
+            ),
+        ],
+    )
+    def test_rows_must_not_contradict_each_other(
+        self, change: dict[str, Any], message: str
+    ) -> None:
+        first, second = stated()
+        with pytest.raises(SchemaError, match=message):
+            score([first, {**second, **change}])
+
+    def test_nor_must_files(self) -> None:
+        with pytest.raises(SchemaError, match="'2_i' of perturbed rows 2; all copies"):
+            evalkit.evaluate(
+                Data(ROWS),
+                SAID,
+                perturbed=[stated()[:1], stated(label_effect="uncertain")[1:]],
+                perturbed_predictions=[SAID_OF_COPIES[:1], SAID_OF_COPIES[1:]],
+                registry=REGISTRY,
+            )
+
+    @pytest.mark.parametrize("column", ["label_effect", "families"])
+    def test_one_column_needs_the_other(self, column: str) -> None:
+        rows = [
+            {name: value for name, value in row.items() if name != column}
+            for row in stated()
+        ]
+        with pytest.raises(SchemaError, match=f"and none '{column}'"):
+            score(rows)
+
+    def test_a_perturbation_is_not_called_like_a_family(self) -> None:
+        with pytest.raises(SchemaError, match="'family:x' is called like a family"):
+            score(stated("family:x"))
+
+
+@settings(max_examples=6)
+@given(st.lists(st.sampled_from("abc"), max_size=4), st.randoms(use_true_random=False))
+def test_the_order_of_families_does_not_matter(families: list[str], rng: Any) -> None:
+    first, second = stated(families=list(families))
+    rng.shuffle(second["families"])
+    assert known(score([first, second]))["families"] == sorted({*families})
+
+
+def test_a_file_says_the_same_as_rows(tmp_path: Path) -> None:
+    table = pl.DataFrame(stated(families=()))
+    assert table["families"].dtype == pl.List(pl.Null)
+    table.with_columns(pl.col("families").cast(pl.List(pl.String))).write_parquet(
+        tmp_path / "copies.parquet"
+    )
+    table.write_ndjson(tmp_path / "copies.jsonl")
+    expected = score(stated(families=())).scores
+    for copies in (table, tmp_path / "copies.parquet", tmp_path / "copies.jsonl"):
+        assert score(copies).scores == expected
+
+
+def test_a_table_may_hold_categories() -> None:
+    table = pl.DataFrame(stated()).with_columns(
+        pl.col("perturbation", "label_effect").cast(pl.Categorical),
+        pl.col("families").cast(pl.List(pl.Categorical)),
+    )
+    assert score(table).scores == score(stated()).scores
+
+
+class TestWhatHasNoCounterpart:
+    def test_a_headline_over_a_facet_is_named(self) -> None:
+        class Macro(Data):
+            aggregate = "macro:topic"
+
+        [notice] = score(stated(), dataset=Macro).notices
+        assert "under perturbation there is no macro:topic" in notice
+
+    def test_scores_that_a_data_set_gives_itself_are_named(self) -> None:
+        [notice] = score(stated(), dataset=SelfScored).notices
+        assert "scores itself; these scores are of the originals only" in notice

@@ -1,0 +1,789 @@
+"""Scores under perturbation: worked examples and cases computed by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalkit import Result
+from evalkit.inference.cluster_sizes import degrees_of_freedom
+from evalkit.inference.intervals import wilson
+from evalkit.inference.student_t import normal_quantile, t_quantile
+from evalkit.robustness.scores import NO_WORST, UNCERTAIN
+from evalkit.robustness.sets import UNEQUAL
+
+from ..perturbed_plugins import (
+    Clustered,
+    FailsOnCopies,
+    Furthest,
+    RootMean,
+    Undirected,
+    answers,
+    copy,
+    evaluate,
+    example,
+    found,
+    get_share,
+)
+
+E, N, C = "a", "b", "c"
+"""Entailed, neutral and contradictory of the worked example, as letters."""
+
+GOLD = [example("1", E), example("2", E), example("3", N)]
+SAID = answers(**{"1": E, "2": C, "3": C})
+COPIES = [
+    copy("1_x", GOLD[0]),
+    copy("1_y", GOLD[0]),
+    copy("2_x", GOLD[1], label=N),
+]
+SAID_OF_COPIES = answers(**{"1_x": E, "1_y": N, "2_x": C})
+
+
+def worked_example(**options: Any) -> Result:
+    return evaluate(GOLD, SAID, COPIES, SAID_OF_COPIES, **options)
+
+
+class TestDynabench:
+    """The vector of Dynabench's `unperturbed_percent`, computed by its own code."""
+
+    def test_agreement_is_the_mean_over_originals(self) -> None:
+        result = worked_example()
+        assert found(result, "agreement").value == 0.75
+        assert found(result, "agreement").n == 2
+
+    def test_pooling_copies_gives_another_number(self) -> None:
+        result = worked_example(weight="copy")
+        assert found(result, "agreement").value == pytest.approx(2 / 3)
+        assert found(result, "agreement").n == 3
+
+    def test_the_scores_against_the_gold_labels_are_low(self) -> None:
+        result = worked_example(weight="copy")
+        assert result["right"].value == pytest.approx(1 / 3)
+        assert found(result, "perturbed").value == pytest.approx(1 / 3)
+        assert found(worked_example(), "perturbed").value == 0.25
+
+    def test_a_constant_model_agrees_with_itself_and_is_seen_for_what_it_is(
+        self,
+    ) -> None:
+        result = evaluate(
+            GOLD,
+            answers(**{"1": C, "2": C, "3": C}),
+            COPIES,
+            answers(**{"1_x": C, "1_y": C, "2_x": C}),
+        )
+        assert found(result, "agreement").value == 1.0
+        assert found(result, "perturbed").value == 0.0
+        assert found(result, "original").value == 0.0
+
+
+class TestHelm:
+    """The worst case of HELM's own code, trial 0 and 1 of `research/helm.md` 3.3."""
+
+    TRIALS = {
+        0: ({"0": 1, "1": 0, "2": 1}, {"0": 0, "1": 1}, {"0": 1}),
+        1: ({"0": 1, "1": 1, "2": 0}, {"0": 1, "1": 1}, {"0": 0}),
+    }
+
+    def score(self, trial: int) -> Result:
+        originals, p, q = self.TRIALS[trial]
+        rows = {uid: example(uid, "a") for uid in originals}
+        copies = [copy(f"{uid}_p", rows[uid], "contrast") for uid in p]
+        copies += [copy(f"{uid}_q", rows[uid], "swap:prob=0.3") for uid in q]
+        said = {uid: "ba"[right] for uid, right in originals.items()}
+        said_of_copies = {f"{uid}_p": "ba"[right] for uid, right in p.items()}
+        said_of_copies |= {f"{uid}_q": "ba"[right] for uid, right in q.items()}
+        return evaluate(
+            rows.values(), answers(**said), copies, answers(**said_of_copies)
+        )
+
+    @pytest.mark.parametrize(
+        ("computed_on", "perturbation", "both"),
+        [
+            ("perturbed", "contrast", (0.5, 1.0)),
+            ("perturbed", "swap:prob=0.3", (1.0, 0.0)),
+            ("worst-of-all", "family:fairness", (2 / 3, 1 / 3)),
+            ("original", "contrast", (0.5, 1.0)),
+            ("worst", "contrast", (0.0, 1.0)),
+            ("original", "swap:prob=0.3", (1.0, 1.0)),
+            ("worst", "swap:prob=0.3", (1.0, 0.0)),
+        ],
+    )
+    def test_each_number(
+        self, computed_on: str, perturbation: str, both: tuple[float, float]
+    ) -> None:
+        for trial, value in enumerate(both):
+            score = found(self.score(trial), computed_on, perturbation)
+            assert score.value == pytest.approx(value)
+
+    def test_a_family_is_over_all_examples(self) -> None:
+        score = found(self.score(0), "worst-of-all", "family:fairness")
+        assert (score.n, score.coverage) == (3, 1.0)
+        assert found(self.score(0), "perturbed", "family:fairness").n == 1
+
+
+X = [example(str(n), label, "x" if n < 3 else "y") for n, label in enumerate("aabca")]
+"""Answers a a b c a, the first three tagged x, the others y."""
+
+SAID_X = answers(**{"0": "a", "1": "b", "2": "b", "3": "b", "4": "a"})
+"""Right, wrong, right, wrong, right."""
+
+COPIES_X = [
+    copy("0_1", X[0]),
+    copy("0_2", X[0]),
+    copy("1_1", X[1]),
+    copy("2_1", X[2], tags=["y"]),
+    copy("3_1", X[3]),
+]
+SAID_OF_X = answers(**{"0_1": "b", "0_2": "a", "1_1": "a", "2_1": "c", "3_1": "a"})
+"""Wrong, right; right; wrong; wrong."""
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return evaluate(
+        X,
+        SAID_X,
+        COPIES_X,
+        SAID_OF_X,
+        metrics=["right", "distance", "macro-recall", Undirected, get_share],
+    )
+
+
+class TestByHand:
+    @pytest.mark.parametrize(
+        ("computed_on", "whole", "of_x", "of_y"),
+        [
+            ("original", (1 + 0 + 1 + 0) / 4, (1 + 0) / 2, (1 + 0) / 2),
+            ("perturbed", (0.5 + 1 + 0 + 0) / 4, (0.5 + 1) / 2, 0.0),
+            ("drop", (0.5 - 1 + 1 + 0) / 4, (0.5 - 1) / 2, 0.5),
+            ("agreement", 0.5 / 4, 0.25, 0.0),
+            ("worst", 0.0, 0.0, 0.0),
+            ("right-to-wrong", (0.5 + 0 + 1 + 0) / 4, 0.25, 0.5),
+            ("wrong-to-right", 0.25, 0.5, 0.0),
+            ("wrong-to-other-wrong", 0.25, 0.0, 0.5),
+        ],
+    )
+    def test_each_quantity_of_the_whole_set_and_of_tags(
+        self, result: Result, computed_on: str, whole: float, of_x: float, of_y: float
+    ) -> None:
+        for tag, value, n in ((None, whole, 4), ("x", of_x, 2), ("y", of_y, 2)):
+            score = found(result, computed_on, tag=tag)
+            assert score.value == pytest.approx(value), tag
+            assert (score.n, score.n_clusters, score.coverage) == (n, None, 1.0)
+
+    def test_with_weights_per_copy(self) -> None:
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, weight="copy")
+        values = {
+            "original": 3 / 5,
+            "perturbed": 2 / 5,
+            "drop": 1 / 5,
+            "agreement": 1 / 5,
+            "right-to-wrong": 2 / 5,
+        }
+        for computed_on, value in values.items():
+            score = found(result, computed_on)
+            assert score.value == pytest.approx(value)
+            assert (score.n, score.n_clusters) == (5, 4)
+            assert score.ci_method.endswith("-clustered")
+        worst = found(result, "worst")
+        assert (worst.value, worst.n, worst.n_clusters) == (0.0, 4, None)
+
+    def test_a_metric_of_which_lower_is_better(self, result: Result) -> None:
+        score = found(result, "worst", metric="distance")
+        # 0: max(0, 1/3, 0); 1: max(1/3, 0); 2's copy has no score; 3: max(1/3, 2/3)
+        assert score.value == pytest.approx((1 / 3 + 1 / 3 + 2 / 3) / 3)
+        assert (score.n, score.coverage) == (3, 0.8)
+        drop = found(result, "drop", metric="distance")
+        assert drop.value == pytest.approx((-1 / 6 + 1 / 3 - 1 / 3) / 3)
+        assert drop.higher_is_better is True
+
+    def test_without_a_direction_nothing_is_worst(self, result: Result) -> None:
+        score = found(result, "worst", metric="undirected")
+        assert score.value is None
+        assert score.reason == "the metric does not say whether higher is better"
+        assert found(result, "drop", metric="undirected").higher_is_better is None
+
+    def test_a_metric_of_whole_sets(self, result: Result) -> None:
+        # originals: gold a a b c, said a b b b: recalls 1/2, 1, 0
+        score = found(result, "original", metric="macro-recall")
+        assert score.value == pytest.approx(0.5)
+        # copies of a: half of the first, all of the second; none of b and c
+        score = found(result, "perturbed", metric="macro-recall")
+        assert score.value == pytest.approx((1.5 / 2 + 0 + 0) / 3)
+        assert (score.n, score.n_clusters) == (4, None)
+        part = found(result, "perturbed", metric="macro-recall#a")
+        assert part.value == pytest.approx(0.75)
+        drop = found(result, "drop", metric="macro-recall")
+        assert drop.value == pytest.approx(0.25)
+        assert drop.ci_method == "paired-bootstrap"
+        assert drop.ci_low is not None
+        assert drop.ci_low <= 0.25
+        worst = found(result, "worst", metric="macro-recall")
+        assert (worst.value, worst.reason) == (None, NO_WORST)
+        kinds = {
+            score.computed_on
+            for score in result.under_perturbation
+            if score.metric == "macro-recall"
+        }
+        assert kinds == {"original", "perturbed", "drop", "worst"}
+
+    def test_a_function_of_lists_cannot_weight_copies(self, result: Result) -> None:
+        assert found(result, "original", metric="share").value == 0.5
+        for computed_on in ("perturbed", "drop"):
+            score = found(result, computed_on, metric="share")
+            assert (score.value, score.reason) == (None, UNEQUAL)
+
+    def test_what_is_about_all_examples_stays_so(self, result: Result) -> None:
+        alone = evaluate(X, SAID_X, COPIES_X, SAID_OF_X)
+        assert result["right"].value == 0.6
+        assert result["right"].perturbation is None
+        assert result.metrics[:2] == ["right", "distance"]
+        assert result.headline == result["right"]
+        assert set(result.by_tag["computed_on"]) == {"all"}
+        assert len(result.by_tag.filter(metric="right")) == 2
+        assert alone.run_id != result.run_id
+
+
+class TestIntervals:
+    def test_a_share_has_wilsons_its_drop_tangos_and_other_means_students(self) -> None:
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X)
+        original = found(result, "original")
+        assert original.ci == wilson(0.5, 4, normal_quantile(0.95))
+        values = [0.5, -1, 1, 0]
+        mean = sum(values) / 4
+        error = math.sqrt(sum((v - mean) ** 2 for v in values) / 3 / 4)
+        drop = found(result, "drop")
+        assert drop.ci_method == "tango-effective"
+        assert drop.se == pytest.approx(error)
+        assert drop.ci_low is not None
+        assert drop.ci_high is not None
+        assert -1 <= drop.ci_low < mean < drop.ci_high <= 1
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["distance"])
+        distance = found(result, "drop", metric="distance")
+        values = [-1 / 6, 1 / 3, -1 / 3]
+        mean = sum(values) / 3
+        error = math.sqrt(sum((v - mean) ** 2 for v in values) / 2 / 3)
+        assert distance.ci_method == "t"
+        assert distance.ci_high == pytest.approx(mean + t_quantile(0.95, 2) * error)
+
+    @pytest.mark.parametrize("metric", ["right", "macro-recall"])
+    def test_where_no_answer_changes_the_drop_has_an_interval(
+        self, metric: str
+    ) -> None:
+        rows = [example(str(n), "abc"[n % 3]) for n in range(60)]
+        said = answers(**{str(n): "abc"[n % 3] for n in range(60)})
+        copies = [copy(f"{n}_1", row) for n, row in enumerate(rows)]
+        of_copies = answers(**{f"{n}_1": "abc"[n % 3] for n in range(60)})
+        result = evaluate(rows, said, copies, of_copies, metrics=[metric])
+        drop = found(result, "drop", metric=metric)
+        assert drop.value == 0
+        assert drop.ci is not None
+        assert -0.2 < drop.ci.low < -0.01
+        assert 0.01 < drop.ci.high < 0.2
+
+    def test_clusters_of_the_data_set_are_coarser_than_originals(self) -> None:
+        rows = [{**row, "page": str(n // 2)} for n, row in enumerate(X)]
+        copies = [{**made, "page": "?"} for made in COPIES_X]
+        for weight in ("original", "copy"):
+            result = evaluate(
+                rows, SAID_X, copies, SAID_OF_X, dataset=Clustered, weight=weight
+            )
+            drop = found(result, "drop")
+            assert (drop.n_clusters, drop.ci_method) == (2, "tango-clustered")
+
+    def test_in_large_groups_the_drop_of_a_set_has_the_delta_methods(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rows = [example(str(n), "abc"[n % 3]) for n in range(300)]
+        said = answers(**{str(n): "abc"[n * 7 % 11 % 3] for n in range(300)})
+        copies = [
+            copy(f"{n}_{k}", rows[n]) for n in range(300) for k in range(1 + n % 2)
+        ]
+        of_copies = answers(
+            **{
+                row["uid"]: "abc"[number * 5 % 7 % 3]
+                for number, row in enumerate(copies)
+            }
+        )
+        options: Any = {"metrics": ["macro-recall"]}
+        drawn = found(
+            evaluate(rows, said, copies, of_copies, **options),
+            "drop",
+            metric="macro-recall",
+        )
+        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 10)
+        smooth = found(
+            evaluate(rows, said, copies, of_copies, **options),
+            "drop",
+            metric="macro-recall",
+        )
+        assert (drawn.ci_method, smooth.ci_method) == ("paired-bootstrap", "delta")
+        assert smooth.value == drawn.value
+        assert drawn.se is not None
+        assert smooth.se == pytest.approx(drawn.se, rel=0.1)
+
+    def test_the_delta_methods_drop_knows_that_one_cluster_is_large(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 10)
+        monkeypatch.setattr("evalkit.robustness.drops.FEWEST_CHANGED", 0)
+        pages = np.repeat(np.arange(9), [40, *[5] * 8])
+        rows = [
+            {**example(str(n), E), "page": str(page)} for n, page in enumerate(pages)
+        ]
+        copies = [{**copy(f"{n}_1", row), "page": "?"} for n, row in enumerate(rows)]
+        right = np.random.default_rng(3).random((2, 80)) < [[0.8], [0.6]]
+        said, of_copies = (
+            answers(
+                **{
+                    row["uid"]: E if is_right else N
+                    for row, is_right in zip(made, side, strict=True)
+                }
+            )
+            for made, side in zip((rows, copies), right.tolist(), strict=True)
+        )
+        result = evaluate(
+            rows, said, copies, of_copies, dataset=Clustered, metrics=["macro-recall"]
+        )
+        drop = found(result, "drop", metric="macro-recall")
+        # of a single class, recall is the share of right answers
+        difference = right[0].astype(float) - right[1]
+        mean = difference.mean()
+        totals = np.bincount(pages, difference - mean)
+        sizes = np.bincount(pages).astype(float)
+        error = math.sqrt((totals**2 / (1 - sizes / 80)).sum()) / 80
+        assert (drop.ci_method, drop.value) == ("delta-clustered", pytest.approx(mean))
+        assert drop.se == pytest.approx(error)
+        half = t_quantile(0.95, degrees_of_freedom(sizes)) * error
+        assert drop.ci == pytest.approx((mean - half, mean + half))
+
+
+class TestEffects:
+    def score(self, perturbation: str, **options: Any) -> Result:
+        copies = [{**row, "perturbation": perturbation} for row in COPIES_X]
+        return evaluate(X, SAID_X, copies, SAID_OF_X, **options)
+
+    def kinds(self, result: Result, perturbation: str) -> set[str]:
+        return {
+            score.computed_on
+            for score in result.under_perturbation
+            if score.perturbation == perturbation
+        }
+
+    def test_an_invariant_one_has_agreement_and_is_in_its_families(self) -> None:
+        result = self.score("swap:prob=0.4")
+        flips = {"right-to-wrong", "wrong-to-right", "wrong-to-other-wrong"}
+        plain = {"original", "perturbed", "drop", "agreement", "worst"}
+        assert self.kinds(result, "swap:prob=0.4") == plain | flips
+        for family in ("fairness", "robustness"):
+            expected = plain | flips | {"worst-of-all"}
+            assert self.kinds(result, f"family:{family}") == expected
+        [known] = result.to_dict()["perturbations"]
+        assert known == {
+            "perturbation": "swap:prob=0.4",
+            "label_effect": "invariant",
+            "families": ["fairness", "robustness"],
+            "told_by": "plugin",
+            "expects": False,
+        }
+
+    def test_a_transforming_one_has_expected_changes_and_consistency(self) -> None:
+        result = self.score("contrast")
+        assert "agreement" not in self.kinds(result, "contrast")
+        assert "agreement" not in self.kinds(result, "family:robustness")
+        expected = found(result, "expected", "contrast")
+        # right before: 0, whose copies are half right, and 2, whose copy is wrong
+        assert (expected.value, expected.n) == (0.25, 2)
+        assert found(result, "consistency", "contrast").value == 0.0
+
+    def test_an_uncertain_one_is_in_no_family_and_flagged(self) -> None:
+        result = self.score("doubtful")
+        assert "agreement" not in self.kinds(result, "doubtful")
+        assert {s.perturbation for s in result.under_perturbation} == {"doubtful"}
+        assert found(result, "drop", "doubtful").flag == UNCERTAIN
+        assert found(result, "original", "doubtful").flag is None
+
+    def test_an_unknown_one_counts_as_uncertain_with_a_notice(self) -> None:
+        result = self.score("nobody")
+        assert {s.perturbation for s in result.under_perturbation} == {"nobody"}
+        [notice] = result.notices
+        assert notice.startswith("nobody: nothing is known of its effect on answers")
+        assert result.to_dict()["perturbations"][0]["told_by"] is None
+
+    @pytest.mark.parametrize(
+        ("steps", "effect", "families"),
+        [
+            ("swap+invariant", "invariant", ["robustness"]),
+            ("swap:prob=0.4+contrast", "transforms", ["robustness"]),
+            ("invariant+doubtful", "uncertain", ["robustness"]),
+            ("invariant+nobody", "uncertain", []),
+        ],
+    )
+    def test_a_composition_is_what_its_least_certain_step_is(
+        self, steps: str, effect: str, families: list[str]
+    ) -> None:
+        [known] = self.score(steps).to_dict()["perturbations"]
+        assert (known["label_effect"], known["families"]) == (effect, families)
+
+    def test_the_agreement_of_a_family_is_of_its_invariant_ones(self) -> None:
+        copies = [
+            copy("0_a", X[0], "invariant"),
+            copy("0_b", X[0], "contrast"),
+            copy("1_a", X[1], "contrast"),
+        ]
+        said = answers(**{"0_a": "a", "0_b": "c", "1_a": "c"})
+        result = evaluate(X, SAID_X, copies, said)
+        agreement = found(result, "agreement", "family:robustness")
+        assert (agreement.value, agreement.n, agreement.coverage) == (1.0, 1, 1.0)
+        assert found(result, "perturbed", "family:robustness").value == 0.25
+
+
+class TestExpectations:
+    def score(self, perturbation: str = "directed", **options: Any) -> Result:
+        copies = [{**row, "perturbation": perturbation} for row in COPIES_X]
+        copies[2]["tags"] = ["x", "skip"]
+        return evaluate(X, SAID_X, copies, SAID_OF_X, **options)
+
+    def test_it_is_the_share_of_pairs_that_pass(self) -> None:
+        # 0: a to b and a to a pass; 1 is skipped; 2: b to c passes; 3 is no x
+        expected = found(self.score(), "expected", "directed")
+        assert (expected.value, expected.n, expected.coverage) == (1.0, 2, 1.0)
+
+    def test_an_invariant_original_without_prediction_counts_under_wrong(self) -> None:
+        result = self.score(on_missing="wrong")
+        assert found(result, "expected", "directed").n == 2
+
+    def test_another_word_is_an_error_that_names_the_plugin(self) -> None:
+        result = self.score("broken")
+        [error] = result.errors
+        assert "must return 'pass', 'fail'" in error
+        assert result.status == "partial"
+        assert found(result, "expected", "broken").value is None
+        assert found(result, "perturbed", "broken").value is not None
+
+    def test_what_it_raises_is_named_with_the_copy(self) -> None:
+        rows = [example("10", "a", "x")]
+        result = evaluate(
+            rows,
+            answers(**{"10": "a"}),
+            [copy("10_1", rows[0], "broken")],
+            answers(**{"10_1": "a"}),
+        )
+        [error] = result.errors
+        assert "'10_1' failed with IndexError" in error
+
+    def test_nothing_that_counts_is_not_asked(self) -> None:
+        rows = [example("0", "a", "x"), example("1", "a", "x")]
+        result = evaluate(
+            rows,
+            answers(**{"1": "a"}),
+            [copy("0_1", rows[0], "directed"), copy("1_1", rows[1])],
+            answers(**{"0_1": "a", "1_1": "a"}),
+            on_missing="skip",
+        )
+        score = found(result, "expected", "directed")
+        assert (score.value, score.n, score.coverage) == (None, 0, None)
+
+
+class TestMetrics:
+    def test_one_that_fails_on_copies_is_null_and_the_run_partial(self) -> None:
+        result = evaluate(
+            X, SAID_X, COPIES_X, SAID_OF_X, metrics=["right", FailsOnCopies]
+        )
+        assert result.status == "partial"
+        assert "no copies, please" in result.errors[0]
+        assert result["fails-on-copies"].value == 1.0
+        score = found(result, "perturbed", metric="fails-on-copies")
+        assert score.value is None
+        assert "no copies, please" in str(score.reason)
+        assert found(result, "perturbed").value is not None
+
+    def test_one_that_does_not_add_up_needs_equal_numbers_of_copies(self) -> None:
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Furthest])
+        assert found(result, "original", metric="furthest").value == 1.0
+        assert found(result, "drop", metric="furthest").reason == UNEQUAL
+        result = evaluate(X, SAID_X, COPIES_X[1:], SAID_OF_X[1:], metrics=[Furthest])
+        drop = found(result, "drop", metric="furthest")
+        assert (drop.value, drop.ci) == (-1.0, None)
+        assert drop.reason == "the metric's statistics do not merge by sum"
+
+    def test_one_that_is_not_the_mean_of_its_example_scores_is_of_the_whole_set(
+        self,
+    ) -> None:
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[RootMean])
+        score = found(result, "perturbed", metric="root-mean")
+        # squares: (1 + 0) / 2, 0, 1, 4
+        assert score.value == pytest.approx(math.sqrt((0.5 + 0 + 1 + 4) / 4))
+        kinds = {score.computed_on for score in result.under_perturbation}
+        assert "agreement" not in kinds
+
+    def test_a_function_of_lists_with_equal_numbers_of_copies(self) -> None:
+        result = evaluate(X, SAID_X, COPIES_X[1:], SAID_OF_X[1:], metrics=[get_share])
+        assert found(result, "perturbed", metric="share").value == 0.5
+        drop = found(result, "drop", metric="share")
+        assert (drop.value, drop.n, drop.ci) == (0.0, 4, None)
+        assert "not resampled" in str(drop.reason)
+
+    def test_several_acceptable_answers(self) -> None:
+        rows = [example("0", "a"), example("1", "b")]
+        rows[0]["label"] = ["A", "C"]
+        copies = [copy("1_1", rows[1]), copy("0_1", {**rows[0], "label": ["A", "C"]})]
+        for chosen in (copies, copies[:1]):
+            result = evaluate(
+                rows,
+                answers(**{"0": "c", "1": "b"}),
+                chosen,
+                answers(**{row["uid"]: "b" for row in chosen}),
+            )
+            n = len(chosen)
+            assert found(result, "agreement").value == 1 / n
+            assert found(result, "perturbed").value == 1 / n
+
+
+class TestEdges:
+    def test_when_no_original_counts_there_is_no_pair(self) -> None:
+        result = evaluate(
+            X,
+            [],
+            COPIES_X,
+            SAID_OF_X,
+            on_missing="skip",
+            metrics=["right", "macro-recall"],
+        )
+        for metric in ("right", "macro-recall"):
+            score = found(result, "drop", metric=metric)
+            assert (score.value, score.reason) == (None, "no example was scored")
+
+    def test_copies_of_a_file_that_do_not_count_are_left_out(self) -> None:
+        import evalkit
+
+        from ..perturbed_plugins import REGISTRY, Data
+
+        result = evalkit.evaluate(
+            Data(X),
+            SAID_X,
+            metrics=["right", get_share],
+            on_missing="skip",
+            perturbed=[COPIES_X[1:2], COPIES_X[2:]],
+            perturbed_predictions=[[], SAID_OF_X[2:]],
+            registry=REGISTRY,
+        )
+        for metric in ("right", "share"):
+            assert found(result, "perturbed", metric=metric).n == 3
+            # 1, 2 and 3 were wrong, right and wrong
+            assert found(result, "drop", metric=metric).value == pytest.approx(0.0)
+
+    @pytest.mark.parametrize("interval", ["none", "delta"])
+    def test_a_metric_without_interval_or_gradient(self, interval: str) -> None:
+        from ..perturbed_plugins import MacroRecall
+
+        class Other(MacroRecall):
+            pass
+
+        Other.interval = interval  # type: ignore[assignment]
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Other])
+        drop = found(result, "drop", metric="other")
+        if interval == "none":
+            assert drop.reason == "the metric declares no interval"
+        else:
+            assert drop.ci_method == "paired-bootstrap"
+
+    def test_a_per_example_metric_that_declares_no_interval_has_none(self) -> None:
+        from ..perturbed_plugins import Right
+
+        class Bare(Right):
+            interval = "none"
+
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Bare])
+        for computed_on in ("perturbed", "drop", "agreement"):
+            score = found(result, computed_on, metric="bare")
+            assert score.reason == "the metric declares no interval"
+
+    def test_a_metric_that_cannot_take_predictions_as_targets(self) -> None:
+        import evalkit
+
+        class Known(evalkit.Metric):
+            higher_is_better = True
+
+            def score_example(self, prediction: str, target: str) -> float:
+                if target == "b" and prediction == "a":
+                    raise LookupError("cannot compare")
+                return 1.0
+
+        rows, said = X[:1], answers(**{"0": "b"})
+        result = evaluate(
+            rows, said, COPIES_X[:1], answers(**{"0_1": "a"}), metrics=[Known]
+        )
+        score = found(result, "agreement", metric="known")
+        assert score.value is None
+        assert "cannot compare" in str(score.reason)
+        assert found(result, "perturbed", metric="known").value == 1.0
+
+    def test_without_a_worst_value_a_silent_original_has_no_agreement(self) -> None:
+        import evalkit
+
+        class Bare(evalkit.Metric):
+            accepts_no_prediction = True
+
+            def score_example(self, prediction: str | None, target: str) -> float:
+                return float(prediction == target)
+
+        class Bounded(Bare):
+            higher_is_better = True
+            bounds = (0.0, 1.0)
+
+        result = evaluate(
+            X, [], COPIES_X, SAID_OF_X, on_missing="wrong", metrics=[Bare, Bounded]
+        )
+        score = found(result, "agreement", metric="bare")
+        assert "declares no worst value" in str(score.reason)
+        assert found(result, "agreement", metric="bounded").value == 0.0
+
+    @pytest.mark.parametrize("step", ["statistics", "finalize"])
+    def test_a_metric_of_whole_sets_that_fails_on_copies(self, step: str) -> None:
+        import polars as pl
+
+        from ..perturbed_plugins import MacroRecall
+
+        class Fragile(MacroRecall):
+            columns = ("text",)
+
+            def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+                is_copy = batch["text"].str.starts_with("copy").any()
+                if step == "statistics" and is_copy:
+                    raise LookupError("no copies, please")
+                found = super().statistics(batch)
+                return found.with_columns(count=pl.lit(2.0 if is_copy else 1.0))
+
+            def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+                if step == "finalize" and (sums["count"] % 2 == 0).all():
+                    raise LookupError("no copies, please")
+                return super().finalize(sums)
+
+        result = evaluate(
+            X[1:4], SAID_X[1:4], COPIES_X[2:], SAID_OF_X[2:], metrics=[Fragile]
+        )
+        score = found(result, "perturbed", metric="fragile")
+        assert score.value is None
+        assert "no copies, please" in str(score.reason)
+        assert result.status == ("partial" if step == "statistics" else "complete")
+
+    def test_a_drop_whose_resampling_fails_says_so(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from evalkit.errors import MetricError
+
+        def fail(*_: Any) -> Any:
+            raise MetricError("too many")
+
+        monkeypatch.setattr("evalkit.robustness.drops.finalize", fail)
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
+        drop = found(result, "drop", metric="macro-recall")
+        assert drop.value == pytest.approx(0.25)
+        assert drop.reason == "resampling failed: too many"
+
+    def test_a_score_without_gradient_has_no_interval_in_large_groups(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 1)
+        monkeypatch.setattr("evalkit.robustness.drops.FEWEST_CHANGED", 0)
+        monkeypatch.setattr("evalkit.scoring.influence.MOST_ENTRIES", 0)
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
+        drop = found(result, "drop", metric="macro-recall")
+        assert (drop.ci, drop.reason) == (
+            None,
+            "the score has no gradient at these sums",
+        )
+
+    def test_whole_sets_with_weights_per_copy_and_with_clusters(self) -> None:
+        result = evaluate(
+            X, SAID_X, COPIES_X, SAID_OF_X, weight="copy", metrics=["macro-recall"]
+        )
+        perturbed = found(result, "perturbed", metric="macro-recall")
+        # copies of a: two of three right; of b and c none
+        assert perturbed.value == pytest.approx(2 / 9)
+        assert (perturbed.n, perturbed.n_clusters) == (5, 4)
+        original = found(result, "original", metric="macro-recall")
+        # 0 counts twice: recalls 2/3, 1, 0
+        assert original.value == pytest.approx(5 / 9)
+        rows = [{**row, "page": str(n // 2)} for n, row in enumerate(X)]
+        copies = [{**made, "page": "?"} for made in COPIES_X]
+        result = evaluate(
+            rows, SAID_X, copies, SAID_OF_X, dataset=Clustered, metrics=["macro-recall"]
+        )
+        drop = found(result, "drop", metric="macro-recall")
+        assert (drop.n, drop.n_clusters) == (4, 2)
+        assert drop.ci_method == "paired-bootstrap-clustered"
+        alone = evaluate(
+            rows[:2],
+            SAID_X[:2],
+            copies[:3],
+            SAID_OF_X[:3],
+            dataset=Clustered,
+            metrics=["macro-recall"],
+        )
+        drop = found(alone, "drop", metric="macro-recall")
+        assert drop.reason == "all examples are in one cluster"
+
+    def test_a_class_that_no_copy_has_has_no_drop(self) -> None:
+        copies = [{**row, "label": "A"} for row in COPIES_X]
+        result = evaluate(X, SAID_X, copies, SAID_OF_X, metrics=["macro-recall"])
+        metrics = [
+            (score.metric, score.computed_on)
+            for score in result.under_perturbation
+            if score.perturbation == "invariant" and score.tag is None
+        ]
+        assert ("macro-recall#b", "original") in metrics
+        assert ("macro-recall#b", "drop") not in metrics
+        assert ("macro-recall#a", "drop") in metrics
+
+    def test_a_metric_with_scores_of_examples_and_others_of_whole_sets(self) -> None:
+        import polars as pl
+
+        from ..perturbed_plugins import Right
+
+        class Both(Right):
+            def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+                main = super().finalize(sums).with_columns(score=pl.lit(""))
+                other = main.with_columns(
+                    value=pl.when(pl.col("value") > 0.45).then("value"),
+                    score=pl.lit("some"),
+                )
+                return pl.concat([main, other])
+
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Both])
+        assert found(result, "agreement", metric="both").value == 0.125
+        # .5 before, .375 after, which is too little for a value
+        drop = found(result, "drop", metric="both#some")
+        assert drop.value is None
+        assert drop.reason.endswith(": it is not defined for these examples")
+        kinds = {
+            score.computed_on
+            for score in result.under_perturbation
+            if score.metric == "both#some"
+        }
+        assert kinds == {"original", "perturbed", "drop"}
+
+    def test_a_score_that_has_no_value_for_the_originals(self) -> None:
+        import polars as pl
+
+        from ..perturbed_plugins import Right
+
+        class Odd(Right):
+            def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+                value = pl.when(pl.col("all") < 5).then(pl.col("right") / pl.col("all"))
+                return sums.select("group", value=value)
+
+        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Odd])
+        assert result["odd"].value is None
+        assert found(result, "agreement", metric="odd").value == 0.125
+        assert found(result, "drop", metric="odd").value == 0.125
+
+
+def test_the_mean_of_numbers_is_over_the_numbers_themselves() -> None:
+    from evalkit.robustness.pairs import Mean
+
+    assert Mean().score_example(0.25) == 0.25

@@ -1,0 +1,520 @@
+"""Runs of perturbed copies, given in place of the copies and their predictions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import Result
+from evalkit.errors import AlignmentError, EvalkitError, SchemaError, StorageError
+from evalkit.examples.table import Examples
+from evalkit.perturbing.columns import kept_columns, stored_columns
+from evalkit.runs.stored import read_run
+
+from ..perturbed_plugins import (
+    REGISTRY,
+    Clustered,
+    Data,
+    Faceted,
+    answers,
+    copy,
+    example,
+    found,
+)
+
+ROWS = [
+    example("1", "a", "x", page="p"),
+    example("2", "b", page="p"),
+    example("3", "a", page="q"),
+]
+SAID = answers(**{"1": "a", "2": "b", "3": "b"})
+
+
+def made(uid: str, row: dict[str, Any], name: str = "invariant", **more: Any) -> Any:
+    said = {"label_effect": "invariant", "families": ["robustness"], **more}
+    return copy(uid, row, name, **said)
+
+
+COPIES = [
+    made("1_i", ROWS[0]),
+    made("1_j", ROWS[0], tags=["y"]),
+    made("2_i", ROWS[1], "elsewhere", label_effect="transforms", label="c"),
+]
+SAID_OF_COPIES = answers(**{"1_i": "a", "1_j": "b", "2_i": "c"})
+
+
+def run_of(copies: Any = COPIES, said: Any = SAID_OF_COPIES, **options: Any) -> Result:
+    """Evaluate copies as if they were a data set."""
+    options = {"metrics": ["right"], "registry": REGISTRY, "model": "m", **options}
+    return evalkit.evaluate(Data(copies), said, **options)
+
+
+def score(*perturbed: Any, said: Any = (), **options: Any) -> Result:
+    options = {"metrics": ["right"], "registry": REGISTRY, "model": "m", **options}
+    dataset = options.pop("dataset", Data)
+    rows = options.pop("rows", ROWS)
+    return evalkit.evaluate(
+        dataset(rows),
+        options.pop("predictions", SAID),
+        perturbed=list(perturbed),
+        perturbed_predictions=list(said),
+        **options,
+    )
+
+
+class TestInPlaceOfFiles:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"metrics": ["right", "distance"], "weight": "copy"},
+            {"dataset": Clustered, "metrics": ["right", "macro-recall"]},
+        ],
+    )
+    def test_the_scores_are_the_same(
+        self, tmp_path: Path, options: dict[str, Any]
+    ) -> None:
+        path = run_of(out=tmp_path).path
+        assert path is not None
+        of_run = score(path, **options)
+        of_rows = score(COPIES, said=[SAID_OF_COPIES], **options)
+        assert of_run.scores == of_rows.scores
+        assert of_run.perturbed_examples is not None
+        assert of_rows.perturbed_examples is not None
+        assert of_run.perturbed_examples.equals(of_rows.perturbed_examples)
+        assert of_run.run_id != of_rows.run_id
+        of_rows = of_rows.to_dict()["perturbed"][0]
+        assert of_run.to_dict()["perturbed"] == [
+            {
+                **of_rows,
+                "run": path.name,
+                "sha256": run_of().to_dict()["data"]["sha256"],
+            }
+        ]
+
+    def test_it_is_called_in_many_ways(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        run = run_of(out="runs")
+        assert run.path is not None
+        expected = score(run).scores
+        record = str(run.path / "run.json")
+        for name in (run.path, record, run.run_id[:6], "m", "latest"):
+            assert score(name).scores == expected
+        assert score("m", out="runs").scores == expected
+        alone = evalkit.evaluate(
+            Data(ROWS), SAID, metrics=["right"], perturbed=run, registry=REGISTRY
+        )
+        assert alone.scores == expected
+
+    def test_files_and_runs_may_be_mixed(self) -> None:
+        run = run_of(COPIES[1:2], SAID_OF_COPIES[1:2])
+        mixed = score(
+            COPIES[:1], run, COPIES[2:], said=[SAID_OF_COPIES[:1], SAID_OF_COPIES[2:]]
+        )
+        assert mixed.scores == score(COPIES, said=[SAID_OF_COPIES]).scores
+        names = [each.get("run") for each in mixed.to_dict()["perturbed"]]
+        assert names == [None, run.run_id, None]
+
+    def test_nobody_needs_the_texts(self, tmp_path: Path) -> None:
+        path = run_of(out=tmp_path).path
+        assert path is not None
+        columns = pl.read_parquet(path / "examples.parquet").columns
+        assert columns[:5] == [
+            *("id", "input_id", "perturbation", "label_effect", "families"),
+        ]
+        assert "text" not in columns
+
+    def test_files_are_recorded_by_name_and_hash(self, tmp_path: Path) -> None:
+        (copies := tmp_path / "copies.jsonl").write_text(
+            "".join(
+                json.dumps({**row, "label": row["label"].lower()}) + "\n"
+                for row in COPIES
+            )
+        )
+        (said := tmp_path / "said.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in SAID_OF_COPIES)
+        )
+        run = evalkit.evaluate(
+            copies, said, task="letters", metrics=["right"], registry=REGISTRY
+        )
+        [of_run] = score(run).to_dict()["perturbed"]
+        [of_files] = score(copies, said=[said]).to_dict()["perturbed"]
+        assert {**of_files, "run": run.run_id} == of_run
+        assert of_run["file"] == "copies.jsonl"
+
+    def test_a_run_that_does_not_say_is_like_rows_that_do_not(self) -> None:
+        copies = [copy("1_i", ROWS[0]), copy("2_i", ROWS[1])]
+        run = run_of(copies, SAID_OF_COPIES[::2])
+        assert run.examples is not None
+        assert "families" not in run.examples.columns
+        result = score(run)
+        assert result.to_dict()["perturbations"][0]["told_by"] == "plugin"
+
+    def test_copies_without_tags_have_those_of_their_originals(self) -> None:
+        copies = [made("1_i", {**ROWS[0], "tags": None})]
+        result = score(run_of(copies, SAID_OF_COPIES[:1]))
+        assert found(result, "drop", tag="x").n == 1
+
+    def test_expect_is_not_asked_as_there_are_no_texts(self) -> None:
+        copies = [made("1_i", ROWS[0], "directed")]
+        result = score(run_of(copies, SAID_OF_COPIES[:1]))
+        assert not any(s.computed_on == "expected" for s in result.scores)
+        [notice] = result.notices
+        assert "directed: `expect` was not asked, as a run holds no texts" in notice
+        both = score(
+            run_of(copies, SAID_OF_COPIES[:1]),
+            [made("3_d", ROWS[2], "directed", tags=["z"])],
+            said=[answers(**{"3_d": "c"})],
+        )
+        assert found(both, "expected", "directed").n == 0
+        assert "directed: `expect` was not asked" in both.notices[-1]
+
+    def test_another_models_name_is_told(self) -> None:
+        notice = score(run_of(model="other")).notices[-1]
+        assert "its model is called 'other', the one that is evaluated 'm'" in notice
+
+    def test_metrics_that_need_more_than_a_run_holds_have_none(self) -> None:
+        class Reads(evalkit.Metric):
+            columns = ("text",)
+
+            def score_example(self, prediction: str, fields: Any) -> float:
+                return float(len(fields["text"]))
+
+        result = score(run_of(), metrics=["right", Reads])
+        [reason] = {s.reason for s in result.under_perturbation if s.metric == "reads"}
+        assert reason is not None
+        assert re.fullmatch(
+            r"it needs the field 'text', and the run [0-9a-f]{16} holds no texts .*",
+            reason,
+        )
+
+    def test_a_field_that_the_data_lack_is_not_the_runs_fault(self) -> None:
+        class Reads(evalkit.Metric):
+            columns = ("families",)
+
+            def score_example(self, prediction: str, fields: Any) -> float:
+                return float(len(fields["families"]))
+
+        rows = [{**row, "families": ["f"]} for row in ROWS]
+        bare = [{**copy("3_i", ROWS[2])}]
+        result = score(
+            run_of(),
+            bare,
+            said=[answers(**{"3_i": "a"})],
+            rows=rows,
+            metrics=["right", Reads],
+        )
+        assert {s.reason for s in result.under_perturbation if s.metric == "reads"} == {
+            "it needs the field 'families', which was not given"
+        }
+
+
+BROKEN = [None, 1.5, True, ["a", 1], {"k": 1}, [""]]
+
+
+class TestTheSameAsItsFile:
+    @pytest.mark.parametrize(
+        "tags",
+        [
+            [None, ["y"], None],
+            [[], [], []],
+            [[], ["y"], None],
+            [None, None, None],
+            [["x"], ["x", "x"], []],
+            [["y"], [], ["x"]],
+        ],
+    )
+    @pytest.mark.parametrize("original", [["x"], [], None])
+    def test_tags(
+        self, tags: list[list[str] | None], original: list[str] | None
+    ) -> None:
+        rows = [{**row, "tags": original} for row in ROWS]
+        copies = [{**row, "tags": own} for row, own in zip(COPIES, tags, strict=True)]
+        of_file = score(copies, said=[SAID_OF_COPIES], rows=rows)
+        assert score(run_of(copies), rows=rows).scores == of_file.scores
+
+    def test_tags_that_no_row_stores(self) -> None:
+        copies = [{k: v for k, v in row.items() if k != "tags"} for row in COPIES]
+        of_file = score(copies, said=[SAID_OF_COPIES])
+        assert score(run_of(copies)).scores == of_file.scores
+        assert found(of_file, "drop", tag="x").n == 1
+
+    def test_tags_that_a_converter_made_are_no_stored_ones(self) -> None:
+        rows = [
+            {"uid": r["uid"], "text": "t", "label": r["label"].lower(), "kind": "old"}
+            for r in ROWS
+        ]
+        copies = [made("1_i", {**rows[0], "kind": "new"}, label="a")]
+        copies[0]["label"] = "a"
+        options: dict[str, Any] = {"metrics": ["right"], "registry": REGISTRY}
+        run = evalkit.evaluate(Faceted(copies), SAID_OF_COPIES[:1], **options)
+        one, other = (
+            evalkit.evaluate(Faceted(rows), SAID, perturbed=[given], **said, **options)
+            for given, said in (
+                (run, {}),
+                (copies, {"perturbed_predictions": [SAID_OF_COPIES[:1]]}),
+            )
+        )
+        assert one.scores == other.scores
+        assert "kind:new" not in {s.tag for s in one.under_perturbation}
+
+    def test_runs_of_earlier_versions_keep_only_the_tags_that_were_scored(self) -> None:
+        run = run_of()
+        assert run.examples is not None
+        run.examples = run.examples.drop("input/tags")
+        assert score(run).scores == score(COPIES, said=[SAID_OF_COPIES]).scores
+
+    @pytest.mark.parametrize(
+        "field", ["input_id", "perturbation", "label_effect", "families"]
+    )
+    @pytest.mark.parametrize("rows", [slice(0, 1), slice(None)], ids=["one", "all"])
+    def test_errors(self, field: str, rows: slice) -> None:
+        for value in BROKEN:
+            copies = [dict(row) for row in COPIES]
+            for row in copies[rows]:
+                row[field] = value
+            messages = []
+            run = run_of(copies)
+            for given, said, name in (
+                (copies, [SAID_OF_COPIES], "perturbed rows 1: "),
+                (run, [], f"the run {run.run_id}: "),
+            ):
+                try:
+                    message = str(score(given, said=said).scores)
+                except EvalkitError as error:
+                    message = str(error).removeprefix(name)
+                messages.append(message.removeprefix("its rows were no sound copies: "))
+            assert messages[0] == messages[1]
+
+    def test_a_column_of_two_is_one_too_few(self) -> None:
+        copies = [{k: v for k, v in r.items() if k != "families"} for r in COPIES]
+        with pytest.raises(SchemaError, match="were no sound copies: has a column 'la"):
+            score(run_of(copies))
+
+    def test_texts_and_integers_are_texts(self) -> None:
+        copies = [dict(row) for row in COPIES]
+        copies[0]["perturbation"] = 3
+        of_file = score(copies, said=[SAID_OF_COPIES])
+        assert score(run_of(copies)).scores == of_file.scores
+        assert found(of_file, "drop", "3").n == 1
+
+    def test_without_examples_no_value_is_kept(self) -> None:
+        copies = [{**row, "families": "secret"} for row in COPIES]
+        run = run_of(copies, include_examples=False)
+        assert run.examples is not None
+        assert not [name for name in run.examples.columns if "input/" in name]
+
+
+class TestSelection:
+    def test_a_run_of_some_copies_says_so(self) -> None:
+        run = run_of(limit=2, filters={"perturbation": ["invariant"]})
+        result = score(run)
+        [notice] = [n for n in result.notices if "was made of" in n]
+        assert notice == (
+            f"the run {run.run_id}: was made of only 2 rows of its data: "
+            "perturbation=invariant, the first 2; the other copies are not scored"
+        )
+        [recorded] = result.to_dict()["perturbed"]
+        assert recorded["selection"] == {
+            "limit": 2,
+            "filters": {"perturbation": ["invariant"]},
+        }
+        assert score(run_of()).to_dict()["perturbed"][0]["selection"] is None
+
+    def test_what_two_selections_leave_out_adds_up(self) -> None:
+        run = run_of(limit=2)
+        assert run.counts["unselected"] == 1
+        [recorded] = score(run, filters={"uid": ["3"]}).to_dict()["perturbed"]
+        assert recorded["counts"]["unselected"] == 3
+
+    def test_repeated_ids_of_other_copies_do_not_matter(self) -> None:
+        said = [*SAID_OF_COPIES, {"id": "2_i", "label": "a"}]
+        run = run_of(said=said, on_duplicate="last")
+        result = score(run, limit=1)
+        assert result.to_dict()["perturbed"][0]["counts"]["duplicate"] == 0
+
+    def test_copies_of_other_examples_are_left_out_and_counted(self) -> None:
+        said = [
+            *SAID_OF_COPIES[:1],
+            {"id": "9", "label": "a"},
+            {"id": "2_i", "label": 3},
+        ]
+        run = run_of(said=said, on_missing="skip", on_invalid="skip")
+        both = [
+            score(run, limit=1, on_missing="skip", on_invalid="skip"),
+            score(COPIES, said=[said], limit=1, on_missing="skip", on_invalid="skip"),
+        ]
+        counts = [each.to_dict()["perturbed"][0] for each in both]
+        assert counts[0]["counts"] == counts[1]["counts"]
+        assert counts[0]["left_out"] == 1
+        assert both[0].scores == both[1].scores
+        statuses = [[p.status for p in each.problems if p.file] for each in both]
+        assert statuses[0] == statuses[1] == ["unknown", "missing"]
+
+    def test_a_missing_answer_is_refused_now_too(self) -> None:
+        run = run_of(said=SAID_OF_COPIES[:2], on_missing="skip")
+        with pytest.raises(AlignmentError, match="1 example without a prediction"):
+            score(run)
+        result = score(run, on_missing="wrong")
+        assert found(result, "perturbed", "elsewhere").value == 0.0
+
+    def test_what_a_run_settled_stays(self) -> None:
+        said = [*SAID_OF_COPIES, {"id": "1_i", "label": "c"}]
+        run = run_of(said=said, on_duplicate="last")
+        with pytest.raises(AlignmentError, match="holds the last of 1 row with a rep"):
+            score(run)
+        result = score(run, on_duplicate="last")
+        assert found(result, "perturbed").value == 0.0
+        assert result.to_dict()["perturbed"][0]["counts"]["duplicate"] == 1
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("run", "error", "message"),
+        [
+            (
+                lambda: evalkit.evaluate(
+                    Data(ROWS), SAID, metrics=["right"], registry=REGISTRY
+                ),
+                SchemaError,
+                "its data have no column 'input_id' or none 'perturbation'",
+            ),
+            (
+                lambda: run_of(include_examples=False),
+                StorageError,
+                "made with --no-examples",
+            ),
+            (
+                lambda: run_of([made("1_i", example("7", "a"))], SAID_OF_COPIES[:1]),
+                AlignmentError,
+                "all of its rows are copies of examples that are not in data",
+            ),
+            (
+                lambda: run_of(
+                    said=[{**row, "_replication_": 1} for row in SAID_OF_COPIES]
+                ),
+                AlignmentError,
+                "has several responses to one copy",
+            ),
+        ],
+    )
+    def test_what_is_no_run_of_copies_of_this_data_is_refused(
+        self, run: Callable[[], Result], error: type[EvalkitError], message: str
+    ) -> None:
+        made_run = run()
+        with pytest.raises(error, match=f"run {made_run.run_id}.*{message}"):
+            score(made_run)
+
+    def test_of_another_task(self) -> None:
+        run = run_of()
+        run._record["task"] = "words"
+        with pytest.raises(AlignmentError, match="is of the task 'words', data"):
+            score(run)
+
+    def test_one_that_was_refused(self) -> None:
+        with pytest.raises(AlignmentError) as caught:
+            run_of(said=[])
+        assert caught.value.result is not None
+        with pytest.raises(StorageError, match="was refused, so that there is nothing"):
+            score(caught.value.result)
+
+    def test_no_file_and_no_run(self, tmp_path: Path) -> None:
+        with pytest.raises(StorageError, match="nobody: there is no such file, and th"):
+            score("nobody", out=tmp_path)
+        with pytest.raises(EvalkitError, match=r"gone\.jsonl"):
+            score("gone.jsonl", said=[SAID_OF_COPIES], out=tmp_path)
+        with pytest.raises(StorageError, match="is no run folder"):
+            score(tmp_path)
+
+    def test_predictions_for_a_run(self) -> None:
+        with pytest.raises(EvalkitError, match="a run holds its predictions and takes"):
+            score(run_of(), said=[SAID_OF_COPIES])
+
+
+class TestWhatAMayGive:
+    def test_rows_are_one_table(self) -> None:
+        expected = score(COPIES, said=[SAID_OF_COPIES]).scores
+        for copies in (COPIES, iter(COPIES), pl.DataFrame(COPIES).lazy()):
+            result = evalkit.evaluate(
+                Data(ROWS),
+                SAID,
+                metrics=["right"],
+                perturbed=copies,
+                perturbed_predictions=SAID_OF_COPIES,
+                registry=REGISTRY,
+            )
+            assert result.scores == expected
+
+    @pytest.mark.parametrize(
+        ("copies", "said", "message"),
+        [
+            (
+                7,
+                [],
+                "^perturbed must be a list of paths, tables or lists of dicts, fou",
+            ),
+            ({"uid": "1"}, [], "^perturbed must be a list of paths"),
+            ([7], [SAID], "^perturbed copies, number 1, must be a path, a polars"),
+            ([COPIES, {"uid": "1"}], [], "^perturbed copies, number 2, must be"),
+            ([COPIES], [7], "^predictions for perturbed copies, number 1, must be"),
+            ([COPIES], 7, "^perturbed_predictions must be a list of paths"),
+        ],
+    )
+    def test_anything_else_is_named(self, copies: Any, said: Any, message: str) -> None:
+        with pytest.raises(EvalkitError, match=message):
+            evalkit.evaluate(
+                Data(ROWS),
+                SAID,
+                perturbed=copies,
+                perturbed_predictions=said,
+                registry=REGISTRY,
+            )
+
+
+class TestWhatARunKeeps:
+    def test_columns_that_are_no_ids_are_left_out(self) -> None:
+        rows = [{**row, "input_id": 1.5, "perturbation": ["x"]} for row in ROWS]
+        result = run_of(rows, SAID)
+        assert result.examples is not None
+        assert result.examples["input_id"].null_count() == 3
+        assert result.examples["perturbation"].null_count() == 3
+
+    def test_empty_families_are_lists_of_texts(self) -> None:
+        table = pl.DataFrame([{**row, "families": []} for row in COPIES])
+        result = run_of(table.iter_rows(named=True), SAID_OF_COPIES)
+        assert result.examples is not None
+        assert result.examples["families"].dtype == pl.List(pl.String)
+        stored = score(result).to_dict()["perturbations"]
+        assert [each["families"] for each in stored] == [[], []]
+
+    def test_a_field_of_responses_goes_first(self) -> None:
+        inputs = pl.DataFrame(COPIES)
+        examples = Examples(
+            inputs.with_columns(id="uid"), inputs, {}, None, "one", "", (), ()
+        )
+        kept = pl.DataFrame(kept_columns(examples, ["families"], True))
+        assert kept.columns == [
+            *("input_id", "perturbation", "label_effect", "input/families"),
+            "input/tags",
+        ]
+        frame = kept.with_columns(
+            families=pl.lit(0.5), tags=pl.lit([], dtype=pl.List(pl.String))
+        )
+        read = {column.name: column for column in stored_columns(frame)}
+        assert read["families"].to_list() == inputs["families"].to_list()
+        assert read["tags"].to_list() == inputs["tags"].to_list()
+
+    def test_without_examples_the_ids_stay(self, tmp_path: Path) -> None:
+        path = run_of(include_examples=False, out=tmp_path).path
+        assert path is not None
+        examples = read_run(path).examples
+        assert examples is not None
+        assert examples["input_id"].to_list() == ["1", "1", "2"]

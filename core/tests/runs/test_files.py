@@ -1,0 +1,203 @@
+"""Broken and foreign files of a run folder are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from evalkit import Score, StorageError
+from evalkit.base.violations import Violation
+from evalkit.predictions.problems import Problem
+from evalkit.runs.files import read_examples, read_problems, read_record, scores_of
+from evalkit.runs.results import FORMAT_VERSION
+from evalkit.runs.storage import problem_line
+
+RECORD = {
+    "format": 1,
+    "run_id": "0123456789abcdef",
+    "status": "complete",
+    "dataset": "mini",
+    "counts": {},
+    "scores": [],
+}
+SCORE = {
+    **dict.fromkeys(Score._fields),
+    **{"metric": "m", "split": "test", "computed_on": "all", "ci_method": "none"},
+    **{"n": 3, "unit": "%", "scale": 100.0},
+}
+
+
+def write(folder: Path, value: Any) -> Path:
+    text = value if isinstance(value, str) else json.dumps(value)
+    (folder / "run.json").write_text(text, "utf-8")
+    return folder
+
+
+def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
+    record = {**RECORD, "something": ["else"]}
+    assert read_record(write(tmp_path, record)) == record
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("", "is not JSON: "),
+        ("{", "is not JSON: "),
+        ("[" * 100_000, "is not JSON: "),
+        ("[]", "is no record of a run: it holds no object"),
+        ("{}", "is no record of a run: 'format' is None"),
+        ({**RECORD, "format": "1"}, "is no record of a run: 'format' is '1'"),
+        ({**RECORD, "scores": {}}, "is no record of a run: 'scores' is {}"),
+        ({**RECORD, "counts": []}, "is no record of a run: 'counts' is []"),
+        *(
+            ({**RECORD, key: value}, f"is no record of a run: {key!r} is ")
+            for key, value in [
+                ("interval_rules", "x"),
+                ("interval_rules", None),
+                ("interval_rules", True),
+                ("confidence", 5),
+                ("confidence", "0.95"),
+                ("seed", "a"),
+                ("seed", None),
+                ("min_n", 0),
+                ("split", 1),
+                ("policies", {"on_missing": "skip"}),
+                ("includes_examples", "yes"),
+                ("components", []),
+                ("components", ["metrics/accuracy"]),
+                ("components", [{"id": "metrics/accuracy"}]),
+            ]
+        ),
+        (
+            {**RECORD, "format": FORMAT_VERSION + 1},
+            f"was written by a newer evalkit, in format {FORMAT_VERSION + 1}; this one "
+            f"reads up to format {FORMAT_VERSION}. Upgrade evalkit-core",
+        ),
+    ],
+)
+def test_a_broken_record_is_named(tmp_path: Path, value: Any, why: str) -> None:
+    with pytest.raises(StorageError) as caught:
+        read_record(write(tmp_path, value))
+    assert str(caught.value).startswith(f"{tmp_path / 'run.json'}: {why}")
+
+
+def test_a_record_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(StorageError, match=r"run.json: is not JSON: .*utf-8"):
+        read_record(tmp_path)
+
+
+def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"run.json: No such file or directory"):
+        read_record(tmp_path)
+
+
+def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
+    older = {k: v for k, v in SCORE.items() if k not in Score._field_defaults}
+    assert len(older) < len(SCORE)
+    newer = {**SCORE, "unheard-of": 1}
+    record = {**RECORD, "scores": [older, newer]}
+    assert scores_of(record, tmp_path) == [Score(**SCORE)] * 2
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        ({**SCORE, "n": "many"}, "scores.0.n: "),
+        ({**SCORE, "metric": None}, "scores.0.metric: "),
+        ({k: v for k, v in SCORE.items() if k != "unit"}, "scores.0.unit: "),
+        (5, "scores.0: "),
+    ],
+)
+def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
+    with pytest.raises(StorageError) as caught:
+        scores_of({**RECORD, "scores": [row]}, tmp_path)
+    path = tmp_path / "run.json"
+    assert str(caught.value).startswith(f"{path}: is no record of a run: {place}")
+
+
+def test_no_examples_are_none(tmp_path: Path) -> None:
+    assert read_examples(tmp_path) is None
+
+
+def parquet(tmp_path: Path, frame: pl.DataFrame) -> bytes:
+    frame.write_parquet(tmp_path / "other.parquet")
+    return (tmp_path / "other.parquet").read_bytes()
+
+
+def test_broken_and_foreign_tables_are_named(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": ["a"], "tags": [["x"]], "status": ["scored"]})
+    whole = parquet(tmp_path, frame)
+    path = tmp_path / "examples.parquet"
+    path.write_bytes(whole)
+    read = read_examples(tmp_path)
+    assert read is not None
+    assert read.equals(frame)
+    for content in (b"", b"text", whole[:-9], whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(StorageError) as caught:
+            read_examples(tmp_path)
+        assert str(caught.value).startswith(f"{path}: is no Parquet file: ")
+    path.write_bytes(parquet(tmp_path, frame.drop("tags")))
+    with pytest.raises(StorageError, match="it has no column 'tags'") as caught:
+        read_examples(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_folder_called_like_the_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "examples.parquet").mkdir()
+    with pytest.raises(StorageError, match=r"examples.parquet: "):
+        read_examples(tmp_path)
+
+
+PROBLEMS = [
+    Problem("invalid", 3, "b", (Violation("label", "must be short", ["x", None]),)),
+    Problem("unreadable", 9, None, (Violation("(line)", "must be JSON", "\u2028"),)),
+    Problem("missing", None, "a", ()),
+    Problem("missing", None, "a", (), replication="2"),
+]
+
+
+def test_problems_are_read_as_they_were_written(tmp_path: Path) -> None:
+    lines = "".join(map(problem_line, PROBLEMS))
+    (tmp_path / "problems.jsonl").write_text(lines, "utf-8")
+    assert read_problems(tmp_path) == PROBLEMS
+
+
+def test_problems_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
+    line = '{"status": "missing", "line": null, "id": "a", "violations": []}\n'
+    (tmp_path / "problems.jsonl").write_text(line, "utf-8")
+    assert read_problems(tmp_path) == [Problem("missing", None, "a", ())]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"status": "odd", "line": 1, "id": "a", "violations": []}',
+        '{"status": "missing", "line": "1", "id": "a", "violations": []}',
+        '{"status": "missing", "line": 1, "id": "a", "violations": [1]}',
+        '{"status": "missing", "line": 1, "id": "a", "violations": [{"field": ""}]}',
+        "\udcff",
+    ],
+)
+def test_a_broken_problem_is_named_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "problems.jsonl"
+    text = problem_line(PROBLEMS[0]) + line + "\n"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(StorageError) as caught:
+        read_problems(tmp_path)
+    assert str(caught.value).startswith(f"{path}, line 2: is no record of a problem: ")
+
+
+def test_problems_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"problems.jsonl: No such file"):
+        read_problems(tmp_path)

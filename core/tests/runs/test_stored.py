@@ -1,0 +1,552 @@
+"""Runs are found by path, id and time, and are read as they were saved."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import PluginError, Registry, Result, Score, StorageError
+from evalkit.errors import DataError
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.listing import LATEST, find_run, list_runs
+from evalkit.runs.stored import bound_metrics, read_run
+from evalkit.runs.stored_tables import scoring_table
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import ScoringSettings
+
+pytestmark = pytest.mark.usefixtures("mini")
+
+RIGHT = [
+    {"id": "1", "label": "yes", "sure": 0.5},
+    {"id": "2", "label": "no"},
+    {"id": "3", "label": "yes", "sure": 1.0},
+]
+SKIP = {"on_missing": "skip", "on_invalid": "skip"}
+WRONG = {"on_missing": "wrong", "on_invalid": "wrong"}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[..., Result]:
+    """Evaluate rows and save the run below `runs`."""
+
+    def save(rows: list[Any] = RIGHT, dataset: str = "mini", **options: Any) -> Result:
+        return evalkit.evaluate(dataset, rows, out=tmp_path / "runs", **options)
+
+    return save
+
+
+def path_of(result: Result) -> Path:
+    assert result.path is not None
+    return result.path
+
+
+def change_record(path: Path, **changes: Any) -> None:
+    file = path / "run.json"
+    record = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**record, **changes}), "utf-8")
+
+
+def set_start(result: Result, started: Any) -> None:
+    change_record(path_of(result), timings={"started": started, "seconds": 1.0})
+
+
+# find_run
+
+
+def test_a_run_is_found_by_its_path_in_any_form(
+    saved: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of(saved())
+    runs = tmp_path / "runs"
+    assert find_run(path) == path
+    assert find_run(str(path)) == path
+    assert find_run(path / "run.json") == path
+    assert find_run(f"mini/{path.name}", runs) == path
+    monkeypatch.chdir(path.parent)
+    assert find_run(path.name, "nowhere") == Path(path.name)
+
+
+def test_a_run_is_found_by_every_long_start_of_its_id(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved())
+    for length in range(4, 17):
+        assert find_run(path.name[:length], tmp_path / "runs") == path
+    for reference in (path.name + "0", path.name[1:], ""):
+        with pytest.raises(StorageError, match="there is no run"):
+            find_run(reference, tmp_path / "runs")
+    for length in range(1, 4):
+        with pytest.raises(StorageError) as caught:
+            find_run(path.name[:length], tmp_path / "runs")
+        assert str(caught.value).endswith(
+            f"no model is called so, and of an id, such as {path.name} (mini), 4 "
+            "characters are needed"
+        )
+
+
+def test_a_run_is_found_in_a_folder_of_one_data_set(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved())
+    assert find_run(path.name[:6], tmp_path / "runs" / "mini") == path
+    assert find_run(LATEST, tmp_path / "runs" / "mini") == path
+
+
+def test_a_start_of_several_ids_names_them(tmp_path: Path) -> None:
+    for name in ("a/1200ab", "a/1200cd", "b/1200ef", "b/3400aa"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}", "utf-8")
+    with pytest.raises(StorageError) as caught:
+        find_run("1200", tmp_path)
+    assert str(caught.value) == (
+        "'1200' is the start of 3 runs: 1200ab (a), 1200cd (a), 1200ef (b). Give more "
+        "of the id, or the path"
+    )
+    assert find_run("1200c", tmp_path) == tmp_path / "a" / "1200cd"
+
+
+def test_a_run_is_found_by_its_model(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    first, second = (path_of(saved(model=name)) for name in ("large", "small"))
+    assert find_run("large", runs) == first
+    assert find_run("mini/small", runs) == second
+    with pytest.raises(StorageError, match="there is no run 'other/small'"):
+        find_run("other/small", runs)
+    again = path_of(saved(model="large", seed=7))
+    with pytest.raises(StorageError) as caught:
+        find_run("large", runs)
+    assert str(caught.value).startswith("'large' is the model of 2 runs: ")
+    for path in (first, again):
+        assert f"{path.name} (mini)" in str(caught.value)
+
+
+def test_a_rescored_run_stands_behind_the_new_one(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    first = saved(model="large")
+    rescored = evalkit.rescore(first, ["macro-f1"], out=runs)
+    assert find_run("large", runs) == rescored.path
+    assert {run.run_id: run.parent for run in list_runs(runs)} == {
+        first.run_id: None,
+        rescored.run_id: first.run_id,
+    }
+
+
+def test_a_model_comes_before_the_start_of_an_id(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    path = path_of(saved(model="one"))
+    for name in (path.name[:1], path.name[:5]):
+        called = path_of(saved(model=name))
+        assert find_run(name, runs) == called
+        assert find_run(f"mini/{name}", runs) == called
+    assert find_run(path.name[:6], runs) == path
+
+
+def test_a_refused_run_stands_behind_one_with_scores(
+    saved: Callable[..., Result], tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    runs = tmp_path / "runs"
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        saved(RIGHT[:2], model="large")
+    refused = caught.value.result
+    assert refused is not None
+    assert find_run("large", runs) == refused.path
+    scored = saved(model="large")
+    set_start(refused, "2025-03-01T10:00:00+00:00")
+    set_start(scored, "2025-03-01T11:00:00+00:00")
+    assert find_run("large", runs) == scored.path
+    assert not recwarn.list
+    set_start(refused, "2025-03-01T12:00:00+00:00")
+    with pytest.warns(UserWarning, match=r"the last evaluation of large was refused"):
+        assert find_run("large", runs) == scored.path
+
+
+def test_an_id_comes_before_a_model(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved(model="one"))
+    saved(model=path.name)
+    assert find_run(path.name, tmp_path / "runs") == path
+
+
+def test_many_candidates_are_counted(tmp_path: Path) -> None:
+    for number in range(8):
+        folder = tmp_path / "a" / f"1000{number}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}", "utf-8")
+    with pytest.raises(StorageError, match=r"8 runs: 10000 \(a\), .*4 \(a\) and 3"):
+        find_run("1000", tmp_path)
+
+
+def test_an_unknown_run_names_the_nearest(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved())
+    other = path_of(saved(model="other"))
+    misspelt = f"{path.name[:7]}x{path.name[8:]}"
+    with pytest.raises(StorageError) as caught:
+        find_run(misspelt, tmp_path / "runs")
+    assert str(caught.value).startswith(
+        f"there is no run '{misspelt}' in {tmp_path / 'runs'}, which holds "
+    )
+    assert f"{path.name} (mini)" in str(caught.value)
+    with pytest.raises(StorageError) as caught:
+        find_run("zzz", tmp_path / "runs")
+    for each in (path, other):
+        assert each.name in str(caught.value)
+
+
+@pytest.mark.parametrize("reference", ["abc", LATEST])
+@pytest.mark.parametrize("exists", [True, False])
+def test_no_runs_at_all_says_how_to_make_one(
+    tmp_path: Path, reference: str, exists: bool
+) -> None:
+    if exists:
+        (tmp_path / "runs" / "mini" / ".0123-ab.partial").mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"holds no runs. `evalkit eval` writes"):
+        find_run(reference, tmp_path / "runs")
+
+
+def test_a_path_of_something_else_says_what_it_lacks(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved())
+    with pytest.raises(StorageError) as caught:
+        find_run(path.parent, tmp_path / "runs")
+    assert str(caught.value) == (
+        f"{path.parent} is no run folder: it holds no run.json; it holds the runs "
+        f"{path.name} (mini): name one of them"
+    )
+    with pytest.raises(StorageError, match=r"is no run folder: it is a file$"):
+        find_run(path / "scores.parquet", tmp_path / "runs")
+    (path / "run.json").unlink()
+    with pytest.raises(StorageError, match=r"is no run folder: it holds no run.json$"):
+        find_run(path, tmp_path / "runs")
+
+
+def test_remote_places_are_refused() -> None:
+    with pytest.raises(DataError, match="remote places are not supported"):
+        find_run("s3://bucket/run")
+
+
+def test_latest_is_the_one_whose_evaluation_began_last(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    first, second, third = (saved(model=name) for name in "abc")
+    set_start(first, "2025-03-01T10:00:00+00:00")
+    set_start(second, "2025-03-01T11:30:00+01:00")  # half past ten in UTC
+    set_start(third, "2025-03-01T09:59:59+00:00")
+    assert find_run(LATEST, tmp_path / "runs") == second.path
+    assert [run.model for run in list_runs(tmp_path / "runs")] == ["b", "a", "c"]
+
+
+def test_of_runs_of_one_second_the_last_written_is_the_latest(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    results = [saved(model=name) for name in "abc"]
+    for result, written in zip(results, (20, 30, 10), strict=True):
+        set_start(result, "2025-03-01T10:00:00+00:00")
+        os.utime(path_of(result) / "run.json", (written, written))
+    assert find_run(LATEST, tmp_path / "runs") == results[1].path
+
+
+def test_a_run_without_a_start_is_the_oldest(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    known, *others = (saved(model=name) for name in "abcd")
+    set_start(known, "1999-01-01T00:00:00+00:00")
+    set_start(others[0], "yesterday")
+    set_start(others[1], None)
+    change_record(path_of(others[2]), timings=None)
+    runs = list_runs(tmp_path / "runs")
+    assert runs[0].model == "a"
+    assert [run.started for run in runs[1:]] == [None] * 3
+
+
+# list_runs
+
+
+def test_a_summary_holds_what_the_record_says(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = saved(split="other", model="m")
+    [run] = list_runs(tmp_path / "runs")
+    assert run == (
+        *(result.path, result.run_id, result.to_dict()["timings"]["started"], "mini"),
+        *("mini", "other", "m", "complete", result.headline, None),
+        {"hits": [0.0, 1.0]},
+        *(None, result.to_dict()["timings"]["started"], None, None, 0.95),
+    )
+    assert run.headline is not None
+    assert run.headline.value == 1.0
+
+
+def test_folders_that_are_no_runs_come_last_and_say_why(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = saved()
+    leftover = tmp_path / "runs" / "mini" / "leftover"
+    leftover.mkdir()
+    broken = tmp_path / "runs" / "zz" / "broken"
+    shutil.copytree(path_of(result), broken)
+    (broken / "run.json").write_text("{", "utf-8")
+    hidden = tmp_path / "runs" / "mini" / ".0123-ab.partial"
+    hidden.mkdir()
+    (tmp_path / "runs" / "a-file").write_text("", "utf-8")
+    runs = list_runs(tmp_path / "runs")
+    assert [run.path for run in runs] == [result.path, broken, leftover]
+    assert runs[1].problem is not None
+    assert runs[1].problem.startswith(f"{broken / 'run.json'}: is not JSON: ")
+    assert runs[2].problem == f"{leftover}: is no run: it holds no run.json"
+    assert find_run(LATEST, tmp_path / "runs") == result.path
+
+
+def test_only_broken_runs_have_no_latest(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    (path_of(saved()) / "run.json").write_text("{", "utf-8")
+    with pytest.raises(StorageError, match="there is no run 'latest'"):
+        find_run(LATEST, tmp_path / "runs")
+
+
+def test_a_listing_does_not_read_tables(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = path_of(saved())
+    for name in ("examples.parquet", "scores.parquet", "problems.jsonl"):
+        (path / name).unlink()
+    [run] = list_runs(tmp_path / "runs")
+    assert run.problem is None
+
+
+def test_a_folder_that_is_not_there_holds_no_runs(tmp_path: Path) -> None:
+    assert list_runs(tmp_path / "nowhere") == []
+
+
+# read_run
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (RIGHT, {}),
+        (RIGHT[:2], SKIP),
+        ([*RIGHT[:1], {"id": "2", "label": "\udcff"}, "x", {"id": "9"}], WRONG),
+        ([{"id": "1", "label": None}], WRONG),
+        (RIGHT, {"include_examples": False, "filters": {"tag": "a"}}),
+    ],
+)
+def test_a_run_is_read_as_it_was_saved(
+    saved: Callable[..., Result], rows: list[Any], options: dict[str, Any]
+) -> None:
+    result = saved(rows, **options)
+    read = evalkit.read_run(path_of(result))
+    assert read.path == result.path
+    assert read.to_dict() == result.to_dict()
+    assert read.to_dict() == json.loads((path_of(result) / "run.json").read_text())
+    assert read.scores == result.scores
+    assert read.headline == result.headline
+    assert read.problems == result.problems
+    assert read.examples is not None
+    assert result.examples is not None
+    assert read.examples.equals(result.examples)
+    assert read.examples.schema == result.examples.schema
+    assert read.by_tag.equals(result.by_tag)
+
+
+def test_examples_and_problems_are_read_once_and_when_asked_for(
+    saved: Callable[..., Result],
+) -> None:
+    path = path_of(saved(RIGHT[:1], **SKIP))
+    read = read_run(path)
+    assert read.examples is read.examples
+    assert read.problems is read.problems
+    assert copy.copy(read).examples is read.examples
+    for name in ("examples.parquet", "problems.jsonl"):
+        (path / name).write_bytes(b"")
+    assert read.examples is not None
+    assert len(read.problems) == 2
+    assert read_run(path).headline == read.headline
+
+
+def test_a_run_without_a_table_of_examples_has_none(
+    saved: Callable[..., Result],
+) -> None:
+    path = path_of(saved())
+    (path / "examples.parquet").unlink()
+    read = read_run(path)
+    assert read.examples is None
+    with pytest.raises(StorageError, match=r"has no examples.parquet$"):
+        scoring_table(read)
+
+
+def test_reading_what_is_no_run_is_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"there is no run folder .*nowhere$"):
+        read_run(tmp_path / "nowhere")
+    with pytest.raises(StorageError, match="is no run folder"):
+        read_run(tmp_path)
+
+
+def test_a_run_can_be_saved_elsewhere(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    first = path_of(saved(RIGHT[:1], **SKIP))
+    second = read_run(first).save(tmp_path / "copies")
+    assert second == tmp_path / "copies" / "mini" / first.name
+    for name in ("run.json", "problems.jsonl"):
+        assert (second / name).read_bytes() == (first / name).read_bytes()
+
+
+# scoring_table
+
+
+def scores_of_table(result: Result) -> list[tuple[Any, ...]]:
+    """Score the stored table, as a metric added later would be."""
+    table = scoring_table(result)
+    [metric] = bound_metrics(result, Resolver(Registry()))
+    assert result.examples is not None
+    groups = group_by_tag(result.examples["tags"])
+    settings = ScoringSettings(result.to_dict()["confidence"], result.to_dict()["seed"])
+    found = score_metric(metric, table, groups, settings)
+    return [(groups.tags[s.group], s.value, s.n) for s in found.scores]
+
+
+@pytest.mark.parametrize("options", [{}, SKIP, WRONG])
+def test_the_stored_table_gives_the_stored_scores(
+    saved: Callable[..., Result], options: dict[str, Any]
+) -> None:
+    rows: list[Any] = RIGHT
+    if options:
+        rows = [RIGHT[0], {"id": "3", "label": ["no"]}]
+    result = read_run(path_of(saved(rows, **options)))
+    stored = [(score.tag, score.value, score.n) for score in result.scores]
+    assert scores_of_table(result) == stored
+    assert {n for *_, n in stored} >= {3 if options in ({}, WRONG) else 1}
+
+
+def test_the_table_holds_what_metrics_may_ask_for(
+    saved: Callable[..., Result],
+) -> None:
+    rows = [RIGHT[2], {"id": "1", "label": None}, {"id": "2", "label": 5}]
+    result = saved(rows, on_invalid="skip")
+    table = scoring_table(read_run(path_of(result)))
+    assert table.frame.schema == {
+        "position": pl.UInt32(),
+        "prediction": pl.String(),
+        "target": pl.String(),
+        "sure": pl.Float64(),
+    }
+    # the second example's response is invalid and left out
+    assert table.frame.rows() == [(0, None, "yes", None), (2, "yes", "yes", 1.0)]
+    assert table.ids == ["1", "2", "3"]
+    assert table.clusters is None
+    assert table.context == (("yes", "no"), "one")
+    memory = scoring_table(result)
+    assert memory.frame.equals(table.frame)
+    assert memory[1:] == table[1:]
+
+
+def test_recorded_clusters_and_kinds_of_answers_are_kept(
+    saved: Callable[..., Result],
+) -> None:
+    path = path_of(saved())
+    frame = pl.read_parquet(path / "examples.parquet")
+    several = frame.with_columns(
+        answer=pl.concat_list("answer"), cluster=pl.Series([0, 0, 1], dtype=pl.UInt32)
+    )
+    several.write_parquet(path / "examples.parquet")
+    change_record(path, answer_kind="any-of")
+    table = scoring_table(read_run(path))
+    assert table.context.answer_kind == "any-of"
+    assert table.clusters is not None
+    assert table.clusters.to_list() == [0, 0, 1]
+    change_record(path, answer_kind="all-of", labels=None)
+    assert scoring_table(read_run(path)).context == (None, "all-of")
+
+
+def test_a_run_without_examples_has_no_table(saved: Callable[..., Result]) -> None:
+    result = saved(include_examples=False)
+    with pytest.raises(StorageError, match="made with --no-examples") as caught:
+        scoring_table(read_run(path_of(result)))
+    assert str(caught.value).startswith(f"{result.path}: ")
+    unsaved = evalkit.evaluate("mini", RIGHT, include_examples=False)
+    with pytest.raises(StorageError, match=f"^the run {unsaved.run_id}: holds no"):
+        scoring_table(unsaved)
+
+
+def test_a_refused_run_has_no_table(
+    saved: Callable[..., Result], tmp_path: Path
+) -> None:
+    with pytest.raises(evalkit.AlignmentError):
+        saved(RIGHT[:1])
+    result = read_run(find_run(LATEST, tmp_path / "runs"))
+    assert result.status == "refused"
+    assert [problem.id for problem in result.problems] == ["2", "3"]
+    with pytest.raises(StorageError, match="was refused"):
+        scoring_table(result)
+
+
+# bound_metrics
+
+
+def test_the_metrics_of_a_run_are_loaded_with_their_parameters(
+    saved: Callable[..., Result],
+) -> None:
+    names = ["hits:weight=0.5", "accuracy", "hits", "f1:label=yes"]
+    result = read_run(path_of(saved(metrics=names)))
+    bound = bound_metrics(result, Resolver(Registry()))
+    assert [metric.name for metric in bound] == [
+        *("hits", "hits:weight=0.5", "accuracy", "f1:label=yes")
+    ]
+    assert bound[1].component.distribution == "mini"
+
+
+def test_a_metric_that_is_not_installed_any_more_is_named(
+    saved: Callable[..., Result],
+) -> None:
+    path = path_of(saved())
+    record = json.loads((path / "run.json").read_text("utf-8"))
+    record["components"][2]["distribution"] = "elsewhere"
+    change_record(path, components=record["components"])
+    with pytest.raises(PluginError, match="elsewhere"):
+        bound_metrics(read_run(path), Resolver(Registry()))
+
+
+def test_a_metric_that_was_given_as_an_object_cannot_be_loaded(
+    saved: Callable[..., Result],
+) -> None:
+    def get_own(predictions: list[Any], targets: list[Any]) -> float:
+        return 0.5
+
+    result = read_run(path_of(saved(metrics=[get_own])))
+    with pytest.raises(PluginError, match=r"metrics/own was given as an object"):
+        bound_metrics(result, Resolver(Registry()))
+
+
+def test_every_field_of_a_score_is_read(saved: Callable[..., Result]) -> None:
+    path = path_of(saved())
+    row = {
+        **read_run(path).scores[0]._asdict(),
+        **{"n_clusters": 7, "flag": "odd", "bound_low": 0.1, "bound_high": 0.9},
+        **{"aggregate": "gap:topic", "p_value": 0.25, "replications": 3},
+        **{"stddev_within": 0.5, "stddev_replications": 0.125, "reason": "why"},
+        **{"perturbation": "x", "higher_is_better": False, "scale": 2.5},
+    }
+    change_record(path, scores=[row])
+    assert read_run(path).scores == (Score(**row),)

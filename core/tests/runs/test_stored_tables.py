@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import EvalkitError, PluginError, Result, StorageError
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.stored_tables import (
+    load_data,
+    measured_run,
+    measured_statistics,
+    scoring_table,
+    settings_of,
+    stored_groups,
+    with_inputs,
+)
+from evalkit.scoring.records import ScoringSettings
+
+from ..engine_runs import install, predictions
+from ..engine_tables import bound
+
+
+@pytest.fixture
+def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., Result]:
+    install(fake_distribution)
+
+    def evaluate(dataset: str = "posts", **options: Any) -> Result:
+        result = evalkit.evaluate(
+            dataset,
+            options.pop("rows", None) or predictions(),
+            metrics=["accuracy"],
+            out=tmp_path / "runs",
+            **options,
+        )
+        assert result.path is not None
+        return evalkit.read_run(result.path)
+
+    return evaluate
+
+
+def test_settings_are_those_of_the_record() -> None:
+    record = {"confidence": 0.9, "seed": 7, "min_n": 4, "resample_lists": True}
+    assert settings_of(record, 2) == ScoringSettings(0.9, 7, 2, 4, True)
+    assert settings_of({"confidence": 0.95, "seed": 0}) == ScoringSettings()
+
+
+def test_groups_are_those_of_tags_and_crossings(run: Callable[..., Result]) -> None:
+    result = run(by=["functionality,target", "answer"])
+    assert result.examples is not None
+    groups = stored_groups(result.examples)
+    assert set(groups.facets) == {
+        *("functionality", "target", "functionality,target", "answer")
+    }
+    expected = {
+        score.tag: score.n for score in result.scores if score.aggregate is None
+    }
+    assert dict(zip(groups.tags, groups.sizes, strict=True)) == expected
+
+
+def test_all_examples_are_there_and_those_that_count(
+    run: Callable[..., Result],
+) -> None:
+    rows = predictions()[:100]
+    result = run("clustered", rows=rows, on_missing="skip")
+    measured = measured_run(result)
+    assert len(measured.everything.ids) == measured.everything.frame.height == 120
+    assert measured.counted.sum() == measured.table.frame.height == 100
+    assert measured.everything.clusters is not None
+    assert measured.everything.context == (("hateful", "neutral", "other"), "one")
+    assert measured.everything.replications == ()
+    assert measured.everything.frame.columns == [
+        "position",
+        "prediction",
+        "target",
+        "conf",
+    ]
+    assert scoring_table(result).frame.equals(measured.table.frame)
+    wrong = measured_run(run(rows=rows, on_missing="wrong"))
+    assert wrong.counted.all()
+    assert wrong.everything.clusters is None
+
+
+def test_replications_are_kept(run: Callable[..., Result]) -> None:
+    measured = measured_run(run(rows=predictions(2)))
+    assert measured.everything.replications == ("0", "1")
+    assert measured.everything.repeats == 2
+    assert measured.everything.ids[:4] == ["e000", "e000", "e001", "e001"]
+
+
+def test_statistics_need_no_answers(run: Callable[..., Result]) -> None:
+    result = run("clustered", include_examples=False)
+    with pytest.raises(StorageError, match="made with --no-examples"):
+        measured_run(result)
+    measured = measured_statistics(result)
+    assert measured.everything.without_prediction() == 120
+    assert measured.everything.clusters is not None
+    assert measured.counted.all()
+    whole = run("clustered")
+    assert measured.groups.tags == measured_run(whole).groups.tags
+
+
+def test_runs_without_examples_or_scores_are_refused(
+    run: Callable[..., Result],
+) -> None:
+    result = run()
+    record = result.to_dict()
+    del record["scores"]
+    empty = Result(record, result.scores, (), None)
+    with pytest.raises(
+        StorageError, match=f"^the run {result.run_id}: has no examples"
+    ):
+        measured_statistics(empty)
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        run(rows=predictions()[:3])
+    refused = caught.value.result
+    for function in (measured_run, measured_statistics, scoring_table):
+        with pytest.raises(StorageError, match="was refused, so that there is nothing"):
+            function(refused)
+
+
+def words(result: Result) -> pl.DataFrame:
+    measured = measured_run(result)
+    found = with_inputs(measured, result, [bound("words")], Resolver(Registry()))
+    assert found.counted is measured.counted
+    return found.everything.frame
+
+
+def test_inputs_are_joined_by_id(run: Callable[..., Result]) -> None:
+    frame = words(run(rows=predictions(2), filters={"part": ["3", "4"]}))
+    assert frame.columns[-1] == "text"
+    ids = [f"e{i:03}" for i in range(120) if i * 13 % 10 in (3, 4)]
+    expected = ["word " * (1 + int(uid[1:]) * 7 % 11) for uid in ids for _ in range(2)]
+    assert frame["text"].to_list() == expected
+
+
+def test_nothing_is_read_where_nothing_lacks(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run()
+    measured = measured_run(result)
+    monkeypatch.setattr("evalkit.runs.stored_tables.load_data", lambda *_: 1 / 0)
+    resolver = Resolver(Registry())
+    assert with_inputs(measured, result, [bound("resampled")], resolver) is measured
+    assert with_inputs(measured, result, [], resolver) is measured
+
+
+def test_columns_that_the_data_lack_are_left_out(run: Callable[..., Result]) -> None:
+    result = run()
+    metrics = [bound("absent"), bound("words")]
+    found = with_inputs(measured_run(result), result, metrics, Resolver(Registry()))
+    assert "text" in found.everything.frame.columns
+    assert "colour" not in found.everything.frame.columns
+
+
+def change_dataset(result: Result, **changes: Any) -> Result:
+    record = result.to_dict()
+    del record["scores"]
+    record["components"][0] |= changes
+    return Result(record, result.scores, (), result.examples)
+
+
+def test_data_that_cannot_be_read_again_say_so(run: Callable[..., Result]) -> None:
+    result = run()
+    other = change_dataset(result, distribution="elsewhere")
+    resolver = Resolver(Registry())
+    with pytest.raises(PluginError, match="elsewhere"):
+        load_data(other, resolver, {"text"})
+    with pytest.raises(EvalkitError) as caught:
+        words(other)
+    assert str(caught.value).startswith(
+        f"the run {result.run_id} does not hold the field 'text': "
+    )
+    given = change_dataset(result, distribution="given as an object")
+    with pytest.raises(
+        EvalkitError, match="only installed data sets can be loaded again"
+    ):
+        load_data(given, resolver, {"text"})
+
+
+def test_data_are_loaded_with_the_columns_that_are_asked_for(
+    run: Callable[..., Result],
+) -> None:
+    examples = load_data(run(), Resolver(Registry()), {"text", "number"})
+    assert {"uid", "text", "number"} <= set(examples.inputs.columns)
+    assert "template" not in examples.inputs.columns

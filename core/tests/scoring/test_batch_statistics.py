@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit import Metric
+from evalkit.base.terms import MetricContext
+from evalkit.errors import MetricError
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring import calls
+from evalkit.scoring.batch_statistics import batch_statistics
+from evalkit.scoring.calls import compute_statistics
+from evalkit.scoring.table import Batch, ScoringTable
+
+WHERE = "metrics/probe (given as an object): statistics"
+
+
+def total(self: Metric, sums: pl.DataFrame) -> pl.DataFrame:
+    return sums.select("group", value="x")
+
+
+def bind(statistics: Callable[[pl.DataFrame], Any], **attributes: Any) -> Bound:
+    def hook(self: Metric, batch: pl.DataFrame) -> Any:
+        return statistics(batch)
+
+    members = {"statistics": hook, "finalize": total, **attributes}
+    return Resolver(Registry()).bind("metrics", type("Probe", (Metric,), members))
+
+
+def by_row(function: Callable[[str], Any], name: str = "x") -> Callable[..., Any]:
+    """Make statistics of a function of one prediction."""
+
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        values = [function(text) for text in batch["prediction"]]
+        schema = {"row": pl.UInt32, name: pl.Float64}
+        return pl.DataFrame({"row": range(len(values)), name: values}, schema=schema)
+
+    return statistics
+
+
+def table_of(predictions: list[str], **columns: Any) -> ScoringTable:
+    n = len(predictions)
+    frame = pl.DataFrame(
+        {
+            "position": pl.Series(range(1, n + 1), dtype=pl.UInt32),
+            "prediction": pl.Series(predictions, dtype=pl.String),
+            "target": ["t"] * n,
+            **columns,
+        }
+    )
+    ids = [f"id-{number}" for number in range(n + 1)]
+    return ScoringTable(frame, ids, None, MetricContext(None, "one"))
+
+
+def batch_of(predictions: list[str]) -> Batch:
+    table = table_of(predictions)
+    return Batch(table.frame, table.ids, table.context, tuple(table.frame.columns))
+
+
+def error_of(metric: Bound, table: ScoringTable) -> str:
+    with pytest.raises(MetricError) as caught:
+        compute_statistics(metric, table)
+    return str(caught.value)
+
+
+def length(text: str) -> float:
+    if text.startswith("bad"):
+        raise ValueError(f"cannot read {text}")
+    return float(len(text))
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40).filter(any))
+def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> None:
+    called = 0
+
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        nonlocal called
+        called += 1
+        found: pl.DataFrame = by_row(length)(batch)
+        return found
+
+    texts = [f"bad {row}" if bad else "good" for row, bad in enumerate(is_bad)]
+    with pytest.raises(MetricError) as caught:
+        batch_statistics(bind(statistics), batch_of(texts))
+    first = is_bad.index(True)
+    assert str(caught.value) == (
+        f"{WHERE} failed for the example 'id-{first + 1}' with ValueError: cannot read "
+        f"bad {first}"
+    )
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert called <= 2 + 2 * math.ceil(math.log2(len(texts)))
+
+
+def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
+    texts = ["good"] * 50
+    texts[33] = texts[41] = "bad"
+    message = error_of(bind(by_row(length)), table_of(texts))
+    assert message == (
+        f"{WHERE} failed for the example 'id-34' with ValueError: cannot read bad"
+    )
+
+
+def test_a_failure_of_a_combination_names_no_example() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        if batch.height > 3:
+            raise ValueError("too many")
+        found: pl.DataFrame = by_row(length)(batch)
+        return found
+
+    message = error_of(bind(statistics), table_of(["good"] * 9))
+    assert message == f"{WHERE} failed with ValueError: too many"
+
+
+def test_a_failure_that_needs_no_example_names_none() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        raise OSError("no model")
+
+    message = error_of(bind(statistics), table_of(["good"] * 9))
+    assert message == f"{WHERE} failed with OSError: no model"
+
+
+def test_other_failures_of_fewer_rows_are_not_taken_for_it() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        if batch.height < 5:
+            raise MetricError("five rows at least")
+        raise ValueError("bad")
+
+    message = error_of(bind(statistics), table_of(["good"] * 9))
+    assert message == f"{WHERE} failed with ValueError: bad"
+
+
+def test_an_interrupt_is_no_failure_of_the_metric() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compute_statistics(bind(statistics), table_of(["good"]))
+
+
+@pytest.mark.parametrize(
+    ("value", "attributes", "rule"),
+    [
+        (math.nan, {}, "the column 'x' must not hold NaN"),
+        (None, {}, "the column 'x' must not hold nulls"),
+        (math.nan, {"per_example": "x"}, "the score 'x' of an example is not finite"),
+        (math.inf, {"per_example": "x"}, "the score 'x' of an example is not finite"),
+    ],
+)
+def test_a_value_that_does_not_add_up_names_its_example(
+    value: Any, attributes: dict[str, Any], rule: str
+) -> None:
+    metric = bind(by_row(lambda text: value if text == "odd" else 1.0), **attributes)
+    table = table_of(["good", "good", "odd", "good", "odd"])
+    assert error_of(metric, table) == f"{WHERE}: {rule} (the example 'id-3')"
+
+
+def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        found: pl.DataFrame = by_row(lambda text: math.nan if text == "odd" else 1.0)(
+            batch
+        )
+        return found.reverse()
+
+    message = error_of(bind(statistics), table_of(["good", "odd", "good", "odd"]))
+    assert message == f"{WHERE}: the column 'x' must not hold NaN (the example 'id-2')"
+
+
+def test_infinities_may_be_statistics() -> None:
+    metric = bind(by_row(lambda _: math.inf), merges={"x": "max"})
+    assert compute_statistics(metric, table_of(["a"]))["x"].to_list() == [math.inf]
+
+
+def test_an_example_with_several_rows_and_one_score_is_named() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        return pl.DataFrame({"row": [0, 2, 1, 2], "x": [1.0] * 4})
+
+    message = error_of(bind(statistics, per_example="x"), table_of(["a"] * 3))
+    assert message == (
+        f"{WHERE}: an example has several rows, but one score ('x') "
+        "(the example 'id-3')"
+    )
+
+
+def test_a_type_that_one_example_spoils_names_it() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        values = ["?" if text == "odd" else 1.0 for text in batch["prediction"]]
+        columns = {"row": range(len(values)), "x": values}
+        schema = {"row": pl.Int64, "x": pl.String if "?" in values else pl.Float64}
+        return pl.DataFrame(columns, schema=schema, strict=False)
+
+    texts = ["good"] * 9
+    texts[6] = "odd"
+    message = error_of(bind(statistics), table_of(texts))
+    assert message == (
+        f"{WHERE}: the column 'x' must hold numbers (the example 'id-7')"
+    )
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda batch: batch["sure"],
+        lambda batch: batch.select("sure"),
+        lambda batch: batch.with_columns(pl.col("sure") + 1),
+        lambda batch: batch.lazy().select(pl.col("sure")).collect(),
+        lambda batch: batch.drop("sure"),
+        lambda batch: [row["sure"] for row in batch.to_dicts()],
+    ],
+)
+def test_a_column_that_was_not_declared_is_named(
+    ask: Callable[[pl.DataFrame], Any],
+) -> None:
+    table = table_of(["a", "b"], sure=[0.1, 0.2])
+    message = error_of(bind(ask), table)
+    assert message.startswith(
+        f"{WHERE} asks for the column 'sure', which its batch does not have: name it "
+        "in the metric's `columns` ("
+    )
+    assert "\n" not in message
+
+
+def test_a_column_that_the_data_do_not_have_is_named() -> None:
+    message = error_of(bind(lambda batch: batch["colour"]), table_of(["a"]))
+    assert "asks for the column 'colour'" in message
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda _: {}["x"], "failed with KeyError: 'x'"),
+        (lambda _: {}[("x",)], "failed with KeyError: ('x',)"),
+        (lambda batch: {}["target"], "failed with KeyError: 'target'"),
+        (
+            lambda batch: pl.DataFrame({"y": [1]}).select("target"),
+            "failed with ColumnNotFoundError: unable to find column",
+        ),
+    ],
+)
+def test_other_missing_keys_are_no_columns(
+    ask: Callable[[pl.DataFrame], Any], text: str
+) -> None:
+    assert error_of(bind(ask), table_of(["a"])).startswith(f"{WHERE} {text}")
+
+
+def test_an_error_about_columns_in_other_words_is_quoted() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.ColumnNotFoundError("where is it?")
+
+    message = error_of(bind(statistics), table_of(["a"]))
+    assert message == f"{WHERE} failed with ColumnNotFoundError: where is it?"
+
+
+def test_a_key_that_is_missing_for_one_example_names_it() -> None:
+    values = {"good": 1.0}
+    metric = bind(by_row(lambda text: values[text]))
+    message = error_of(metric, table_of(["good", "good", "odd"]))
+    assert message == f"{WHERE} failed for the example 'id-3' with KeyError: 'odd'"
+
+
+def test_positions_stand_for_the_rows_of_all_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls, "BATCH_ROWS", 3)
+    told: list[int] = []
+    metric = bind(by_row(lambda text: float(len(text))), columns=("sure",))
+    table = table_of(["a"] * 10, sure=[0.5] * 10)
+    found = compute_statistics(metric, table, advance=told.append)
+    assert found["position"].to_list() == list(range(1, 11))
+    assert found.columns == ["position", "x"]
+    assert told == [3, 3, 3, 1]
+
+
+@pytest.mark.parametrize("kind", [pl.UInt8, pl.Int16, pl.UInt64, pl.Int64])
+def test_rows_may_be_integers_of_any_kind(kind: type[pl.DataType]) -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        return pl.DataFrame({"row": pl.Series([9, 3], dtype=kind), "x": [1, 2]})
+
+    found = compute_statistics(bind(statistics), table_of(["a"] * 400))
+    assert found["position"].to_list() == [10, 4]
+    assert found.schema == {"position": pl.UInt32, "x": pl.Float64}
+
+
+def test_a_row_beyond_all_integers_is_refused() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        return pl.DataFrame({"row": pl.Series([2**64 - 1], dtype=pl.UInt64), "x": [1]})
+
+    message = error_of(bind(statistics), table_of(["a"]))
+    assert message == f"{WHERE}: 'row' must be a position in the batch"

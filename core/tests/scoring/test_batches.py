@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from evalkit.scoring import batches
+from evalkit.scoring.batches import GrowingSizes, Pace, TimedSizes
+
+
+def test_growing_sizes_depend_on_nothing() -> None:
+    sizes, others = GrowingSizes(32_768), GrowingSizes(32_768)
+    paces = itertools.cycle([None, Pace(10, 5.0, 0.0), Pace(10_000, 1e-6, 0.0)])
+    found = [sizes.own(pace) for _, pace in zip(range(6), paces, strict=False)]
+    assert found == [1_024, 4_096, 16_384, 32_768, 32_768, 32_768]
+    assert [others.shared(Pace(1, 1.0, 0.0), 99, 3) for _ in range(6)] == found
+    assert GrowingSizes(5).own(None) == 5
+
+
+@pytest.mark.parametrize(
+    ("pace", "size"),
+    [
+        (None, 1),
+        (Pace(1, 0.0, 0.0), 8),
+        (Pace(8, 1e-6, 0.0), 64),
+        (Pace(50_000, 0.05, 0.0), 65_536),
+        (Pace(1_000, 0.1, 0.0), 2_500),
+        (Pace(100, 50.0, 0.0), 1),
+    ],
+)
+def test_timed_sizes_follow_the_pace(pace: Pace | None, size: int) -> None:
+    assert TimedSizes().own(pace) == size
+
+
+@pytest.mark.parametrize(
+    ("pace", "left", "size"),
+    [
+        (Pace(1_000, 0.1, 0.0), 1_000_000, 5_000),
+        (Pace(1_000, 0.1, 0.0), 8_000, 1_000),
+        (Pace(1_000, 1e-6, 0.0), 10_000_000, 65_536),
+        (Pace(1, 3.0, 0.0), 100, 1),
+        (Pace(1, 3.0, 0.0), 2, 1),
+    ],
+)
+def test_shared_batches_keep_all_workers_busy(pace: Pace, left: int, size: int) -> None:
+    assert TimedSizes().shared(pace, left, jobs=2) == size
+
+
+@pytest.mark.parametrize(
+    ("pace", "left", "pays"),
+    [
+        (Pace(1_000, 0.1, 0.0), 31_000, True),
+        (Pace(1_000, 0.1, 0.0), 10_000, False),  # a second of work is left
+        (Pace(10, 0.01, 0.0), 1_000_000, False),  # too short to be believed
+        (Pace(1_000, 0.1, 0.09), 1_000_000, False),  # other threads do the work
+        (Pace(1_000, 0.1, 0.01), 1_000_000, True),
+    ],
+)
+def test_workers_are_for_long_work_of_one_thread(
+    pace: Pace, left: int, pays: bool
+) -> None:
+    assert batches.WORTH_SECONDS == 3.0
+    assert pace.pays_to_share(left) is pays

@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import evalkit
+from evalkit import Metric
+from evalkit.inference.intervals import Interval
+from evalkit.scoring import group_replicates, statistics_rows
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import GroupScore, ScoringSettings
+
+from ..engine_tables import (
+    BootstrapMean,
+    Mean,
+    Ratio,
+    Share,
+    bound,
+    main_score,
+    make_groups,
+    make_table,
+    scored,
+)
+
+NO_SUM = "the metric's statistics do not merge by sum"
+RANDOM = np.random.default_rng(0)
+VALUES = RANDOM.exponential(size=60).round(2).tolist()
+CLUSTERS = RANDOM.integers(0, 25, 60).tolist()
+NORMAL = np.random.default_rng(5).normal(3, 1, 60).round(2).tolist()
+LONG_TAIL = [*[0.1 * (i % 5) for i in range(58)], 9.0, 40.0]
+HALVES = [(0.0, 0.5, 1.0, 1.0)[i % 4] for i in range(60)]
+ONES = [float(i % 4 > 0) for i in range(60)]
+LABELS = ["a", "b", "c"]
+GOLD = RANDOM.choice(LABELS, 60).tolist()
+PREDICTED = [gold if i % 3 else LABELS[i % 2] for i, gold in enumerate(GOLD)]
+
+
+class Most(Metric):
+    """A statistic that does not add up."""
+
+    merges = {"most": "max"}
+    interval = "delta"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return batch.select(most="prediction").with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value="most")
+
+
+class MostResampled(Most):
+    interval = "bootstrap"
+
+
+class Doubled(Share):
+    """Its value is not the mean of its per-example scores."""
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=2 * pl.col("total") / pl.col("n"))
+
+
+class DeltaMean(Mean):
+    interval = "delta"
+
+
+class Unsmooth(Ratio):
+    """Has no derivative where its sum is 0."""
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("above").sqrt())
+
+
+def first(metric: Any, values: Any, targets: Any = None, **options: Any) -> GroupScore:
+    return main_score(scored(metric, make_table(values, targets, **options)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "clusters", "method"),
+    [
+        (Share, ONES, None, "wilson"),
+        (Share, ONES, CLUSTERS, "wilson-clustered"),
+        (Share, HALVES, None, "wilson-bounded"),
+        (Share, HALVES, CLUSTERS, "wilson-bounded-clustered"),
+        (Share, NORMAL, None, "t"),
+        (Mean, ONES, None, "t-skewed"),
+        (Mean, NORMAL, None, "t"),
+        (Mean, VALUES, None, "t-skewed"),
+        (Mean, NORMAL, CLUSTERS, "t-clustered"),
+        (Mean, LONG_TAIL, CLUSTERS, "t-skewed-clustered"),
+        (BootstrapMean, VALUES, None, "bootstrap"),
+        (BootstrapMean, VALUES, CLUSTERS, "bootstrap-clustered"),
+        (DeltaMean, VALUES, None, "delta"),
+        (DeltaMean, VALUES, CLUSTERS, "delta-clustered"),
+        (Doubled, ONES, None, "delta"),
+        (Doubled, ONES, CLUSTERS, "delta-clustered"),
+    ],
+)
+def test_every_kind_of_interval_says_how_it_was_made(
+    metric: Any, values: list[float], clusters: Any, method: str
+) -> None:
+    found = first(metric, values, clusters=clusters)
+    assert found.interval.method == method
+    assert found.interval.low < found.value < found.interval.high
+    assert found.interval.reason is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "clusters", "method"),
+    [
+        ("macro-f1", None, "multinomial"),
+        ("macro-f1", CLUSTERS, "bootstrap-clustered"),
+        ("f1:label=a", None, "multinomial"),
+    ],
+)
+def test_counts_of_labels_are_drawn_unless_they_are_clustered(
+    metric: str, clusters: Any, method: str
+) -> None:
+    found = first(metric, PREDICTED, GOLD, clusters=clusters)
+    assert found.interval.method == method
+
+
+def test_counts_of_replications_are_resampled_by_example() -> None:
+    found = first("macro-f1", PREDICTED, GOLD, replications="ab")
+    assert found.interval.method == "bootstrap"
+
+
+def test_a_delta_interval_of_a_mean_is_students() -> None:
+    found = first(DeltaMean, VALUES)
+    expected = stats.t.interval(0.95, 59, loc=np.mean(VALUES), scale=stats.sem(VALUES))
+    bounds = (found.interval.low, found.interval.high)
+    assert bounds == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "clusters", "reason"),
+    [
+        (Mean, [1.0], None, "n is 1"),
+        (Mean, [1.0, 2.0], [1, 1], "all examples are in one cluster"),
+        (DeltaMean, [1.0, 2.0], [1, 1], "all examples are in one cluster"),
+        (BootstrapMean, [1.0, 2.0], [1, 1], "all examples are in one cluster"),
+        (BootstrapMean, [2.0, 2.0], None, "all bootstrap replicates are equal"),
+        (Most, [1.0, 2.0], None, NO_SUM),
+        (MostResampled, [1.0, 2.0], None, NO_SUM),
+        (Unsmooth, [0.0, 0.0], None, "the score has no gradient at these sums"),
+        (Ratio, [2.0, 2.0], None, "all values are equal"),
+    ],
+)
+def test_no_interval_says_why(
+    metric: Any, values: list[float], clusters: Any, reason: str
+) -> None:
+    found = first(metric, values, clusters=clusters)
+    assert found.value is not None
+    assert found.interval == Interval(reason=reason)
+
+
+def test_a_bootstrap_that_fails_says_why() -> None:
+    class Fragile(BootstrapMean):
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            if sums.height > 2:
+                raise ValueError("too many groups")
+            return super().finalize(sums)
+
+    found = first(Fragile, VALUES)
+    assert found.value == pytest.approx(np.mean(VALUES))
+    reason = str(found.interval.reason)
+    assert reason.startswith("the bootstrap failed: metrics/fragile")
+    assert reason.endswith("ValueError: too many groups")
+
+
+def test_the_interval_contains_the_value_at_the_edge_of_its_range() -> None:
+    """Smoothing draws replicates with an error, though none was seen."""
+    found = first("macro-f1", ["a", "b"] * 20, ["a", "b"] * 20)
+    assert found.value == 1.0
+    assert found.interval.method == "multinomial"
+    assert found.interval.high == 1.0
+    assert 0.8 < found.interval.low < 1.0
+    assert found.interval.standard_error > 0
+
+
+def macro_f1_of(counts: Any, golds: list[int]) -> Any:
+    """Take macro-F1 of tables of counts, over the classes with gold examples."""
+    hits = np.stack([counts[..., i, gold] for i, gold in enumerate(golds)], -1)
+    of_gold = counts.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        f1 = 2 * hits / (of_gold + counts.sum(axis=-2)[..., golds])
+    return np.nanmean(np.where(of_gold == 0, np.nan, f1), axis=-1)
+
+
+def test_macro_f1_is_drawn_and_corrected_as_by_hand() -> None:
+    """Counts smoothed by 1/K², and Efron's (1981) correction for bias."""
+    golds = sorted(set(GOLD))
+    pairs = list(zip(GOLD, PREDICTED, strict=True))
+    counts = np.array([[pairs.count((g, p)) for p in LABELS] for g in golds])
+    weights = counts + 1 / len(LABELS) ** 2
+    places = [LABELS.index(gold) for gold in golds]
+    drawn = np.random.default_rng(5).multinomial(
+        60, (weights / weights.sum()).ravel(), size=40_000
+    )
+    expected = macro_f1_of(drawn.reshape(-1, *counts.shape), places)
+    shift = 2 * stats.norm.ppf((expected < macro_f1_of(weights, places)).mean())
+    found = first("macro-f1", PREDICTED, GOLD)
+    assert found.value == pytest.approx(macro_f1_of(counts, places))
+    interval = found.interval
+    assert interval.standard_error == pytest.approx(expected.std(), rel=4 / 2_000**0.5)
+    for bound_found, tail in ((interval.low, 0.025), (interval.high, 0.975)):
+        level = stats.norm.cdf(shift + stats.norm.ppf(tail))
+        # of the percentile, and of the share below the centre that moves it
+        spread = math.sqrt(level * (1 - level) / 1_000) + 0.005
+        rank = (expected <= bound_found).mean()
+        assert rank == pytest.approx(level, abs=4 * spread)
+
+
+def test_declared_labels_take_part_in_the_smoothing() -> None:
+    more = first("macro-f1", PREDICTED, GOLD, labels=[*LABELS, "d", "e"])
+    fewer = first("macro-f1", PREDICTED, GOLD, labels=LABELS)
+    undeclared = first("macro-f1", PREDICTED, GOLD)
+    assert fewer == undeclared
+    assert more.value == fewer.value
+    assert more.interval != fewer.interval
+
+
+def uncompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics_rows, "_MOST_COMBINATIONS", 1)
+
+
+def many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics_rows, "_FEW", 1)
+
+
+@pytest.mark.parametrize("change", [uncompressed, many_pairs])
+@pytest.mark.parametrize(
+    ("metric", "clusters"),
+    [(name, given) for name in ("macro-f1", "accuracy") for given in (None, CLUSTERS)],
+)
+def test_very_many_distinct_rows_change_no_interval(
+    metric: str,
+    clusters: Any,
+    change: Callable[[pytest.MonkeyPatch], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = first(metric, PREDICTED, GOLD, clusters=clusters)
+    change(monkeypatch)
+    after = first(metric, PREDICTED, GOLD, clusters=clusters)
+    assert after.value == pytest.approx(before.value, rel=1e-12)
+    assert after.interval[:3] == pytest.approx(before.interval[:3], rel=1e-9)
+    assert after.interval.method == before.interval.method
+
+
+def test_a_tag_is_drawn_as_its_examples_alone() -> None:
+    groups = make_groups([["t"] if i % 2 else [] for i in range(60)])
+    table = make_table(PREDICTED, GOLD, labels=LABELS)
+    inside = main_score(scored("macro-f1", table, groups), 1)
+    ids = [str(i) for i in range(1, 60, 2)]
+    alone = make_table(PREDICTED[1::2], GOLD[1::2], labels=LABELS, ids=ids)
+    assert inside.interval == main_score(scored("macro-f1", alone)).interval
+
+
+def test_pairs_beyond_the_limit_are_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = make_groups([["t"] if label == "a" else [] for label in GOLD])
+    table = make_table(PREDICTED, GOLD)
+    monkeypatch.setattr(group_replicates, "MOST_PAIRS", 5)
+    found = scored("macro-f1", table, groups)
+    assert main_score(found, 0).interval.method == "bootstrap"
+    assert main_score(found, 1).interval.method == "multinomial"
+
+
+class Numbered(Metric):
+    """Counts pairs whose keys are numbers."""
+
+    interval = "multinomial"
+    keys = ("gold", "predicted")
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return batch.select(
+            gold=pl.col("target").cast(pl.Int64),
+            predicted=pl.col("prediction").cast(pl.Int64),
+            count=pl.lit(1.0),
+        ).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        hit = pl.when(pl.col("gold") == pl.col("predicted")).then(pl.col("count"))
+        totals = sums.group_by("group").agg(
+            value=hit.fill_null(0).sum() / pl.col("count").sum()
+        )
+        return totals.select("group", "value")
+
+
+def test_keys_that_are_no_texts_are_resampled() -> None:
+    targets = [i % 3 for i in range(40)]
+    predictions = [target if i % 4 else 0 for i, target in enumerate(targets)]
+    found = first(Numbered, predictions, targets)
+    assert found.interval.method == "bootstrap"
+
+
+class OnlyWhole(Numbered):
+    """Counts pairs of texts, and is not defined for parts of an example."""
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        pairs = batch.select(gold="target", predicted="prediction", count=pl.lit(1.0))
+        return pairs.with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        whole = sums.group_by("group").agg(
+            whole=(pl.col("count") == pl.col("count").round()).all()
+        )
+        scores = super().finalize(sums).join(whole, on="group")
+        return scores.select("group", value=pl.when("whole").then("value"))
+
+
+def test_without_a_value_at_the_smoothed_counts_nothing_is_corrected() -> None:
+    found = first(OnlyWhole, PREDICTED, GOLD).interval
+    assert found.method == "multinomial"
+    share = np.mean([g == p for g, p in zip(GOLD, PREDICTED, strict=True)])
+    weights = (share * 60 + 1 / 3) / 61
+    expected = stats.binom(60, weights).ppf([0.025, 0.975]) / 60
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1 / 59)
+
+
+def test_a_tag_of_one_cluster_or_example_has_no_interval_beside_others() -> None:
+    tags = [["one"] if c == CLUSTERS[0] else [] for c in CLUSTERS]
+    tags[1] = [*tags[1], "single"]
+    table = make_table(VALUES, clusters=CLUSTERS)
+    found = scored(BootstrapMean, table, make_groups(tags))
+    assert main_score(found, 0).interval.method == "bootstrap-clustered"
+    assert main_score(found, 1).interval.reason == "all examples are in one cluster"
+    assert main_score(found, 2).interval.reason == "n is 1"
+
+
+def test_a_large_group_gets_the_delta_method_and_small_ones_are_resampled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_replicates, "MOST_RESAMPLED", 59)
+    groups = make_groups([["t"] if i else [] for i in range(60)])
+    found = scored(BootstrapMean, make_table(VALUES), groups)
+    assert main_score(found, 0).interval.method == "delta"
+    assert main_score(found, 1).interval.method == "bootstrap"
+    # the group of one example is neither
+    assert main_score(found, 2).interval.reason == "n is 1"
+
+
+def test_confidence_widens_intervals() -> None:
+    table = make_table(VALUES)
+    for metric in (Mean, DeltaMean, BootstrapMean):
+        narrow = main_score(scored(metric, table, confidence=0.8)).interval
+        wide = main_score(scored(metric, table, confidence=0.99)).interval
+        assert wide.low < narrow.low < narrow.high < wide.high
+    few = main_score(scored(BootstrapMean, table, confidence=0.9999)).interval
+    assert few.reason == "1000 bootstrap replicates are too few for this confidence"
+
+
+def test_progress_names_metric_and_tag() -> None:
+    told: list[str] = []
+    groups = make_groups([["t"] if i else [] for i in range(60)])
+    score_metric(
+        bound(BootstrapMean), make_table(VALUES), groups, ScoringSettings(), told.append
+    )
+    assert told[-2:] == ["bootstrap-mean: all", "bootstrap-mean: t"]
+
+
+def large_sample(rare_hits: int) -> tuple[list[str], list[str]]:
+    """Give predictions and answers, in which one label has so many hits."""
+    counts = {
+        **{("a", "a"): 12_000, ("a", "b"): 2_000, ("a", "c"): 150},
+        **{("b", "a"): 900, ("b", "b"): 8_000, ("b", "c"): 200},
+        **{("c", "a"): 100, ("c", "b"): 120, ("c", "c"): rare_hits},
+    }
+    pairs = [pair for pair, count in counts.items() for _ in range(count)]
+    return [said for _, said in pairs], [gold for gold, _ in pairs]
+
+
+@pytest.mark.parametrize("name", ["macro-f1", "macro-recall", "f1:label=c"])
+def test_large_counts_of_labels_need_no_draws(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions, targets = large_sample(100)
+    quick = evalkit.score(name, predictions, targets)[name]
+    monkeypatch.setattr(group_replicates, "LEAST_OF_EACH", 10**9)
+    drawn = evalkit.score(name, predictions, targets)[name]
+    assert (quick.ci_method, drawn.ci_method) == ("delta", "multinomial")
+    assert quick.value == drawn.value
+    assert quick.se == pytest.approx(drawn.se, rel=0.1)
+    # 1 000 draws place a bound within about .2 standard errors
+    assert quick.ci == pytest.approx(drawn.ci, abs=0.3 * drawn.se)
+
+
+def test_counts_in_which_a_label_is_rare_are_drawn_however_many_there_are() -> None:
+    predictions, targets = large_sample(99)
+    assert (
+        evalkit.score("macro-f1", predictions, targets)["macro-f1"].ci_method
+        == "multinomial"
+    )
+    # a label that is declared and never occurs is rare too
+    predictions, targets = large_sample(100)
+    found = evalkit.score(
+        "macro-f1", predictions, targets, labels=["a", "b", "c", "never"]
+    )
+    assert found["macro-f1"].ci_method == "multinomial"

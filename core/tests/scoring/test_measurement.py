@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import Metric, MetricError, Result
+from evalkit.scoring import measurement
+from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.metric import metric_statistics
+from evalkit.scoring.records import ScoringSettings
+
+from ..engine_runs import install, predictions, scores_of
+from ..engine_tables import Mean, Share, bound, main_score, make_groups, make_table
+
+
+def measured_of(
+    values: list[Any], counted: list[bool], targets: list[Any] | None = None
+) -> Measured:
+    table = make_table(values, targets)
+    return Measured(table, pl.Series(counted), make_groups(len(values)))
+
+
+def silent(_text: str, _share: float) -> None:
+    pass
+
+
+def test_only_examples_that_count_are_scored() -> None:
+    everything = measured_of([1.0, 2.0, 3.0], [True, True, True])
+    assert everything.table is everything.everything
+    some = measured_of([1.0, 2.0, 9.0], [True, False, True])
+    assert some.table.frame["position"].to_list() == [0, 2]
+    assert some.table.ids == ["0", "1", "2"]
+    [found] = measure([bound(Mean)], some, ScoringSettings(), silent)
+    assert (main_score(found).value, main_score(found).n) == (5.0, 2)
+
+
+def test_bounds_are_given_only_where_examples_were_left_out() -> None:
+    class Right(Share):
+        bounds = (0.0, 1.0)
+        accepts_no_prediction = True
+
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            right = (batch["prediction"] == batch["target"]).fill_null(False)
+            total = right.cast(pl.Float64)
+            return pl.DataFrame({"row": range(batch.height), "total": total, "n": 1.0})
+
+    answers = ["a", "b", "a", "b"]
+    some = measured_of(["a", "a", None, None], [True, True, False, False], answers)
+    [found] = measure([bound(Right)], some, ScoringSettings(), silent)
+    assert main_score(found).value == 0.5
+    assert main_score(found).bounds == (0.25, 0.75)
+    whole = measured_of(["a", "a", "b", "b"], [True] * 4, answers)
+    [found] = measure([bound(Right)], whole, ScoringSettings(), silent)
+    assert main_score(found).bounds is None
+
+
+def test_known_statistics_are_not_computed_again() -> None:
+    class Once(Mean):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            raise AssertionError("it was computed")
+
+    given = measured_of([1.0, 2.0, 6.0], [True] * 3)
+    statistics = metric_statistics(bound(Mean), given.table)
+    metrics = [bound(Once), bound(Mean)]
+    known, other = measure(
+        metrics, given, ScoringSettings(), silent, {"once": statistics}
+    )
+    assert known.scores == other.scores
+    assert known.statistics is statistics
+    # also where answers and predictions are not there any more
+    empty = measured_of([None, None, None], [True] * 3)
+    [again] = measure(
+        [bound(Once)], empty, ScoringSettings(), silent, {"once": statistics}
+    )
+    assert again.scores == other.scores
+
+
+def test_known_statistics_of_a_metric_that_fails() -> None:
+    class Failing(Mean):
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            raise ValueError("broken")
+
+    given = measured_of([1.0, 2.0], [True] * 2)
+    statistics = metric_statistics(bound(Mean), given.table)
+    failed, other = measure(
+        [bound(Failing), bound(Mean)],
+        given,
+        ScoringSettings(),
+        silent,
+        {"failing": statistics},
+    )
+    assert "broken" in str(failed.error)
+    assert isinstance(failed.failure, MetricError)
+    assert main_score(failed).value is None
+    assert main_score(other).value == 1.5
+
+
+def test_progress_says_what_and_how_far() -> None:
+    told: list[tuple[str, float]] = []
+    given = measured_of([1.0, 2.0], [True] * 2)
+    metrics = [bound(Mean), bound(Share)]
+    measure(
+        metrics,
+        given,
+        ScoringSettings(),
+        lambda text, share: told.append((text, share)),
+    )
+    computing = [one for one in told if one[0].startswith("computing")]
+    assert computing == [("computing mean", 0.0), ("computing share", 0.5)]
+    assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+def test_no_metrics_give_nothing() -> None:
+    assert measure([], measured_of([1.0], [True]), ScoringSettings(), silent) == []
+    assert measurement.measure is measure
+
+
+# metrics that fail ---------------------------------------------------------------
+
+
+@pytest.fixture
+def run(fake_distribution: Callable[..., Any]) -> Callable[..., Result]:
+    install(fake_distribution, version="2.5")
+
+    def evaluate(*metrics: str, **options: Any) -> Result:
+        return evalkit.evaluate(
+            "posts", predictions(), metrics=list(metrics), **options
+        )
+
+    return evaluate
+
+
+def first_of(label: str) -> str:
+    return next(row["id"] for row in predictions() if row["label"] == label)
+
+
+@pytest.mark.parametrize(
+    ("metric", "texts"),
+    [
+        ("nan", ["score_example for the example {uid!r}: it returned nan"]),
+        (
+            "raises",
+            [
+                "score_example for the example {uid!r} failed with LookupError: "
+                "no such word"
+            ],
+        ),
+        (
+            "undeclared",
+            [
+                "statistics asks for the column 'part', which its batch does not have",
+                "name it in the metric's `columns`",
+            ],
+        ),
+    ],
+)
+def test_a_metric_that_fails_is_named_with_row_and_package(
+    run: Callable[..., Result], metric: str, texts: list[str]
+) -> None:
+    alone = run("accuracy", "macro-f1", by=["functionality,target"])
+    result = run("accuracy", metric, "macro-f1", by=["functionality,target"])
+    assert result.status == "partial"
+    assert result.is_failed
+    [error] = result.errors
+    assert error.startswith(f"metrics/{metric} (posts 2.5): ")
+    for text in texts:
+        assert text.format(uid=first_of("other")) in error
+    failed = scores_of(result, metric)
+    assert len(failed) == len(scores_of(alone, "accuracy")) - sum(
+        score.aggregate is not None for score in scores_of(alone, "accuracy")
+    )
+    assert all((s.value, s.ci, s.n, s.reason) == (None, None, 0, error) for s in failed)
+    assert [s for s in result.scores if s.metric != metric] == list(alone.scores)
+    assert result.examples is not None
+    assert alone.examples is not None
+    assert result.examples.equals(alone.examples)
+
+
+def test_a_declared_column_that_is_not_there_is_named(
+    run: Callable[..., Result],
+) -> None:
+    result = run("accuracy", "absent")
+    assert result["absent"].value is None
+    reason = str(result["absent"].reason)
+    assert "metrics/absent" in reason
+    assert reason.endswith(": it needs the field 'colour', which was not given")
+    assert result.status == "partial"
+    assert list(result.errors) == [result["absent"].reason]
+    assert scores_of(result, "accuracy") == list(run("accuracy").scores)
+
+
+def test_a_failure_in_one_group_only_fails_the_metric_alone(
+    run: Callable[..., Result],
+) -> None:
+    class NotAlone(Metric):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            return pl.DataFrame({"row": range(batch.height), "n": 1.0})
+
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            return sums.select("group", value=1 / (pl.col("n") - 24))
+
+    result = evalkit.evaluate("posts", predictions(), metrics=["accuracy", NotAlone])
+    tags = {s.tag: s for s in scores_of(result, "not-alone") if s.aggregate is None}
+    of_24 = tags["functionality:a"]
+    assert (of_24.n, of_24.value, of_24.reason) == (
+        *(24, None),
+        "metrics/not-alone (given as an object): it returned inf",
+    )
+    assert tags[None].value == 1 / 96

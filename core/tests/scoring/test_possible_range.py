@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalkit import Metric, MetricContext
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.possible_range import with_possible_range
+from evalkit.scoring.records import MetricScores, ScoringSettings
+from evalkit.scoring.table import ScoringTable
+
+Bounds = tuple[float | None, float | None] | None
+
+
+class Hit(Metric):
+    worst_value = 0.0
+
+    def score_example(self, prediction: str, target: Any) -> float:
+        return float(prediction in target)
+
+
+class HitSums(Metric):
+    accepts_no_prediction = True
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        hit = (pl.col("prediction") == pl.col("target")).fill_null(False)
+        return batch.select(hit=hit, n=1).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hit") / pl.col("n"))
+
+
+def get_hits(predictions: list[str], targets: list[str]) -> float:
+    pairs = zip(predictions, targets, strict=True)
+    return sum(p == t for p, t in pairs) / len(targets)
+
+
+def ranged(
+    metric: Any,
+    predictions: list[Any],
+    targets: list[Any],
+    tags: list[list[str]] | None = None,
+    kind: Any = "one",
+) -> MetricScores:
+    """Score with the examples left out whose prediction is None."""
+    frame = pl.DataFrame(
+        {
+            "position": pl.Series(range(len(targets)), dtype=pl.UInt32),
+            "prediction": pl.Series(predictions, dtype=None),
+            "target": targets,
+        }
+    )
+    if frame["prediction"].dtype == pl.Null:
+        frame = frame.with_columns(pl.col("prediction").cast(pl.String))
+    left_out = frame["prediction"].is_null()
+    ids = [str(i) for i in range(len(targets))]
+    everything = ScoringTable(frame, ids, None, MetricContext(None, kind))
+    table = everything._replace(frame=frame.filter(~left_out))
+    groups = group_by_tag(
+        pl.Series(tags or [[] for _ in targets], dtype=pl.List(pl.String))
+    )
+    bound = Resolver(Registry()).bind("metrics", metric)
+    scored = score_metric(bound, table, groups, ScoringSettings())
+    return with_possible_range(scored, everything, left_out, groups)
+
+
+def bounds(*arguments: Any, **keywords: Any) -> Bounds:
+    return ranged(*arguments, **keywords).scores[0].bounds
+
+
+examples = st.tuples(
+    st.sampled_from(["a", "b", None]), st.sampled_from("ab"), st.sampled_from("tu")
+)
+
+
+@pytest.mark.parametrize("metric", [Hit, HitSums])
+@settings(max_examples=25, deadline=None)
+@given(rows=st.lists(examples, min_size=1, max_size=12))
+def test_bounds_are_the_scores_with_all_wrong_and_all_right(
+    metric: Any, rows: list[tuple[str | None, str, str]]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    found = ranged(metric, predictions, targets, [[tag] for tag in tags])
+    names = [None, *sorted(set(tags))]
+    assert len(found.scores) == len(names)
+    if all(prediction is None for prediction in predictions):
+        assert {score.value for score in found.scores} == {None}
+    for score, name in zip(found.scores, names, strict=True):
+        part = [(p, t) for p, t, tag in rows if name in (None, tag)]
+        right = sum(p == t for p, t in part)
+        unknown = sum(p is None for p, _ in part)
+        assert score.bounds == (
+            pytest.approx(right / len(part)),
+            pytest.approx((right + unknown) / len(part)),
+        )
+
+
+def test_a_metric_without_a_possible_range_has_no_bounds() -> None:
+    class Without(HitSums):
+        has_possible_range = False
+
+    predictions, targets = ["a", None], ["a", "b"]
+    assert bounds(HitSums, predictions, targets) == (0.5, 1.0)
+    assert bounds(Without, predictions, targets) is None
+
+
+def test_an_acceptable_answer_counts_as_right() -> None:
+    targets = [["a", "b"], ["c"], ["d"]]
+    assert bounds(Hit, ["a", None, "x"], targets, kind="any-of") == (1 / 3, 2 / 3)
+
+
+def test_a_list_that_is_one_answer_is_right_as_a_whole() -> None:
+    class Sets(Metric):
+        answer_kinds = ("all-of",)
+        worst_value = 0.0
+
+        def score_example(self, prediction: list[str], target: list[str]) -> float:
+            return float(set(prediction) == set(target))
+
+    targets = [["a", "b"], ["c"], ["d", "e"]]
+    found = bounds(Sets, [["b", "a"], None, ["d"]], targets, kind="all-of")
+    assert found == (1 / 3, 2 / 3)
+    assert bounds(Sets, [None] * 3, targets, kind="all-of") == (0.0, 1.0)
+
+
+def test_answers_that_cannot_stand_beside_predictions_have_no_upper_bound() -> None:
+    class Odd(Hit):
+        answer_kinds = ("all-of",)
+
+        def score_example(self, prediction: int, target: Any) -> float:
+            return 0.0
+
+    assert bounds(Odd, [1, None], [["a"], ["b"]], kind="all-of") == (0.0, None)
+
+
+def test_a_metric_without_a_worst_value_has_no_lower_bound() -> None:
+    class Strict(Hit):
+        worst_value = None
+
+    assert bounds(Strict, ["a", None], ["a", "b"]) == (None, 1.0)
+    assert bounds(get_hits, ["a", None, "x"], ["a", "b", "c"]) == (None, 2 / 3)
+
+
+def test_a_metric_that_cannot_take_the_filled_in_examples_has_no_bounds() -> None:
+    class Picky(HitSums):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            if batch.height > 1:
+                raise ValueError("too many")
+            return super().statistics(batch)
+
+    found = ranged(Picky, ["a", None], ["a", "b"])
+    assert found.scores[0].value == 1.0
+    assert found.scores[0].bounds == (None, None)
+
+
+def test_a_bound_that_is_not_finite_is_none() -> None:
+    class Odds(HitSums):
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            wrong = pl.col("n") - pl.col("hit")
+            return sums.select("group", value=pl.col("hit") / wrong)
+
+    assert bounds(Odds, ["x", None], ["a", "b"]) == (0.0, 1.0)
+    assert bounds(Odds, [None], ["b"]) == (0.0, None)
+
+
+def test_a_metric_that_failed_gets_no_bounds() -> None:
+    class Broken(Hit):
+        def score_example(self, prediction: str) -> float:
+            raise ValueError("no")
+
+    found = ranged(Broken, ["a", None], ["a", "b"])
+    assert found.error is not None
+    assert found.scores[0].bounds is None

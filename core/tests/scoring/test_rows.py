@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit import Metric
+from evalkit.base.terms import MetricContext
+from evalkit.errors import MetricError
+from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.scoring.rows import batch_scores, score_examples
+from evalkit.scoring.table import ScoringTable
+
+ORIGIN = "metrics/probe (given as an object)"
+
+
+def bind(function: Callable[..., Any], **attributes: Any) -> Bound:
+    members = {"score_example": staticmethod(function), **attributes}
+    return Resolver(Registry()).bind("metrics", type("Probe", (Metric,), members))
+
+
+def table_of(predictions: list[Any], targets: list[Any], **columns: Any) -> Any:
+    # not the identity, so that rows and positions cannot be mixed up
+    positions = [3 * row + 1 for row in range(len(predictions))]
+    columns = {"prediction": predictions, "target": targets, **columns}
+    frame = pl.DataFrame(columns, strict=False).with_columns(
+        position=pl.Series(positions, dtype=pl.UInt32)
+    )
+    ids = [f"id-{position}" for position in range(3 * len(predictions) + 1)]
+    return ScoringTable(frame, ids, None, MetricContext(None, "one"))
+
+
+def scores_of(metric: Bound, table: ScoringTable) -> list[tuple[int, float]]:
+    found = score_examples(metric, table)
+    assert found.schema == {"position": pl.UInt32, "score": pl.Float64}
+    return list(found.iter_rows())
+
+
+def error_of(metric: Bound, table: ScoringTable) -> str:
+    with pytest.raises(MetricError) as caught:
+        score_examples(metric, table)
+    return str(caught.value)
+
+
+returned = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1, 1).map(np.float64),
+    st.floats(-1, 1, width=32).map(np.float32),
+    st.integers(0, 9).map(np.int8),
+    st.booleans().map(np.bool_),
+    st.decimals(-5, 5, places=3),
+    st.fractions(-5, 5, max_denominator=9),
+    st.sampled_from([math.nan, math.inf, "0.5", b"1", 1j, [1.0], 10**400]),
+)
+
+
+@given(
+    st.lists(st.tuples(returned, st.booleans()), max_size=40),
+    st.sampled_from([None, 0.0, 1]),
+    st.booleans(),
+    st.sampled_from([None, (0.0, 1.0), (None, 2.0), (-1.0, None)]),
+)
+def test_scores_are_those_of_a_plain_loop(
+    rows: list[tuple[Any, bool]], worst: Any, accepts: bool, bounds: Any
+) -> None:
+    outcomes = [value for value, _ in rows]
+    said = [str(row) if has else None for row, (_, has) in enumerate(rows)]
+    metric = bind(
+        lambda target: outcomes[target],
+        worst_value=worst,
+        accepts_no_prediction=accepts,
+        bounds=bounds,
+    )
+    table = table_of(said, list(range(len(rows))))
+    low, high = bounds or (None, None)
+
+    expected: list[tuple[int, float]] = []
+    for row, (value, has) in enumerate(rows):
+        value = value if has or accepts else worst
+        if value is None:
+            continue
+        try:
+            number = math.nan if isinstance(value, str | bytes) else float(value)
+        except (TypeError, OverflowError):
+            number = math.nan
+        if (
+            not math.isfinite(number)
+            or (low is not None and number < low - 1e-9)
+            or (high is not None and number > high + 1e-9)
+        ):
+            message = error_of(metric, table)
+            assert message.startswith(f"{ORIGIN}: score_example for the example ")
+            if has:
+                assert f"'id-{3 * row + 1}'" in message
+            return
+        expected.append((3 * row + 1, number))
+    assert scores_of(metric, table) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda: 1, [1, 1]),
+        (lambda prediction: len(prediction), [1, 2]),
+        (lambda target: len(target), [3, 4]),
+        (lambda target, prediction: len(target) - len(prediction), [2, 2]),
+        (lambda fields: fields["sure"], [0.5, 0.25]),
+        (lambda fields, prediction: len(fields) + len(prediction), [3, 4]),
+        (lambda prediction, target="x": len(target), [3, 4]),
+    ],
+)
+def test_a_function_gets_the_arguments_that_it_names(
+    function: Callable[..., Any], expected: list[float]
+) -> None:
+    metric = bind(function, columns=("sure", "other"))
+    table = table_of(["a", "bb"], ["ccc", "dddd"], sure=[0.5, 0.25], other=[1, 2])
+    assert [score for _, score in scores_of(metric, table)] == expected
+
+
+def test_fields_are_empty_where_a_metric_declares_no_columns() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def score_example(fields: Any) -> float:
+        seen.append(fields)
+        fields["mine"] = 1
+        return float(len(fields))
+
+    assert [s for _, s in scores_of(bind(score_example), table_of(["a"] * 3, [1] * 3))]
+    assert seen == [{"mine": 1}] * 3
+
+
+def test_lists_and_structs_arrive_as_python_values() -> None:
+    seen: list[Any] = []
+
+    def score_example(prediction: Any, target: Any, fields: Any) -> float:
+        seen.append((prediction, target, fields))
+        return 0.0
+
+    table = table_of([{"x": 1}], [["a", "b"]], prob=[{"a": 0.5}])
+    scores_of(bind(score_example, columns=("prob",)), table)
+    assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
+
+
+def test_every_example_is_scored_once_and_in_order() -> None:
+    seen: list[int] = []
+    n = 100_000
+
+    def score_example(target: int) -> float:
+        seen.append(target)
+        return float(target)
+
+    told: list[int] = []
+    table = table_of([""] * n, list(range(n)))
+    found = score_examples(bind(score_example), table, advance=told.append)
+    assert seen == list(range(n))
+    assert found["score"].to_list() == seen
+    assert found["position"].to_list() == [3 * row + 1 for row in range(n)]
+    assert sum(told) == n
+    assert len(told) > 1
+
+
+def test_no_example_gives_no_score() -> None:
+    assert scores_of(bind(lambda: 1.0), table_of([], [])) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (math.nan, "it returned nan"),
+        (-math.inf, "it returned -inf"),
+        (np.float32("inf"), "it returned inf"),
+        ("0.5", "its value must be a number, is '0.5'"),
+        (b"1", "its value must be a number, is b'1'"),
+        (10**400, "its value must be a number, is 1000"),
+        (1.5, "its value 1.5 is outside of its bounds 0.0 to 1.0"),
+        (Decimal(-1), "its value -1.0 is outside of its bounds 0.0 to 1.0"),
+        (np.int64(2), "its value 2.0 is outside of its bounds 0.0 to 1.0"),
+    ],
+)
+def test_a_value_that_is_no_score_names_its_example(value: Any, text: str) -> None:
+    outcomes = [0.5, None, value, value]
+    metric = bind(lambda target: outcomes[target], bounds=(0.0, 1.0))
+    message = error_of(metric, table_of([""] * 4, [0, 1, 2, 3]))
+    assert message.startswith(f"{ORIGIN}: score_example for the example 'id-7': {text}")
+
+
+@pytest.mark.parametrize(
+    "value", [1 + 1e-12, True, 1, np.float64(1), np.uint8(1), np.True_, Fraction(1, 1)]
+)
+def test_a_score_may_be_any_number(value: Any) -> None:
+    metric = bind(lambda: value, bounds=(0.0, 1.0))
+    ((_, score),) = scores_of(metric, table_of(["a"], ["a"]))
+    assert score == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("bad"), "failed with ValueError: bad"),
+        (SystemExit(2), "failed with SystemExit: 2"),
+        (StopIteration("done"), "failed with StopIteration"),
+        (MetricError("own"), "failed with MetricError: own"),
+        (pl.exceptions.PanicException("boom"), "failed with PanicException: boom"),
+    ],
+)
+@pytest.mark.parametrize("row", [0, 5, 899])
+def test_what_a_function_raises_names_its_example(
+    error: BaseException, text: str, row: int
+) -> None:
+    def score_example(target: int) -> float:
+        if target >= row:
+            raise error
+        return 1.0
+
+    message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
+    step = f"score_example for the example 'id-{3 * row + 1}'"
+    assert message.startswith(f"{ORIGIN}: {step} {text}")
+
+
+def test_the_first_of_several_failures_is_named() -> None:
+    def score_example(target: int) -> float:
+        if target == 700:
+            raise ValueError("too late")
+        return math.nan if target == 650 else 1.0
+
+    message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
+    assert message == (
+        f"{ORIGIN}: score_example for the example 'id-1951': it returned nan"
+    )
+
+
+def test_the_cause_of_a_failure_is_kept() -> None:
+    def score_example() -> float:
+        raise LookupError("gone")
+
+    with pytest.raises(MetricError) as caught:
+        score_examples(bind(score_example), table_of([""], [""]))
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_an_interrupt_is_no_failure_of_the_metric() -> None:
+    def score_example() -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_examples(bind(score_example), table_of([""], [""]))
+
+
+def test_a_function_without_arguments_may_not_stop_the_loop() -> None:
+    def score_example() -> float:
+        raise StopIteration
+
+    message = error_of(bind(score_example), table_of([""], [""]))
+    assert "score_example for the example 'id-1' failed with" in message
+
+
+@pytest.mark.parametrize(
+    ("worst", "accepts", "expected"),
+    [
+        (0.0, False, [(1, 1.0), (4, 0.0), (7, 1.0)]),
+        (None, False, [(1, 1.0), (7, 1.0)]),
+        (0.0, True, [(1, 1.0), (4, 9.0), (7, 1.0)]),
+    ],
+)
+def test_an_example_without_a_prediction_gets_the_worst_value(
+    worst: float | None, accepts: bool, expected: list[tuple[int, float]]
+) -> None:
+    metric = bind(
+        lambda prediction: 9.0 if prediction is None else 1.0,
+        worst_value=worst,
+        accepts_no_prediction=accepts,
+    )
+    assert scores_of(metric, table_of(["a", None, "b"], ["", "", ""])) == expected
+
+
+def test_a_batch_is_a_table_of_its_own() -> None:
+    from evalkit.scoring.table import Batch
+
+    table = table_of(["a", None, "ccc"], ["", "", ""])
+    batch = Batch(table.frame, table.ids, table.context, ("prediction",))
+    metric = bind(lambda prediction: len(prediction), worst_value=0)
+    assert batch_scores(metric, batch.part(1, 3)).rows() == [(4, 0.0), (7, 3.0)]

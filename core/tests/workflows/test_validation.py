@@ -1,0 +1,120 @@
+"""`evalkit.validate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import DataError, EvalkitError
+from evalkit.runs.storage import problem_line
+
+pytestmark = pytest.mark.usefixtures("mini")
+
+BAD = [
+    {"id": "1", "label": "yes", "note": 1},
+    {"id": "1", "label": "no"},
+    {"id": "2", "label": 5},
+    {"id": "9", "label": "yes"},
+    None,
+]
+
+
+def test_it_counts_and_explains_as_an_evaluation_would() -> None:
+    found = evalkit.validate("mini", BAD, model="m")
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        evalkit.evaluate("mini", BAD, model="m")
+    assert caught.value.result is not None
+    refused = caught.value.result
+    assert found.counts == refused.counts
+    assert list(found.problems) == list(refused.problems)
+    assert (*found.notices,) == refused.notices
+    for reason in found.refusals:
+        assert reason in str(caught.value)
+    assert (found.dataset, found.task, found.split) == ("mini", "mini", "test")
+    assert found.model == "m"
+    assert len(found.refusals) == 3
+
+
+def test_nothing_is_scored() -> None:
+    class Never(evalkit.Dataset):
+        task = "mini"
+        perf_metric = "no-such-metric"
+
+        def load(self, split: str) -> list[Any]:
+            return [{"uid": "1", "text": "x", "label": "yes"}]
+
+    rows = [{"id": "1", "label": "yes"}]
+    assert evalkit.validate(Never, rows).refusals == []
+    with pytest.raises(evalkit.UnknownPluginError):
+        evalkit.evaluate(Never, rows)
+
+
+def test_it_becomes_json_without_the_problems() -> None:
+    found = evalkit.validate("mini", BAD, on_missing="skip", split="other")
+    values = json.loads(json.dumps(found.to_dict()))
+    assert list(values) == [
+        *("ok", "dataset", "task", "split", "model", "counts", "refusals", "notices")
+    ]
+    assert (values["ok"], values["split"], values["model"]) == (False, "other", "model")
+    assert values["counts"]["invalid"] == 1
+
+
+def test_policies_decide_what_is_ok() -> None:
+    lenient: dict[str, Any] = {"on_missing": "skip", "on_invalid": "skip"}
+    assert not evalkit.validate("mini", BAD, **lenient).to_dict()["ok"]
+    found = evalkit.validate("mini", BAD, **lenient, on_duplicate="last")
+    assert found.to_dict()["ok"]
+    assert len(found.problems) == 5
+    with pytest.raises(EvalkitError, match="on_missing must be one of error, wrong"):
+        evalkit.validate("mini", BAD, on_missing="first")  # type: ignore[arg-type]
+
+
+def test_data_alone_is_checked() -> None:
+    found = evalkit.validate("mini")
+    assert (found.counts, found.model, list(found.problems)) == (
+        {"examples": 3},
+        None,
+        [],
+    )
+    assert found.to_dict()["ok"]
+    with pytest.raises(DataError, match="has no split 'train'"):
+        evalkit.validate("mini", split="train")
+
+
+def test_tables_and_files_are_taken_like_rows(tmp_path: Path) -> None:
+    rows = [{"id": "1", "label": "yes"}, {"id": "2", "label": "maybe"}]
+    path = tmp_path / "some.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    frame = pl.DataFrame(rows)
+    found = [evalkit.validate("mini", each) for each in (rows, path, str(path), frame)]
+    assert [each.model for each in found] == ["model", "some", "some", "model"]
+    assert all(each.counts == found[0].counts for each in found)
+    table = evalkit.validate("mini", frame.to_arrow())
+    assert table.counts == found[0].counts
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, float]] = []
+    evalkit.validate("mini", BAD, model="m", progress=lambda *step: told.append(step))
+    assert told == [("loading mini", 0.0), ("reading the predictions of m", 0.2)]
+    told.clear()
+    evalkit.validate("mini", progress=lambda *step: told.append(step))
+    assert told == [("loading mini", 0.0)]
+
+
+def test_a_problem_is_one_line_of_json() -> None:
+    [problem] = evalkit.validate("mini", [*BAD[2:3]], limit=2).problems[:1]
+    assert problem_line(problem).endswith("\n")
+    assert json.loads(problem_line(problem)) == {
+        "status": "invalid",
+        "line": 1,
+        "id": "2",
+        "violations": [
+            {"field": "label", "rule": "must be a valid string", "value": 5}
+        ],
+    }

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evalkit.plugins.components import Component
+    from evalkit import Component
 
 Outcome = tuple["Component", str | None]
 """A component, and what is wrong with it."""
@@ -69,9 +69,9 @@ _MARK = "evalkit-check: "
 
 
 def _main() -> None:
+    from evalkit import Component
+    from evalkit.catalog import load_component
     from evalkit.errors import EvalkitError, RequiredParameterError
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.registry import load_component
 
     component = Component(*json.load(sys.stdin))
     problem = None

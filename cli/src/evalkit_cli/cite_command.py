@@ -12,7 +12,7 @@ from evalkit_cli.run_options import folder_option
 from evalkit_cli.streams import plugin_output_to_stderr
 
 if TYPE_CHECKING:
-    from evalkit.runs.citations import Work, Works
+    from evalkit.runs import Work, Works
 
 
 @click.command("cite")
@@ -39,11 +39,9 @@ def cite_command(run: str, style: str, folder: Path) -> None:
     sets, tasks and metrics may declare a citation; evalkit itself is named with its
     version. In BibTeX the licences are comments.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.plugins.registry import Registry
-    from evalkit.plugins.resolver import Resolver
-    from evalkit.runs.citations import cited_works
-    from evalkit.runs.listing import find_run
-    from evalkit.runs.stored import read_run
+    from evalkit import Registry, find_run, read_run
+    from evalkit.catalog import Resolver
+    from evalkit.runs import cited_works
 
     result = read_run(find_run(run, folder))
     with plugin_output_to_stderr():
@@ -57,7 +55,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
 
 
 def _print_bibtex(found: Works) -> None:
-    from evalkit.runs.citations import bibtex_entries
+    from evalkit.runs import bibtex_entries
 
     click.echo("\n\n".join(bibtex_entries(found.works)))
     click.echo()

@@ -10,7 +10,7 @@ from evalkit_cli.printed_results import PrintedResult, labelled
 from evalkit_cli.score_cells import score_label
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result, Score
+    from evalkit import Result, Score
 
 
 def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:

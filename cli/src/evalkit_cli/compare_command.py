@@ -124,7 +124,7 @@ def compare_command(
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit.comparing.comparison import compare
+    from evalkit import compare
     from evalkit_cli.comparison_report import print_comparison
 
     with plugin_output_to_stderr(), watched(quiet) as progress:

@@ -24,7 +24,7 @@ from evalkit_cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from evalkit.comparing.records import ComparedScore, Comparison
+    from evalkit import ComparedScore, Comparison
 
 
 def print_comparison(
@@ -107,7 +107,7 @@ def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows
 
 
 def _cells(row: ComparedScore, first: str) -> list[str]:
-    from evalkit.comparing.conclusions import show_p
+    from evalkit.reporting import show_p
 
     name = row.metric if first == "metric" else printable(row.tag or "")
     counts = [row.wins, row.losses, row.ties, row.left_out or None]

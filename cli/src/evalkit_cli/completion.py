@@ -10,8 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.discovery import Catalog
+    from evalkit import Component
+    from evalkit.catalog import Catalog
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -29,7 +29,7 @@ def complete_names(kind: str) -> Completer:
     def complete(
         ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from evalkit.plugins.discovery import find_components
+        from evalkit import find_components
 
         catalog = find_components()
         names = [(found.name, found) for found in catalog.of_kind(kind)]
@@ -42,7 +42,7 @@ def complete_ids(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete `KIND/NAME`."""
-    from evalkit.plugins.discovery import find_components
+    from evalkit import find_components
 
     catalog = find_components()
     ids = [(found.id, found) for found in catalog.components]

@@ -13,7 +13,7 @@ import click
 from evalkit_cli.parameter_lines import describe_parameters, parameter_lines
 
 if TYPE_CHECKING:
-    from evalkit.plugins.components import Component
+    from evalkit import Component
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:
@@ -30,10 +30,9 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     Raises:
         PluginError: It is unknown or broken.
     """
+    from evalkit import Registry
+    from evalkit.catalog import FunctionMetric, import_component, read_attributes
     from evalkit.errors import RequiredParameterError
-    from evalkit.plugins.contract import read_attributes
-    from evalkit.plugins.metric import FunctionMetric
-    from evalkit.plugins.registry import Registry, import_component
 
     registry = Registry()
     try:

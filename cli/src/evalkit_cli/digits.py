@@ -11,7 +11,11 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from evalkit.inference import draw_counts
+from evalkit.reporting import (
+    DRAWS_OF_LARGEST_DIFFERENCES,
+    DRAWS_OF_LISTS,
+    DRAWS_OF_SUMS,
+)
 
 USUAL = 2
 """The most decimals of a percentage, and those of another value without an interval."""
@@ -48,12 +52,12 @@ def _share_of_largest(draws: int) -> float:
 
 
 _SHARES_OF_HALF = {
-    "multinomial": _share_of_percentile(draw_counts.OF_SUMS),
+    "multinomial": _share_of_percentile(DRAWS_OF_SUMS),
     # a function of lists and a score of sums are called the same
-    "bootstrap": _share_of_percentile(min(draw_counts.OF_SUMS, draw_counts.OF_LISTS)),
+    "bootstrap": _share_of_percentile(min(DRAWS_OF_SUMS, DRAWS_OF_LISTS)),
     # of a drawn score, whose standard deviation is multiplied
-    "sidak": 1 / math.sqrt(2 * draw_counts.OF_SUMS),
-    "max-t": _share_of_largest(draw_counts.OF_LARGEST_DIFFERENCES),
+    "sidak": 1 / math.sqrt(2 * DRAWS_OF_SUMS),
+    "max-t": _share_of_largest(DRAWS_OF_LARGEST_DIFFERENCES),
 }
 """How much a bound moves with the seed at most, by words in the names of methods: its
 standard error as a share of half the interval."""

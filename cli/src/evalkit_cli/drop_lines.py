@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.tables import printable
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 _MOST_NAMES = 3
 """Perturbations or tags beyond which they are only counted."""

@@ -32,8 +32,7 @@ from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 from evalkit_cli.thresholds import NOT_MET, Threshold, read_thresholds, unmet
 
 if TYPE_CHECKING:
-    from evalkit.plugins.registry import Registry
-    from evalkit.runs.results import Result
+    from evalkit import Registry, Result
 
 
 @click.command("eval")
@@ -164,7 +163,7 @@ def eval_command(
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.plugins.registry import Registry
+    from evalkit import Registry
 
     least = read_thresholds(thresholds)
     registry = Registry()
@@ -268,8 +267,8 @@ def _evaluate(
     **options: Any,
 ) -> Result:
     """Evaluate one model; say why where its predictions are refused."""
+    from evalkit import evaluate
     from evalkit.errors import AlignmentError
-    from evalkit.workflows.evaluation import evaluate
 
     extra = _extra_metrics(registry, job.dataset, task) if metrics is None else []
     try:

@@ -11,7 +11,7 @@ from evalkit_cli.tables import printable
 from evalkit_cli.tag_tables import MEANINGS, crossing_of
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 MOST_FACETS = 5
 """Facets and crossings that a report on a screen is about."""
@@ -108,7 +108,7 @@ def _lone_groups(
 
 
 def _facet_of(result: PrintedResult, tag: str) -> str | None:
-    from evalkit.base.names import facet_of
+    from evalkit.catalog import facet_of
 
     crossing = crossing_of(tag, result.crossings)
     if crossing is not None:
@@ -190,7 +190,7 @@ def _without_facet(text: str, facet: str) -> str:
 
 
 def _test(result: PrintedResult, score: Score) -> str:
-    from evalkit.comparing.conclusions import show_p
+    from evalkit.reporting import show_p
 
     if score.p_value is None:
         return f"not tested: {score.reason}"

@@ -12,8 +12,8 @@ from evalkit_cli.streams import echo_json
 from evalkit_cli.tables import draw, echo_csv, printable
 
 if TYPE_CHECKING:
-    from evalkit.robustness.flips import Flips
-    from evalkit.runs.results import Result
+    from evalkit import Result
+    from evalkit.reporting import Flips
 
 _COLUMNS = (
     *("flip", "perturbation", "original", "copy", "answer of the original"),
@@ -40,7 +40,7 @@ def print_flips(
         table_format: `table`, `md`, `csv` or `latex`.
         as_json: Print JSON instead.
     """
-    from evalkit.robustness.flips import find_flips
+    from evalkit.reporting import find_flips
 
     found = find_flips(result, perturbation, tag)
     rows = list(found.rows.head(limit).iter_rows(named=True))

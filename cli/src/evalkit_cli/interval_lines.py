@@ -10,7 +10,7 @@ from evalkit_cli.printed_results import PrintedResult, labelled
 from evalkit_cli.score_cells import score_label, show_number
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 _CLUSTERED_MEANS = (
     "wilson-clustered",
@@ -136,7 +136,7 @@ def _replications(result: PrintedResult) -> str:
 
 
 def _how_often_answered(result: PrintedResult, times: int) -> str:
-    from evalkit.scoring.replications import count_incomplete
+    from evalkit.reporting import count_incomplete
 
     counts = result.result.counts
     if counts["scored"] == counts["examples"]:
@@ -153,7 +153,7 @@ def _how_often_answered(result: PrintedResult, times: int) -> str:
 
 def _other_rules(result: PrintedResult) -> str:
     """Say of an older run that its intervals are not what they would be now."""
-    from evalkit.inference.intervals import INTERVAL_RULES
+    from evalkit.reporting import INTERVAL_RULES
 
     edition = result.result.interval_rules
     if edition == INTERVAL_RULES or not any(score.ci for score in result.whole):

@@ -12,8 +12,8 @@ import click
 from evalkit_cli.streams import echo_json
 
 if TYPE_CHECKING:
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.discovery import Catalog
+    from evalkit import Component
+    from evalkit.catalog import Catalog
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
@@ -44,7 +44,8 @@ def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -
     KIND is tasks, datasets, metrics, perturbations, recognisers or observers; all but
     observers by default.
     """
-    from evalkit.plugins.discovery import find_components, iter_kinds
+    from evalkit import find_components
+    from evalkit.catalog import iter_kinds
 
     catalog = find_components()
     components = list(iter_kinds(catalog, kind))

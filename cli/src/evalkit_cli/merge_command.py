@@ -65,7 +65,7 @@ def merge_command(
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit.workflows.merging import merge
+    from evalkit import merge
     from evalkit_cli.new_runs import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:

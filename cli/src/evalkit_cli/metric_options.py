@@ -12,7 +12,8 @@ from evalkit_cli.completion import complete_names
 from evalkit_cli.options import apply
 
 if TYPE_CHECKING:
-    from evalkit.plugins.registry import Bound, Registry
+    from evalkit import Registry
+    from evalkit.catalog import Bound
 
 params_option = click.option(
     "--params",
@@ -57,7 +58,7 @@ def chosen_metrics(
         if params is not None:
             raise click.UsageError("--params needs the metrics named with --metric.")
         return None
-    from evalkit.base.names import parse_reference
+    from evalkit.catalog import parse_reference
 
     by_name = _read_params(params) if params is not None else {}
     names = [parse_reference(metric).name for metric in metrics]

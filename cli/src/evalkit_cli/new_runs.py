@@ -9,7 +9,7 @@ import click
 from evalkit_cli.run_views import print_run
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result
+    from evalkit import Result
 
 
 def print_new_run(

@@ -155,7 +155,7 @@ def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> s
         raise click.UsageError(
             "name a data set (see `evalkit list datasets`), or a file with --data FILE."
         )
-    from evalkit.examples.files import is_file_name, local_path
+    from evalkit.catalog import is_file_name, local_path
 
     if data is not None:
         dataset = str(Path.cwd() / local_path(data))

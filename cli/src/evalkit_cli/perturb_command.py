@@ -14,7 +14,7 @@ from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import plugin_output_to_stderr, stdout_copy
 
 if TYPE_CHECKING:
-    from evalkit.perturbing.summary import PerturbationSummary
+    from evalkit.reporting import PerturbationSummary
 
 _FAMILIES = ("fairness", "robustness")
 _PRESETS = ("mild", "medium", "hard")
@@ -195,7 +195,7 @@ def perturb_command(
 
 
 def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
-    from evalkit.perturbing.files import perturb_dataset
+    from evalkit import perturb_dataset
 
     try:
         return perturb_dataset(name, where, **options)
@@ -221,7 +221,7 @@ def _items(text: str) -> list[str]:
 
 def _names_in(perturbation: str) -> str:
     """Give the names of the steps of a perturbation, without their parameters."""
-    from evalkit.perturbing.names import split_composition
+    from evalkit.catalog import split_composition
 
     steps = split_composition(perturbation)
     return "+".join(step.partition(":")[0] for step in steps)
@@ -231,7 +231,7 @@ def _default_name(
     dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
 ) -> str:
     """Give Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
-    from evalkit.reading.formats import model_name
+    from evalkit.catalog import model_name
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
     how = [*families, *map(_names_in, perturbations)]

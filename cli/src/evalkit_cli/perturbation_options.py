@@ -67,7 +67,7 @@ def check_perturbed(options: dict[str, Any], models: int, runs: Path) -> None:
             "--perturbed-predictions are of one model on one data set; evaluate one "
             "at a time, with one -p FILE."
         )
-    from evalkit.robustness.inputs import find_stored
+    from evalkit.reporting import find_stored
 
     found = [find_stored(name, runs) for name in given]
     files = found.count(None)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.base.wording import count_of
+from evalkit.reporting import count_of
 from evalkit_cli.edit_marks import marked
 from evalkit_cli.streams import echo_json
 from evalkit_cli.tables import draw, printable
 
 if TYPE_CHECKING:
-    from evalkit.perturbing.summary import PerturbationSummary
+    from evalkit.reporting import PerturbationSummary
 
 
 def print_summary(

@@ -20,7 +20,7 @@ from evalkit_cli.tables import Rows, printable, without_empty_columns
 from evalkit_cli.tag_tables import MOST_ROWS
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 ALL = "(all)"
 """Names the row of all copies."""
@@ -298,7 +298,7 @@ def _heading(
 def _worst_first(
     scores: Mapping[str | None, Mapping[str, Score]],
 ) -> list[str | None]:
-    from evalkit.scoring.grouping import UNTAGGED
+    from evalkit.reporting import UNTAGGED
 
     def place(tag: str | None) -> tuple[bool, bool, float, str]:
         drop = scores[tag].get("drop")
@@ -329,7 +329,7 @@ def _row(
     is_tested: bool,
     with_unit: bool,
 ) -> list[str]:
-    from evalkit.comparing.conclusions import show_p
+    from evalkit.reporting import show_p
 
     if is_tested and "drop" in scores:
         scores = {**scores, "drop": adjusted(scores["drop"])}

@@ -10,7 +10,8 @@ from evalkit_cli.digits import decimals
 from evalkit_cli.tables import NO_VALUE, Rows, draw, printable, without_empty_columns
 
 if TYPE_CHECKING:
-    from evalkit.workflows.planning import Plan, Requirement
+    from evalkit import Plan
+    from evalkit.reporting import Requirement
 
 
 def print_plan(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from evalkit.plugins.registry import Registry
+    from evalkit import Registry
 
 STANDARD_INPUT = "-"
 _STDIN_NAME = "stdin"
@@ -45,7 +45,7 @@ def jobs_of_files(
     Raises:
         UsageError: Names do not tell the models apart.
     """
-    from evalkit.reading.formats import model_name
+    from evalkit.catalog import model_name
 
     named = [_split_model(given) for given in files]
     if model is not None:
@@ -130,7 +130,7 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
     Raises:
         UsageError: None ships with it.
     """
-    from evalkit.examples.files import is_file_name
+    from evalkit.catalog import is_file_name
 
     shipped = {}
     if not is_file_name(dataset):
@@ -168,9 +168,8 @@ def jobs_of_folder(
         DataError: The folder cannot be read, two files are of one data set, or there
             is none.
     """
+    from evalkit.catalog import local_path, model_name
     from evalkit.errors import DataError
-    from evalkit.examples.files import local_path
-    from evalkit.reading.formats import model_name
 
     folder = local_path(given)
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit_cli.score_cells import Bounds
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result, Score
+    from evalkit import Result, Score
 
 
 @dataclass(frozen=True)

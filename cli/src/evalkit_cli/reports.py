@@ -24,7 +24,7 @@ from evalkit_cli.tables import Rows, draw, echo_csv, without_empty_columns
 from evalkit_cli.tag_tables import MOST_ROWS, Columns, TagTable, tag_tables
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result, Score
+    from evalkit import Result, Score
 
 _AS_WRONG = "as wrong"
 """Header of how many examples without a valid prediction are part of n."""
@@ -237,7 +237,7 @@ def _summary_row(result: PrintedResult, score: Score) -> list[str]:
 
 def _all_scores(results: Sequence[Result]) -> Iterator[Sequence[object]]:
     """Give every score as stored, in full precision."""
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
     several = len({result.dataset for result in results}) > 1
     yield [*(["dataset"] if several else []), "model", *Score._fields]

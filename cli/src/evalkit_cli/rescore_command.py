@@ -67,8 +67,7 @@ def rescore_command(
     Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
     failed; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.plugins.registry import Registry
-    from evalkit.workflows.rescoring import rescore
+    from evalkit import Registry, rescore
     from evalkit_cli.new_runs import print_new_run
 
     registry = Registry()

@@ -18,8 +18,8 @@ from evalkit_cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result
-    from evalkit.runs.views import Confusion, WrongAnswers
+    from evalkit import Result
+    from evalkit.runs import Confusion, WrongAnswers
 
 _LONGEST = 60
 """Characters of an answer that a table shows; CSV and JSON give all."""
@@ -78,7 +78,7 @@ def print_wrong(
         table_format: `table`, `md`, `csv` or `latex`.
         as_json: Print JSON instead.
     """
-    from evalkit.runs.views import find_wrong
+    from evalkit.runs import find_wrong
 
     found = find_wrong(result, metric, tag)
     rows = list(found.rows.head(limit).iter_rows(named=True))
@@ -182,7 +182,7 @@ def print_confusion(
         table_format: `table`, `md`, `csv` or `latex`.
         as_json: Print JSON instead.
     """
-    from evalkit.runs.views import count_confusion
+    from evalkit.runs import count_confusion
 
     found = count_confusion(result, tag)
     if as_json:

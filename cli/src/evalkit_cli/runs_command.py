@@ -14,7 +14,7 @@ from evalkit_cli.streams import echo_json
 from evalkit_cli.tables import NO_VALUE, draw, echo_csv, printable
 
 if TYPE_CHECKING:
-    from evalkit.runs.listing import RunSummary
+    from evalkit.runs import RunSummary
 
 _MOST_PROBLEMS = 5
 
@@ -53,7 +53,7 @@ def runs_command(
     evaluation. A repeat that gave other numbers is a run of its own, an "other repeat".
     A folder that is no whole run is named on the standard error.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.runs.listing import list_runs
+    from evalkit.runs import list_runs
 
     everything = list_runs(folder)
     problems = [run.problem for run in everything if run.problem is not None]

@@ -9,7 +9,7 @@ from evalkit_cli.digits import USUAL, bound_decimals, decimals, half_width, show
 from evalkit_cli.tables import NO_VALUE
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 Bounds = Mapping[str, Sequence[float | None]]
 """The least and the greatest value of metrics, by name; None for no bound."""
@@ -102,7 +102,7 @@ def _decimals_beside_zero(low: float, high: float, scale: float) -> int:
 
 
 def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
-    from evalkit.base.names import metric_of
+    from evalkit.catalog import metric_of
 
     metric = metric_of(score.metric, bounds)
     least, greatest = _UNBOUNDED if metric is None else bounds[metric]

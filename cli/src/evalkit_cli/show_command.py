@@ -15,7 +15,7 @@ from evalkit_cli.run_options import folder_option, format_option, json_option
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result
+    from evalkit import Result
 
 
 _RUN_ID = re.compile("[0-9a-f]+")
@@ -128,7 +128,7 @@ def show_command(
 
 
 def _is_component(what: str) -> bool:
-    from evalkit.plugins.discovery import KINDS, OBSERVERS
+    from evalkit.catalog import KINDS, OBSERVERS
 
     kind, slash, _ = what.partition("/")
     return bool(slash) and kind in (*KINDS, OBSERVERS) and not Path(what).is_dir()
@@ -152,9 +152,10 @@ def _refuse_run_options(context: click.Context, what: str) -> None:
 
 def _find(what: str, folder: Path) -> Path:
     """Find a run, or say what else the name could have been."""
+    from evalkit import find_components, find_run
+    from evalkit.catalog import KINDS, OBSERVERS
     from evalkit.errors import StorageError
-    from evalkit.plugins.discovery import KINDS, OBSERVERS, find_components
-    from evalkit.runs.listing import LATEST, find_run
+    from evalkit.runs import LATEST
 
     try:
         return find_run(what, folder)
@@ -187,7 +188,7 @@ def _show_run(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from evalkit.runs.stored import read_run
+    from evalkit import read_run
     from evalkit_cli.flip_views import print_flips
     from evalkit_cli.run_views import print_confusion, print_run, print_wrong
 
@@ -226,7 +227,7 @@ def _show_run(
 
 def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
     """Compute the scores of other groups from the run folder."""
-    from evalkit.workflows.regrouping import score_crossings
+    from evalkit.reporting import score_crossings
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         return score_crossings(result, by, progress=progress)

@@ -20,7 +20,7 @@ from evalkit_cli.score_cells import (
 from evalkit_cli.tables import Rows, printable, without_empty_columns
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Score
+    from evalkit import Score
 
 MOST_ROWS = 40
 """Rows that a table on a screen has at most."""
@@ -117,7 +117,7 @@ def _sorted_tags(columns: Columns) -> list[str]:
 
     Those that only later results have come after.
     """
-    from evalkit.scoring.grouping import UNTAGGED
+    from evalkit.reporting import UNTAGGED
 
     metric = columns.headline.metric
     tags: list[str] = []
@@ -189,7 +189,7 @@ def _table(
 
 
 def _order(is_shrunken: bool, tags: Sequence[str]) -> str:
-    from evalkit.scoring.grouping import UNTAGGED
+    from evalkit.reporting import UNTAGGED
 
     parts = ["shrunk where known"] if is_shrunken else []
     if UNTAGGED in tags[1:]:
@@ -240,7 +240,7 @@ def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:
 
 def _cut(tags: list[str], most_rows: int) -> list[str]:
     """Keep the worst, and the row of examples without a tag."""
-    from evalkit.scoring.grouping import UNTAGGED
+    from evalkit.reporting import UNTAGGED
 
     last = [tag for tag in tags[most_rows:] if tag == UNTAGGED]
     return [*tags[: most_rows - len(last)], *last]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from evalkit.runs.results import Result, Score
+    from evalkit import Result, Score
 
 NOT_MET = 3
 """Exit code where a threshold is not met."""

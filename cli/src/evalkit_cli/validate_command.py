@@ -25,7 +25,7 @@ from evalkit_cli.progress_bar import watched
 from evalkit_cli.streams import echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
-    from evalkit.workflows.validation import Validation
+    from evalkit import Validation
 
 _SHOWN = 5
 
@@ -77,9 +77,8 @@ def validate_command(
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
     usage.
     """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry, validate
     from evalkit.errors import EvalkitError
-    from evalkit.plugins.registry import Registry
-    from evalkit.workflows.validation import validate
 
     name = chosen_dataset(dataset, data, task)
     found = []
@@ -123,7 +122,7 @@ def validate_command(
 
 def _write(found: list[Validation], path: Path, with_model: bool) -> None:
     from evalkit.errors import StorageError
-    from evalkit.runs.storage import problem_line
+    from evalkit.runs import problem_line
 
     try:
         with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
@@ -141,15 +140,14 @@ def _write(found: list[Validation], path: Path, with_model: bool) -> None:
 
 
 def _as_json(found: Validation) -> dict[str, Any]:
-    from evalkit.runs.storage import problem_line
+    from evalkit.runs import problem_line
 
     shown = [json.loads(problem_line(problem)) for problem in found.problems[:_SHOWN]]
     return {**found.to_dict(), "first_problems": shown}
 
 
 def _print(found: Validation, quiet: bool, written: Path | None) -> None:
-    from evalkit.base.violations import describe
-    from evalkit.predictions.problems import STATUSES
+    from evalkit.reporting import STATUSES, describe
 
     if not quiet:
         what = f"{found.dataset} ({found.task}, split {found.split})"

@@ -9,7 +9,8 @@ import click
 from evalkit_cli.tables import NO_VALUE, Rows, draw, printable
 
 if TYPE_CHECKING:
-    from evalkit.workflows.verification import Difference, Verification
+    from evalkit import Verification
+    from evalkit.reporting import Difference
 
 _MOST_DIFFERENCES = 20
 
@@ -24,7 +25,7 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         found: What came of computing it again.
         quiet: Say only whether they are the same, and which are not.
     """
-    from evalkit.inference.intervals import INTERVAL_RULES
+    from evalkit.reporting import INTERVAL_RULES
 
     click.echo(_in_a_sentence(found))
     if found.differences:

@@ -40,7 +40,7 @@ def verify_command(
     Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
     could be computed, or an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.workflows.verification import verify
+    from evalkit import verify
     from evalkit_cli.verification_report import print_verification
 
     with plugin_output_to_stderr(), watched(quiet) as progress:

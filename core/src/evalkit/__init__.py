@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalkit.base.lazy import lazy_attributes
+
 if TYPE_CHECKING:
     from evalkit.base.terms import Entity, MetricContext, Source
     from evalkit.base.violations import Violation
@@ -150,20 +152,12 @@ __all__ = [
 ]
 
 
+_get, __dir__ = lazy_attributes(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("evalkit-core")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"evalkit.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return _get(name)

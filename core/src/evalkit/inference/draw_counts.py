@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-OF_SUMS = 1_000
+DRAWS_OF_SUMS = 1_000
 """Replicates of a score that is computed from sums."""
 
-OF_LISTS = 200
+DRAWS_OF_LISTS = 200
 """Replicates of a function of lists, which has to be called for each."""
 
-OF_LARGEST_DIFFERENCES = 10_000
+DRAWS_OF_LARGEST_DIFFERENCES = 10_000
 """Draws of the largest standardised difference between groups."""

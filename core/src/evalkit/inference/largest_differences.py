@@ -18,7 +18,7 @@ from evalkit.inference import draw_counts
 from evalkit.inference.intervals import Floats, Integers, Interval
 from evalkit.inference.student_t import normal_quantile, outside_probability, t_quantile
 
-DRAWS = draw_counts.OF_LARGEST_DIFFERENCES
+DRAWS = draw_counts.DRAWS_OF_LARGEST_DIFFERENCES
 """Draws of the largest standardised difference."""
 
 _LEAST_IN_TAIL = 10

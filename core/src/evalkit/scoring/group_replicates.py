@@ -41,7 +41,7 @@ from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.records import Advance
 from evalkit.scoring.statistics_rows import Codes
 
-REPLICATES = draw_counts.OF_SUMS
+REPLICATES = draw_counts.DRAWS_OF_SUMS
 
 MOST_RESAMPLED = 20_000
 """Rows of a group beyond which the delta method takes the place of resampling."""

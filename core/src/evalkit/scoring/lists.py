@@ -29,7 +29,7 @@ from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.units import Units
 from evalkit.scoring.unscored import NOTHING_SCORED
 
-LIST_REPLICATES = draw_counts.OF_LISTS
+LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
 """Examples in a group beyond which a function of lists gets no interval unless it is
 asked for."""

@@ -1,0 +1,83 @@
+"""Which plugins there are, and how a name that a user types becomes one.
+
+Public: for programs that list, choose or load plugins. Importing this module imports
+no plugin and nothing heavy; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from evalkit.base.names import facet_of, metric_of, parse_reference
+    from evalkit.examples.files import is_file_name, local_path
+    from evalkit.perturbing.names import split_composition
+    from evalkit.plugins.components import Component
+    from evalkit.plugins.contract import read_attributes
+    from evalkit.plugins.discovery import (
+        KINDS,
+        OBSERVERS,
+        Catalog,
+        find_components,
+        iter_kinds,
+    )
+    from evalkit.plugins.metric import FunctionMetric
+    from evalkit.plugins.registry import (
+        Bound,
+        Registry,
+        import_component,
+        load_component,
+    )
+    from evalkit.plugins.resolver import Resolver
+    from evalkit.reading.formats import model_name
+
+__all__ = [
+    "KINDS",
+    "OBSERVERS",
+    "Bound",
+    "Catalog",
+    "Component",
+    "FunctionMetric",
+    "Registry",
+    "Resolver",
+    "facet_of",
+    "find_components",
+    "import_component",
+    "is_file_name",
+    "iter_kinds",
+    "load_component",
+    "local_path",
+    "metric_of",
+    "model_name",
+    "parse_reference",
+    "read_attributes",
+    "split_composition",
+]
+
+__getattr__, __dir__ = lazy_attributes(
+    __name__,
+    {
+        "Bound": "plugins.registry",
+        "Catalog": "plugins.discovery",
+        "Component": "plugins.components",
+        "FunctionMetric": "plugins.metric",
+        "KINDS": "plugins.discovery",
+        "OBSERVERS": "plugins.discovery",
+        "Registry": "plugins.registry",
+        "Resolver": "plugins.resolver",
+        "facet_of": "base.names",
+        "find_components": "plugins.discovery",
+        "import_component": "plugins.registry",
+        "is_file_name": "examples.files",
+        "iter_kinds": "plugins.discovery",
+        "load_component": "plugins.registry",
+        "local_path": "examples.files",
+        "metric_of": "base.names",
+        "model_name": "reading.formats",
+        "parse_reference": "base.names",
+        "read_attributes": "plugins.contract",
+        "split_composition": "perturbing.names",
+    },
+)

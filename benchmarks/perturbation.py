@@ -36,7 +36,7 @@ from evalkit.perturbing.rng import LazyRandom
 from evalkit.perturbing.steps import Settings
 from evalkit.plugins.registry import Bound, Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit_perturbations_text.misspellings import read_misspellings
+from evalkit_perturbations_text.typos.misspellings import read_misspellings
 
 PERTURBATIONS = (
     *("lowercase", "keyboard-typos", "misspellings", "contractions"),
@@ -59,7 +59,7 @@ LONG_TEXT = (
 
 FLOOR = """
 import json, sys
-from evalkit_perturbations_text.misspellings import read_misspellings
+from evalkit_perturbations_text.typos.misspellings import read_misspellings
 
 from evalkit.edits import apply_edits
 from evalkit.perturbing.rng import LazyRandom

@@ -17,7 +17,7 @@ import evalkit
 from evalkit import Result, Score, Violation
 from evalkit.errors import EvalkitError
 from evalkit.plugins.contract import CONTRACTS, hook_names
-from evalkit_perturbations_text.name_recognition import load_recogniser
+from evalkit_perturbations_text.names.recognition import load_recogniser
 
 CODE = """
 import random

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalkit.edits import apply_edits, checked_edits
-from evalkit_perturbations_text.contractions import Contractions
-from evalkit_perturbations_text.expansions import Expansions
+from evalkit_perturbations_text.wording.contractions import Contractions
+from evalkit_perturbations_text.wording.expansions import Expansions
 
 
 def change(kind: Any, text: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 
 from evalkit import DataError
 from evalkit.edits import apply_edits
-from evalkit_perturbations_text.checklist_direction import ChecklistDirection
-from evalkit_perturbations_text.checklist_invariance import ChecklistInvariance
-from evalkit_perturbations_text.checklist_minimum import CASES, ChecklistMinimum
+from evalkit_perturbations_text.checklist.direction import ChecklistDirection
+from evalkit_perturbations_text.checklist.invariance import ChecklistInvariance
+from evalkit_perturbations_text.checklist.minimum import CASES, ChecklistMinimum
 from evalkit_perturbations_text.contrast_sets import ContrastSets
 
 NLI = {

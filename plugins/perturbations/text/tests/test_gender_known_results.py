@@ -11,9 +11,9 @@ from random import Random
 import pytest
 
 from evalkit.edits import Edit, apply_edits, checked_edits
-from evalkit_perturbations_text.gender_contexts import gendered_words
-from evalkit_perturbations_text.gender_swap import GenderSwap, GenderSwapParameters
-from evalkit_perturbations_text.name_lists import first_names
+from evalkit_perturbations_text.gender.contexts import gendered_words
+from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
+from evalkit_perturbations_text.names.lists import first_names
 
 pytestmark = pytest.mark.known_result
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.edits import apply_edits, checked_edits
-from evalkit_perturbations_text.country_names import country_names
-from evalkit_perturbations_text.gender_contexts import gendered_words
-from evalkit_perturbations_text.gender_swap import GenderSwap, GenderSwapParameters
-from evalkit_perturbations_text.name_lists import (
+from evalkit_perturbations_text.gender.contexts import gendered_words
+from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
+from evalkit_perturbations_text.names.country_names import country_names
+from evalkit_perturbations_text.names.lists import (
     common_first_names,
     first_names,
     names_of_same_country,

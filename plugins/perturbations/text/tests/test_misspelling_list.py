@@ -11,7 +11,10 @@ from types import ModuleType
 import pytest
 
 from evalkit.edits import apply_edits
-from evalkit_perturbations_text.misspellings import Misspellings, read_misspellings
+from evalkit_perturbations_text.typos.misspellings import (
+    Misspellings,
+    read_misspellings,
+)
 
 
 def change(text: str, prob: float = 1, seed: int = 0) -> str:

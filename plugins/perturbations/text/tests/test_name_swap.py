@@ -14,15 +14,15 @@ from pydantic import ValidationError
 import evalkit
 from evalkit import UnknownPluginError
 from evalkit.edits import apply_edits, checked_edits
-from evalkit_perturbations_text.country_names import country_names
-from evalkit_perturbations_text.name_groups import (
+from evalkit_perturbations_text.names.country_names import country_names
+from evalkit_perturbations_text.names.groups import (
     CENSUS,
     PAIRED,
     group_problem,
     name_group,
 )
-from evalkit_perturbations_text.name_recognition import load_recogniser
-from evalkit_perturbations_text.name_swap import NameSwap, NameSwapParameters
+from evalkit_perturbations_text.names.recognition import load_recogniser
+from evalkit_perturbations_text.names.swap import NameSwap, NameSwapParameters
 
 WHITE, BLACK = (name_group(group) for group in PAIRED)
 

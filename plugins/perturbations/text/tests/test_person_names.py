@@ -9,24 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit_perturbations_text.country_name_words import OTHER_WORDS
-from evalkit_perturbations_text.country_names import (
+from evalkit_perturbations_text.grammar.tokens import Tokens
+from evalkit_perturbations_text.letter_case import with_case_of
+from evalkit_perturbations_text.names.country_name_words import OTHER_WORDS
+from evalkit_perturbations_text.names.country_names import (
     LOCALES,
     country_first_names,
     country_names,
     without_accents,
 )
-from evalkit_perturbations_text.letter_case import with_case_of
-from evalkit_perturbations_text.name_lists import (
+from evalkit_perturbations_text.names.lists import (
     common_first_names,
     country_of,
     first_names,
     is_census_name,
     surnames,
 )
-from evalkit_perturbations_text.person_names import find_first_names, find_last_names
-from evalkit_perturbations_text.person_tokens import Tokens
-from evalkit_perturbations_text.reviewed_country_names import REVIEWED_NAMES
+from evalkit_perturbations_text.names.person_names import (
+    find_first_names,
+    find_last_names,
+)
+from evalkit_perturbations_text.names.reviewed_country_names import REVIEWED_NAMES
 
 CASES = """
 [Mary] went home.

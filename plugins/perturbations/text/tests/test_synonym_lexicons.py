@@ -11,8 +11,8 @@ import pytest
 
 from evalkit import PluginContractError
 from evalkit.edits import apply_edits
-from evalkit_perturbations_text.lexicons import read_lexicon
-from evalkit_perturbations_text.synonyms import Synonyms
+from evalkit_perturbations_text.wording.lexicons import read_lexicon
+from evalkit_perturbations_text.wording.synonyms import Synonyms
 
 LINES = """# word and synonyms
 big\tlarge, huge

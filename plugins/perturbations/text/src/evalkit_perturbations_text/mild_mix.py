@@ -9,15 +9,15 @@ from pydantic import BaseModel
 
 from evalkit import Edit
 from evalkit.edits import apply_edits, checked_edits, compose
-from evalkit_perturbations_text.contractions import Contractions
-from evalkit_perturbations_text.lowercase import Lowercase
-from evalkit_perturbations_text.misspellings import Misspellings
-from evalkit_perturbations_text.random_space import RandomSpace
+from evalkit_perturbations_text.casing.lowercase import Lowercase
 from evalkit_perturbations_text.text_perturbations import (
     RandomPerturbation,
     StrengthParameters,
     TextPerturbation,
 )
+from evalkit_perturbations_text.typos.misspellings import Misspellings
+from evalkit_perturbations_text.typos.random_space import RandomSpace
+from evalkit_perturbations_text.wording.contractions import Contractions
 
 
 class MildMix(RandomPerturbation):

@@ -1,0 +1,1 @@
+"""Characters that look alike, or that cannot be seen."""

@@ -1,0 +1,1 @@
+"""Words of gender and their counterparts."""

@@ -1,0 +1,1 @@
+"""Tokens, pronouns and verbs of English sentences about persons."""

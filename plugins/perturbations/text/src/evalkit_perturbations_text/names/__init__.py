@@ -1,0 +1,1 @@
+"""First and family names: lists, recognition, groups and the swap of names."""

@@ -1,0 +1,247 @@
+"""Swaps people's names for names of another group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from evalkit import Edit, Parameters
+from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
+from evalkit_perturbations_text.grammar.tokens import Tokens
+from evalkit_perturbations_text.names.assignment import assign_names, name_edits
+from evalkit_perturbations_text.names.country_names import Gender
+from evalkit_perturbations_text.names.groups import (
+    CENSUS,
+    PAIRED,
+    NameGroup,
+    group_problem,
+    name_group,
+)
+from evalkit_perturbations_text.names.lists import first_names
+from evalkit_perturbations_text.names.person_names import (
+    Mention,
+    find_first_names,
+    find_last_names,
+)
+from evalkit_perturbations_text.names.recognition import (
+    first_names_in,
+    last_names_in,
+    person_spans,
+)
+from evalkit_perturbations_text.names.tags import with_name_groups
+from evalkit_perturbations_text.text_perturbations import Share
+
+RULES = "rules"
+"""Name of the recogniser that is built in."""
+
+
+class NameSwapParameters(Parameters):
+    """Parameters of `name-swap`."""
+
+    source: str | None = None
+    """The group whose names are replaced: `bertrand-mullainathan-2004-white` or
+    `-black`, `us-census-1990`, or `country:` and one of Faker's locales, such as
+    `country:en_IN`; without one every name that is recognised."""
+    target: str | None = None
+    """The group that replacements are from, one of the same. Without one: for first
+    names one of the two groups of Bertrand and Mullainathan (2004), the one that no
+    name of the example is in, else drawn; for surnames `us-census-1990`."""
+    kind: Literal["first", "last"] = "first"
+    """Whether first names are replaced or surnames."""
+    preserve_gender: bool = True
+    """Whether a first name is replaced by one of the same gender only. A name of both
+    genders goes by the example's pronouns, and stays if they do not tell."""
+    prob: Share = 1.0
+    """The share of names that are replaced, 0 to 1, one draw for each name."""
+    recogniser: str = RULES
+    """`rules`, or the name of an installed recogniser; then only what it takes for a
+    person is replaced."""
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> NameSwapParameters:
+        for group in (self.source, self.target):
+            problem = "" if group is None else group_problem(group)
+            if problem:
+                raise ValueError(problem)
+            if group and self.kind == "last" and not name_group(group).last:
+                raise ValueError(
+                    f"the group {group!r} has no surnames; choose {CENSUS!r} or a "
+                    "country that has"
+                )
+        return self
+
+
+class NameSwap(FairnessPerturbation):
+    """Replaces the names of people by names of a group.
+
+    A name has one replacement in all texts of an example, two names have two, and none
+    is a word that is there already; names for which the group has none left, and names
+    of the target group, stay. A copy has the tag `name-group:GROUP` of the group that
+    its new names are from.
+    """
+
+    Parameters = NameSwapParameters
+    parameters: NameSwapParameters
+
+    def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
+        """Find the names of an example, and a replacement for each.
+
+        Args:
+            texts: The texts of one example.
+            rng: Chooses group, names and replacements.
+
+        Returns:
+            The edits of each text.
+        """
+        tokens = [Tokens(text) for text in texts]
+        mentions = self._find(tokens)
+        named = sorted({mention.name for found in mentions for mention in found})
+        if not named:
+            return [[] for _ in texts]
+        target = self._target(named, rng)
+        genders = _genders(tokens, mentions)
+        wanted = {name for name in named if self._is_wanted(name, target, rng)}
+        chosen = assign_names(
+            tokens,
+            mentions,
+            lambda name: (
+                self._candidates(genders[name], target, rng) if name in wanted else []
+            ),
+        )
+        return name_edits(tokens, mentions, chosen)
+
+    def change_tags(
+        self,
+        tags: Sequence[str],
+        original: Mapping[str, Any],
+        perturbed: Mapping[str, Any],
+        task: str,
+    ) -> list[str]:
+        """Say whose names a copy has now.
+
+        Args:
+            tags: The original's tags.
+            original: The original.
+            perturbed: The changed example.
+            task: Name of the task.
+
+        Returns:
+            The tags with `name-group:GROUP` for the group that its new names are from,
+            and without such a tag of a group of which it has no name any more.
+        """
+        return with_name_groups(tags, original, perturbed, self._targets())
+
+    def _targets(self) -> Sequence[str]:
+        """Give the groups that replacements may be from."""
+        chosen = self.parameters
+        if chosen.target is not None:
+            return (chosen.target,)
+        return (CENSUS,) if chosen.kind == "last" else PAIRED
+
+    def _find(self, tokens: Sequence[Tokens]) -> list[list[Mention]]:
+        chosen = self.parameters
+        names = self._known_names()
+        if chosen.recogniser == RULES:
+            if chosen.kind == "last":
+                return find_last_names(tokens, names)
+            return find_first_names(tokens, names)
+        spans = person_spans(chosen.recogniser, [text.text for text in tokens])
+        if chosen.kind == "last":
+            places = [
+                last_names_in(text, found)
+                for text, found in zip(tokens, spans, strict=True)
+            ]
+            return [
+                [Mention(place, text.word(place), "either") for place in found]
+                for text, found in zip(tokens, places, strict=True)
+            ]
+        return [
+            first_names_in(text, found, names)
+            for text, found in zip(tokens, spans, strict=True)
+        ]
+
+    def _known_names(self) -> Mapping[str, Gender]:
+        """Give who has which first name, with the names of both groups."""
+        return _known_names(self.parameters.source, self.parameters.target)
+
+    def _target(self, named: Sequence[str], rng: Random) -> NameGroup:
+        targets = self._targets()
+        if len(targets) == 1:
+            return name_group(targets[0])
+        free = [
+            group
+            for group in targets
+            if group != self.parameters.source
+            and not set(named) & set(_first(name_group(group)))
+        ]
+        return name_group(rng.choice(free or targets))
+
+    def _is_wanted(self, name: str, target: NameGroup, rng: Random) -> bool:
+        chosen = self.parameters
+        is_last = chosen.kind == "last"
+        if not is_last and name in _first(target):
+            return False
+        if chosen.source is not None:
+            group = name_group(chosen.source)
+            names = _lower(group.last) if is_last else _first(group)
+            if name not in names:
+                return False
+        return chosen.prob >= 1 or rng.random() < chosen.prob
+
+    def _candidates(
+        self, gender: Gender, target: NameGroup, rng: Random
+    ) -> Sequence[str]:
+        chosen = self.parameters
+        names: Sequence[str]
+        if chosen.kind == "last":
+            names = target.last
+        elif not chosen.preserve_gender:
+            names = (*target.female, *target.male)
+        elif gender == "either":
+            return ()
+        else:
+            names = target.female if gender == "female" else target.male
+        return rng.sample(names, len(names))
+
+
+@cache
+def _known_names(*groups: str | None) -> Mapping[str, Gender]:
+    known: dict[str, Gender] = {}
+    for group in groups:
+        if group is not None:
+            known.update(dict.fromkeys(_lower(name_group(group).female), "female"))
+            known.update(dict.fromkeys(_lower(name_group(group).male), "male"))
+    known.update(first_names())
+    return known
+
+
+def _lower(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)
+
+
+def _first(group: NameGroup) -> frozenset[str]:
+    return _lower(group.female) | _lower(group.male)
+
+
+_FEMALE = frozenset(("she", "her", "hers", "herself"))
+_MALE = frozenset(("he", "him", "his", "himself"))
+
+
+def _genders(
+    tokens: Sequence[Tokens], mentions: Sequence[Sequence[Mention]]
+) -> dict[str, Gender]:
+    """Give who has each name; the pronouns tell for a name of both genders."""
+    words = frozenset().union(*(text.lower for text in tokens))
+    female, male = not words.isdisjoint(_FEMALE), not words.isdisjoint(_MALE)
+    fallback: Gender = "either"
+    if female != male:
+        fallback = "female" if female else "male"
+    return {
+        mention.name: fallback if mention.gender == "either" else mention.gender
+        for found in mentions
+        for mention in found
+    }

@@ -1,0 +1,74 @@
+"""Tags of a copy that tell whose names it has now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from evalkit_perturbations_text.copy_texts import texts_of
+from evalkit_perturbations_text.grammar.tokens import Tokens
+from evalkit_perturbations_text.names.groups import group_problem, name_group
+
+NAME_GROUP = "name-group:"
+"""Beginning of the tag that names a group."""
+
+
+def with_name_groups(
+    tags: Sequence[str],
+    original: Mapping[str, Any],
+    copy: Mapping[str, Any],
+    targets: Iterable[str],
+) -> list[str]:
+    """Give the tags of a copy whose names were replaced.
+
+    Args:
+        tags: The original's tags.
+        original: The original.
+        copy: The changed example.
+        targets: Groups that new names may be from.
+
+    Returns:
+        The tags, without those of a group of which no name is left, and with one for
+        each target of which the copy has a name that the original has not. Words with
+        a capital are taken for names; all words where the copy has no capitals.
+    """
+    changed = {**original, **copy}
+    new = _capital_words(changed) - _all_words(original)
+    left = _capital_words(original) & _all_words(changed)
+    added = [
+        NAME_GROUP + group for group in targets if not new.isdisjoint(_words_in(group))
+    ]
+    kept = [tag for tag in tags if tag not in added and _may_hold(tag, left)]
+    return [*kept, *added]
+
+
+def _may_hold(tag: str, words: frozenset[str]) -> bool:
+    """Tell whether a tag is of another kind, or of a group that has such a word."""
+    group = tag.removeprefix(NAME_GROUP)
+    if group == tag:
+        return True
+    return not group_problem(group) and not words.isdisjoint(_words_in(group))
+
+
+def _all_words(row: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(word for text in texts_of(row) for word in Tokens(text).lower)
+
+
+def _capital_words(row: Mapping[str, Any]) -> frozenset[str]:
+    """Give the words that may be names, in lower case."""
+    forms = [form for text in texts_of(row) for form in Tokens(text).forms]
+    capital = [form for form in forms if form[0].isupper()]
+    return frozenset(form.lower() for form in capital or forms)
+
+
+@cache
+def _words_in(group: str) -> frozenset[str]:
+    """Give the words of all names of a group, in lower case."""
+    names = name_group(group)
+    return frozenset(
+        word
+        for name in (*names.female, *names.male, *names.last)
+        for word in Tokens(name).lower
+        if word.isalpha()
+    )

@@ -1,0 +1,1 @@
+"""Slips of keys, spaces, spelling and scanning."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from evalkit.plugins.components import Component
-from evalkit_cli.checking import check_components
+from evalkit_cli.commands.checking import check_components
 
 Invoke = Callable[..., Result]
 Make = Callable[..., Any]

@@ -14,9 +14,14 @@ from evalkit.runs.results import Score
 from evalkit.scoring.group_replicates import REPLICATES
 from evalkit.scoring.lists import LIST_REPLICATES
 from evalkit.scoring.paired_sums import SUM_REPLICATES
-from evalkit_cli.comparison_report import _interval
-from evalkit_cli.digits import bound_decimals, decimals, half_width, show_bounds
-from evalkit_cli.score_cells import show_interval, show_value
+from evalkit_cli.printing.comparison_report import _interval
+from evalkit_cli.printing.digits import (
+    bound_decimals,
+    decimals,
+    half_width,
+    show_bounds,
+)
+from evalkit_cli.printing.score_cells import show_interval, show_value
 
 
 def score(

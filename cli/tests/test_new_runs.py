@@ -12,8 +12,8 @@ import pytest
 from click.testing import Result
 
 from evalkit.plugins.provenance import environment
-from evalkit_cli.completion import complete_runs
 from evalkit_cli.main import cli
+from evalkit_cli.options.completion import complete_runs
 
 from .test_run_schema import problems
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, create_model
 
-from evalkit_cli.parameter_lines import describe_parameters, parameter_lines
+from evalkit_cli.printing.parameter_lines import describe_parameters, parameter_lines
 
 
 class Colour(Enum):

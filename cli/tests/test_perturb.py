@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from evalkit.edits import Edit
-from evalkit_cli.edit_marks import marked
+from evalkit_cli.printing.edit_marks import marked
 
 CODE = """
 import evalkit
@@ -250,8 +250,8 @@ def test_what_a_plugin_prints_goes_to_stderr(invoke: Invoke, data: str) -> None:
 
 
 def test_families_are_completed(invoke: Invoke) -> None:
+    from evalkit_cli.commands.perturb import _complete_families
     from evalkit_cli.main import cli
-    from evalkit_cli.perturb_command import _complete_families
 
     command = cli.commands["perturb"]
     with command.make_context("perturb", ["x", "--family", "y"]) as context:

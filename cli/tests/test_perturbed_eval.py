@@ -224,7 +224,7 @@ def test_small_tags_are_not_shown(run: Run) -> None:
 
 
 def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalkit_cli.perturbation_tables.MOST_ROWS", 1)
+    monkeypatch.setattr("evalkit_cli.printing.perturbation_tables.MOST_ROWS", 1)
     report = run().stdout
     part = report[report.index("Under lower,") : report.index("Under the ")]
     assert "topic:food" not in part

@@ -16,7 +16,7 @@ from click.testing import Result
 from scipy.stats import binomtest, t
 
 import evalkit
-from evalkit_cli.score_cells import show_share
+from evalkit_cli.printing.score_cells import show_share
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from evalkit.errors import DataError
-from evalkit_cli.settings import extra_metrics
+from evalkit_cli.commands.settings import extra_metrics
 
 
 def write(folder: Path, text: str) -> Path:

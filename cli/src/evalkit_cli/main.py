@@ -15,19 +15,19 @@ from typing import Any, TextIO
 
 import click
 
-from evalkit_cli.cite_command import cite_command
-from evalkit_cli.compare_command import compare_command
-from evalkit_cli.eval_command import eval_command
-from evalkit_cli.list_command import list_command
-from evalkit_cli.merge_command import merge_command
-from evalkit_cli.perturb_command import perturb_command
-from evalkit_cli.plan_command import plan_command
-from evalkit_cli.repeated_options import refuse_repeated_options
-from evalkit_cli.rescore_command import rescore_command
-from evalkit_cli.runs_command import runs_command
-from evalkit_cli.show_command import show_command
-from evalkit_cli.validate_command import validate_command
-from evalkit_cli.verify_command import verify_command
+from evalkit_cli.commands.cite import cite_command
+from evalkit_cli.commands.compare import compare_command
+from evalkit_cli.commands.eval import eval_command
+from evalkit_cli.commands.list import list_command
+from evalkit_cli.commands.merge import merge_command
+from evalkit_cli.commands.perturb import perturb_command
+from evalkit_cli.commands.plan import plan_command
+from evalkit_cli.commands.rescore import rescore_command
+from evalkit_cli.commands.runs import runs_command
+from evalkit_cli.commands.show import show_command
+from evalkit_cli.commands.validate import validate_command
+from evalkit_cli.commands.verify import verify_command
+from evalkit_cli.options.repeated import refuse_repeated_options
 
 INTERRUPTED = 130
 

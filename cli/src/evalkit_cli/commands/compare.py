@@ -1,0 +1,141 @@
+"""`evalkit compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.runs import folder_option, format_option, json_option
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+_FEWEST_RUNS = 2
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME[:KEY=VALUE,…]",
+    shell_complete=complete_names("metrics"),
+    help="Compare this metric instead of all that the runs share; repeatable.",
+)
+@click.option(
+    "--by-tag/--no-tags",
+    "tags",
+    default=True,
+    show_default=True,
+    envvar="EVALKIT_BY_TAG",
+    help="Whether every tag is compared too.",
+)
+@click.option(
+    "--min-n",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    envvar="EVALKIT_MIN_N",
+    help="Leave out tags of fewer examples; every tag that is compared widens the "
+    "intervals of all.",
+)
+@click.option(
+    "--common",
+    is_flag=True,
+    envvar="EVALKIT_COMMON",
+    help="Compare on the examples that both runs have, where one has others.",
+)
+@click.option(
+    "--all-pairs",
+    is_flag=True,
+    envvar="EVALKIT_ALL_PAIRS",
+    help="Compare every pair of runs, not only each with the first.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0, min_open=True),
+    envvar="EVALKIT_MARGIN",
+    help="Differences up to this count as none; as stored: 0.01 is one point.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    envvar="EVALKIT_CONFIDENCE",
+    help="Probability of the intervals; 1 less it is the level of the tests.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    envvar="EVALKIT_SEED",
+    help="Seed of what is drawn.",
+)
+@folder_option
+@json_option
+@format_option
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print the tables and conclusions and nothing else.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="EVALKIT_VERBOSE",
+    help="Print every metric for every tag.",
+)
+def compare_command(
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    folder: Path,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Compare runs on the same examples, each with the first or all in pairs.
+
+    \b
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    \b
+    Examples:
+      evalkit compare 3f2a 91bc
+      evalkit compare base new newest --metric macro-f1 --min-n 20
+      evalkit compare base new newest --all-pairs --no-tags
+      evalkit compare runs/hatecheck/3f2a… latest --no-tags --json
+
+    Runs on other examples or with other answers are refused, and it is said what
+    differs. Comparisons that are read together (of several runs, or on several tags)
+    have p-values and intervals that are adjusted for their number.
+
+    Exit codes: 0 done, whatever is concluded; 1 an error or runs that cannot be
+    compared; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if len(runs) < _FEWEST_RUNS:
+        raise click.UsageError("name at least two runs (see `evalkit runs`).")
+    from evalkit import compare
+    from evalkit_cli.printing.comparison_report import print_comparison
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        comparison = compare(
+            *runs,
+            metrics=list(metrics) or None,
+            runs=folder,
+            progress=progress,
+            **options,
+        )
+    if as_json:
+        echo_json(comparison.to_dict())
+        return
+    print_comparison(comparison, table_format, verbose=verbose, quiet=quiet)

@@ -1,0 +1,317 @@
+"""`evalkit eval`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.commands.thresholds import NOT_MET, Threshold, read_thresholds, unmet
+from evalkit_cli.options.choices import (
+    chosen_dataset,
+    cluster_option,
+    data_options,
+    policy_options,
+    read_filters,
+)
+from evalkit_cli.options.completion import complete_names
+from evalkit_cli.options.metrics import chosen_metrics, metric_options
+from evalkit_cli.options.perturbations import check_perturbed, perturbed_options
+from evalkit_cli.options.prediction_sources import (
+    Job,
+    jobs_of_files,
+    jobs_of_folder,
+    jobs_that_ship,
+    name_standard_input,
+    spool_folder,
+)
+from evalkit_cli.options.runs import FORMATS
+from evalkit_cli.options.scoring import scoring_options
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+if TYPE_CHECKING:
+    from evalkit import Registry, Result
+
+
+@click.command("eval")
+@data_options
+@click.option(
+    "-p",
+    "--predictions",
+    "files",
+    multiple=True,
+    metavar="[MODEL=]FILE",
+    help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
+    "- for the standard input; repeat it for several models. Without it, predictions "
+    "that ship with the data set are scored.",
+)
+@click.option(
+    "--predictions-dir",
+    type=click.Path(file_okay=False),
+    envvar="EVALKIT_PREDICTIONS_DIR",
+    help="Folder of one model's predictions, one file named after each data set: all "
+    "data sets (of --task, where it is given) that have one are evaluated.",
+)
+@click.option(
+    "--model", metavar="NAME", help="Name of the model; default: file's stem."
+)
+@metric_options
+@cluster_option
+@policy_options
+@scoring_options
+@perturbed_options
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    envvar="EVALKIT_OUT",
+    help="Folder that runs are written to.",
+)
+@click.option(
+    "--no-examples",
+    is_flag=True,
+    envvar="EVALKIT_NO_EXAMPLES",
+    help="Leave answers, predictions and rejected values out of the run folder.",
+)
+@click.option(
+    "--fail-under",
+    "thresholds",
+    multiple=True,
+    metavar="METRIC=VALUE[@BOUND]",
+    envvar="EVALKIT_FAIL_UNDER",
+    help="Exit with 3 where this score of the whole set is less (more, where lower is "
+    "better): accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower "
+    "bound of the interval, @upper of the upper one; repeatable.",
+)
+@click.option(
+    "--observer",
+    "observers",
+    multiple=True,
+    envvar="EVALKIT_OBSERVERS",
+    shell_complete=complete_names("observers"),
+    help="Load this observer; repeatable.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    envvar="EVALKIT_JSON",
+    help="Print run.json; a list of them for several models or data sets.",
+)
+@click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    envvar="EVALKIT_FORMAT",
+    help="How scores are printed.",
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print the scores and nothing else.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="EVALKIT_VERBOSE",
+    help="Print every metric for every tag.",
+)
+def eval_command(
+    dataset: str | None,
+    data: str | None,
+    task: str | None,
+    files: tuple[str, ...],
+    predictions_dir: str | None,
+    model: str | None,
+    metrics: tuple[str, ...],
+    params: Path | None,
+    filters: tuple[str, ...],
+    out: Path,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+    no_examples: bool,
+    thresholds: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Score predictions on a data set, for the whole set and every tag.
+
+    \b
+    Examples:
+      evalkit eval sample-sentiment
+      evalkit eval hatecheck --predictions my-model.jsonl
+      evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
+      evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
+      evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
+      evalkit eval --task nli --predictions-dir my-model/
+      evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
+      evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
+      evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
+        --perturbed-predictions my-model-lowercase.jsonl
+      evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
+
+    Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
+    wrong usage; 3 a score that --fail-under does not let pass.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry
+
+    least = read_thresholds(thresholds)
+    registry = Registry()
+    with plugin_output_to_stderr(), spool_folder() as folder:
+        if predictions_dir is not None:
+            if dataset or data or files:
+                raise click.UsageError(
+                    "--predictions-dir finds data sets and files by their names; give "
+                    "it without a data set, --data and --predictions."
+                )
+            work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
+            task = None
+        else:
+            name = chosen_dataset(dataset, data, task)
+            work = _jobs(registry, name, files, model, quiet, folder)
+        check_perturbed(options, len(work), out)
+        chosen = chosen_metrics(registry, metrics, params)
+        with watched(quiet) as progress:
+            results, failed = _evaluate_all(
+                registry,
+                work,
+                folder,
+                metrics=chosen,
+                task=task,
+                filters=read_filters(filters),
+                out=out,
+                include_examples=not no_examples,
+                progress=progress,
+                **options,
+            )
+    if as_json:
+        records = [result.to_dict() for result in results]
+        is_one = len(work) == 1 and predictions_dir is None
+        echo_json(records[0] if is_one else records)
+    elif results:
+        _print(results, table_format, quiet=quiet, verbose=verbose)
+    _exit_with_code(results, least, failed)
+
+
+def _exit_with_code(
+    results: list[Result], thresholds: list[Threshold], failed: bool
+) -> None:
+    """Tell which thresholds are not met; a failure weighs more than they do."""
+    failed = failed or any(result.is_failed for result in results)
+    try:
+        lines = unmet(results, thresholds)
+    except click.UsageError as error:
+        if not failed:
+            raise
+        lines = [error.message]
+    for line in lines:
+        click.echo(f"evalkit: error: {line}", err=True)
+    if failed or lines:
+        raise click.exceptions.Exit(1 if failed else NOT_MET)
+
+
+def _jobs(
+    registry: Registry,
+    dataset: str,
+    files: tuple[str, ...],
+    model: str | None,
+    quiet: bool,
+    folder: Path,
+) -> list[Job]:
+    if files:
+        return jobs_of_files(dataset, files, model, folder)
+    if model is not None:
+        raise click.UsageError("--model needs the predictions: -p FILE.")
+    return jobs_that_ship(registry, dataset, quiet)
+
+
+def _evaluate_all(
+    registry: Registry, work: list[Job], folder: Path, **options: Any
+) -> tuple[list[Result], bool]:
+    """Evaluate job after job; say whether one of several could not be done."""
+    from evalkit.errors import EvalkitError
+
+    results = []
+    failed = False
+    for job in work:
+        try:
+            several = len({each.dataset for each in work}) > 1
+            results.append(_evaluate(registry, job, several, **options))
+        except EvalkitError as error:
+            if len(work) == 1:
+                raise
+            # the others' scores are not lost with this one's
+            where = "" if job.path in str(error) else f"{job.path}: "
+            message = name_standard_input(f"{where}{error}", folder)
+            click.echo(f"evalkit: error: {message}", err=True)
+            failed = True
+    return results, failed
+
+
+def _evaluate(
+    registry: Registry,
+    job: Job,
+    several: bool,
+    task: str | None,
+    metrics: Any,
+    **options: Any,
+) -> Result:
+    """Evaluate one model; say why where its predictions are refused."""
+    from evalkit import evaluate
+    from evalkit.errors import AlignmentError
+
+    extra = _extra_metrics(registry, job.dataset, task) if metrics is None else []
+    try:
+        return evaluate(
+            job.dataset,
+            job.path,
+            model=job.model,
+            task=task,
+            metrics=metrics,
+            extra_metrics=extra,
+            registry=registry,
+            **options,
+        )
+    except AlignmentError as error:
+        if error.result is None:
+            raise
+        where = f"{job.dataset}: " if several else ""
+        click.echo(f"evalkit: error: {where}{error}", err=True)
+        refused: Result = error.result
+        return refused
+
+
+def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+    from evalkit_cli.commands.settings import extra_metrics
+
+    if task is None:
+        task = str(registry.load("datasets", dataset).attributes["task"])
+    return extra_metrics(Path.cwd(), task)
+
+
+def _print(results: list[Result], table_format: str, **how: bool) -> None:
+    from evalkit_cli.printing.reports import print_overview, print_report
+
+    shown_results = [result for result in results if result.status != "refused"]
+    by_dataset: dict[str | None, list[Result]] = {}
+    for result in shown_results:
+        by_dataset.setdefault(result.dataset, []).append(result)
+    if table_format == "csv" and shown_results:
+        print_report(shown_results, table_format, **how)
+    elif len(by_dataset) > 1 and not how["verbose"]:
+        print_overview(shown_results, table_format, quiet=how["quiet"])
+    else:
+        for place, group in enumerate(by_dataset.values()):
+            if place:
+                click.echo()
+            print_report(group, table_format, **how)

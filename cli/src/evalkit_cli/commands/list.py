@@ -1,0 +1,155 @@
+"""`evalkit list`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.printing.streams import echo_json
+
+if TYPE_CHECKING:
+    from evalkit import Component
+    from evalkit.catalog import Catalog
+
+KIND_NAMES = (
+    *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
+    "observers",
+)
+
+
+@click.command("list")
+@click.argument("kind", required=False, type=click.Choice(KIND_NAMES))
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Import each plugin in a process of its own and say which are broken.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds that --check gives each plugin.",
+)
+def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -> None:
+    """List the installed plugins; nothing is imported.
+
+    KIND is tasks, datasets, metrics, perturbations, recognisers or observers; all but
+    observers by default.
+    """
+    from evalkit import find_components
+    from evalkit.catalog import iter_kinds
+
+    catalog = find_components()
+    components = list(iter_kinds(catalog, kind))
+    if check:
+        _check(components, catalog, as_json, timeout)
+    elif as_json:
+        echo_json(_as_json(components, catalog))
+    else:
+        _print_columns(components, catalog)
+        _print_problems(catalog)
+
+
+def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]:
+    return {
+        "components": _rows([(found, found.problem) for found in components], catalog),
+        **_remarks(catalog),
+    }
+
+
+def _rows(
+    outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
+) -> list[dict[str, object]]:
+    ambiguous = catalog.ambiguous_ids()
+    rows = []
+    for found, problem in outcomes:
+        row = found._asdict() | {
+            "id": found.id,
+            "ambiguous": found.id in ambiguous,
+            "problem": problem or None,
+        }
+        del row["requires"]
+        rows.append(row)
+    return rows
+
+
+def _remarks(catalog: Catalog) -> dict[str, object]:
+    return {
+        "withheld": _rows(
+            [(found, found.problem) for found in catalog.withheld], catalog
+        ),
+        "problems": [problem._asdict() for problem in catalog.problems],
+        "notices": [notice._asdict() for notice in catalog.notices],
+    }
+
+
+def _print_columns(components: list[Component], catalog: Catalog) -> None:
+    if not components:
+        hidden = " and allowed" if catalog.withheld else ""
+        click.echo(f"none of this kind is installed{hidden}", err=True)
+        return
+    ambiguous = catalog.ambiguous_ids()
+    rows = []
+    told: set[tuple[str, str, str]] = set()
+    for found in components:
+        package = (found.kind, found.distribution, found.summary)
+        # a package says what it is once, not before each of its components
+        summary = "" if package in told else found.summary
+        told.add(package)
+        named = found.id, _printable(found.distribution), _printable(found.version)
+        rows.append((*named, _printable(_marks(found, ambiguous) + summary)))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for row in rows:
+        cells = [row[column].ljust(widths[column]) for column in range(3)]
+        line = "  ".join([*cells, row[3]]).rstrip()
+        needed = len("  ".join(cells))
+        if room is not None and len(line) > room > needed:
+            line = line[: room - 1].rstrip() + "…"
+        click.echo(line)
+
+
+def _marks(found: Component, ambiguous: set[str]) -> str:
+    marks = ("(unusable) ", found.problem), ("(ambiguous) ", found.id in ambiguous)
+    return "".join(mark for mark, holds in marks if holds)
+
+
+def _printable(text: str) -> str:
+    """Keep what others wrote into their metadata from steering the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
+
+
+def _print_problems(catalog: Catalog) -> None:
+    for problem in catalog.problems:
+        click.echo(f"warning: {_printable(problem.text)}", err=True)
+    for notice in catalog.notices:
+        click.echo(f"note: {_printable(notice.text)}", err=True)
+
+
+def _check(
+    components: list[Component], catalog: Catalog, as_json: bool, timeout: float
+) -> None:
+    from evalkit_cli.commands.checking import check_components
+
+    outcomes = check_components(components, timeout)
+    if as_json:
+        rows = _rows(outcomes, catalog)
+        echo_json({"components": rows, **_remarks(catalog)})
+    else:
+        for found, problem in outcomes:
+            click.echo(f"broken  {problem}" if problem else f"ok      {found.origin}")
+        _print_problems(catalog)
+    if catalog.problems or any(problem for _, problem in outcomes):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,80 @@
+"""`evalkit merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.runs import (
+    format_option,
+    json_option,
+    quiet_option,
+    store_option,
+    verbose_option,
+)
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import plugin_output_to_stderr
+
+_FEWEST_RUNS = 2
+
+
+@click.command("merge")
+@click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Name of the data set of the new run; needed where the runs' differ.",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Name of the model of the new run; needed where the runs' differ.",
+)
+@store_option
+@json_option
+@format_option
+@quiet_option
+@verbose_option
+def merge_command(
+    runs: tuple[str, ...],
+    dataset: str | None,
+    model: str | None,
+    folder: Path,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Put runs over disjoint examples together, as one run over all of them.
+
+    \b
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    \b
+    Examples:
+      evalkit merge 3f2a 91bc
+      evalkit merge runs/part-1/* runs/part-2/* --dataset whole --model my-model
+
+    Neither data nor predictions are needed: what is merged are the statistics that the
+    runs keep. Scores and intervals are those of a single run over all examples. Runs
+    that share examples, or were made in other ways, are refused.
+
+    Exit codes: 0 done; 1 an error, runs that do not go together, or a metric that
+    failed; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if len(runs) < _FEWEST_RUNS:
+        raise click.UsageError("name at least two runs (see `evalkit runs`).")
+    from evalkit import merge
+    from evalkit_cli.printing.new_runs import print_new_run
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        result = merge(
+            runs,
+            dataset=dataset,
+            model=model,
+            folder=folder,
+            out=folder,
+            progress=progress,
+        )
+    print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -1,0 +1,238 @@
+"""`evalkit perturb`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
+from evalkit_cli.options.completion import complete_names
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import plugin_output_to_stderr, stdout_copy
+
+if TYPE_CHECKING:
+    from evalkit.reporting import PerturbationSummary
+
+_FAMILIES = ("fairness", "robustness")
+_PRESETS = ("mild", "medium", "hard")
+
+
+def _complete_families(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[str]:
+    return [family for family in _FAMILIES if family.startswith(incomplete)]
+
+
+@click.command("perturb")
+@data_options
+@click.option(
+    "--perturbation",
+    "perturbations",
+    multiple=True,
+    metavar="NAME[:KEY=VALUE,…]",
+    shell_complete=complete_names("perturbations"),
+    help="Perturb by this; A+B applies one after the other; repeatable.",
+)
+@click.option(
+    "--family",
+    "--perturb-prefix",
+    "families",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_complete_families,
+    help="Perturb by each installed perturbation of this family, such as fairness or "
+    "robustness; repeatable.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(_PRESETS),
+    envvar="EVALKIT_PRESET",
+    help="How strong perturbations are that have presets; they choose medium.",
+)
+@click.option(
+    "--fields",
+    metavar="NAME[,NAME…]",
+    help="Fields to change instead of those that the task names.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    envvar="EVALKIT_SEED",
+    help="Seed of what is drawn.",
+)
+@click.option(
+    "--variants",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Copies of each example, as far as they differ.",
+)
+@click.option(
+    "--unprotected",
+    metavar="KIND[,KIND…]",
+    default="",
+    help="Also change code, digits, mark-up, placeholders or urls.",
+)
+@click.option("--again", is_flag=True, help="Take examples that are perturbed already.")
+@click.option(
+    "--edits", is_flag=True, help="Write into each row which places were edited."
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="File of JSON lines to write, - for the standard output; by default "
+    "<family or perturbation>-<data set>.jsonl.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    envvar="EVALKIT_JOBS",
+    help="Processes that perturb at the same time.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=0, max=5),
+    default=2,
+    show_default=True,
+    help="Changed examples of each perturbation to show.",
+)
+@click.option(
+    "--show-text",
+    is_flag=True,
+    help="Show the whole text of examples that may be hurtful to read.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print how many examples changed and nothing else.",
+)
+def perturb_command(
+    dataset: str | None,
+    data: str | None,
+    task: str | None,
+    filters: tuple[str, ...],
+    perturbations: tuple[str, ...],
+    families: tuple[str, ...],
+    fields: str | None,
+    unprotected: str,
+    out: str | None,
+    pairs: int,
+    show_text: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write changed copies of the examples of a data set or file.
+
+    \b
+    Examples:
+      evalkit perturb sample-nli --family fairness
+      evalkit perturb hatecheck --perturbation keyboard-typos:preset=hard
+      evalkit perturb --data my-set.jsonl --task nli --perturbation lowercase
+      evalkit perturb sample-qa --perturbation lowercase+contractions -o both.jsonl
+
+    An example in which a perturbation finds nothing to change gets no row, and is
+    counted. Numbers, addresses, code, mark-up and placeholders stay as they are.
+    A command that was interrupted goes on where it stopped when it is given again.
+
+    Exit codes: 0 done; 1 an error; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if as_json and out == "-":
+        raise click.UsageError("--json and -o - both need the standard output.")
+    if not perturbations and not families:
+        raise click.UsageError(
+            "say how to perturb: --perturbation NAME (see `evalkit list "
+            "perturbations`), or --family fairness."
+        )
+    from evalkit_cli.printing.perturbation_report import print_summary
+
+    name = chosen_dataset(dataset, data, task)
+    target = out or _default_name(name, perturbations, families)
+    with contextlib.ExitStack() as stack:
+        # before stdout is kept from plugins
+        where = stack.enter_context(stdout_copy()) if target == "-" else target
+        stack.enter_context(plugin_output_to_stderr())
+        progress = stack.enter_context(watched(quiet))
+        summary = _perturb(
+            name,
+            where,
+            perturbations=perturbations,
+            families=families,
+            task=task,
+            filters=read_filters(filters),
+            fields=None if fields is None else _items(fields),
+            unprotected=_items(unprotected),
+            progress=progress,
+            **options,
+        )
+    print_summary(
+        summary,
+        source=data or name,
+        task=task,
+        selection=_selection(options["split"], options["limit"], filters),
+        again=options["again"],
+        pairs=pairs,
+        show_text=show_text,
+        as_json=as_json,
+        quiet=quiet,
+        to_stderr=target == "-",
+    )
+
+
+def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
+    from evalkit import perturb_dataset
+
+    try:
+        return perturb_dataset(name, where, **options)
+    except KeyboardInterrupt:
+        if isinstance(where, str):
+            click.echo("evalkit: the same command goes on where this stopped", err=True)
+        raise
+
+
+def _selection(
+    split: str | None, limit: int | None, filters: tuple[str, ...]
+) -> list[str]:
+    """Give the options that choose examples, for a command on the same ones."""
+    chosen = [] if split is None else ["--split", split]
+    for text in filters:
+        chosen += ["--filter", text]
+    return chosen if limit is None else [*chosen, "--limit", str(limit)]
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _names_in(perturbation: str) -> str:
+    """Give the names of the steps of a perturbation, without their parameters."""
+    from evalkit.catalog import split_composition
+
+    steps = split_composition(perturbation)
+    return "+".join(step.partition(":")[0] for step in steps)
+
+
+def _default_name(
+    dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
+) -> str:
+    """Give Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
+    from evalkit.catalog import model_name
+
+    stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
+    how = [*families, *map(_names_in, perturbations)]
+    return f"{'-'.join(dict.fromkeys(how)).replace('@', '-')}-{stem}.jsonl"

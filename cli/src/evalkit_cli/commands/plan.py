@@ -1,0 +1,142 @@
+"""`evalkit plan`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.runs import folder_option, json_option
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+_MOST_RUNS = 2
+
+_POINTS = "pt"
+"""Stands after percentage points."""
+
+
+@click.command("plan")
+@click.argument(
+    "runs", nargs=-1, metavar="RUN [RUN]", shell_complete=complete_runs, required=True
+)
+@click.option(
+    "--detect",
+    required=True,
+    metavar="SIZE",
+    envvar="EVALKIT_DETECT",
+    help="The difference between two models that is to be found: 2pt are two "
+    "percentage points; a number alone is in the unit that scores are stored in, where "
+    "proportions are 0 to 1.",
+)
+@click.option(
+    "-m",
+    "--metric",
+    metavar="NAME",
+    help="Plan for this score of the run; default: the main one.",
+)
+@click.option(
+    "--tags",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    envvar="EVALKIT_TAGS",
+    help="Tags that are compared, among whose tests the level is shared: as many "
+    "examples are needed of each.",
+)
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    envvar="EVALKIT_POWER",
+    help="Probability of finding the difference.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    envvar="EVALKIT_CONFIDENCE",
+    help="Confidence of the comparison: 1 less it is the level of the tests; default: "
+    "the run's.",
+)
+@folder_option
+@json_option
+def plan_command(
+    runs: tuple[str, ...],
+    detect: str,
+    metric: str | None,
+    tags: int,
+    power: float,
+    confidence: float | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """Say how many examples are needed to find a difference between two models.
+
+    \b
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    \b
+    Examples:
+      evalkit plan latest --detect 2pt
+      evalkit plan base new --detect 2pt --tags 10
+      evalkit plan 3f2a --detect 0.5 --metric squad-f1 --power .9 --json
+
+    With two runs on the same data, the variance of their difference is measured. One
+    run does not tell how alike two models' scores are: then there is a row for each of
+    some correlations. Where a run has clusters, or several answers per example, the
+    table says how many of them are needed.
+
+    Exit codes: 0 done; 1 an error, such as a run without variance; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if len(runs) > _MOST_RUNS:
+        raise click.UsageError("name one run, or two that are compared.")
+    size, is_points = _read_size(detect)
+    from evalkit import plan
+    from evalkit.errors import EvalkitError
+    from evalkit.runs import as_result
+    from evalkit_cli.printing.plan_report import print_plan
+
+    with plugin_output_to_stderr():
+        first = as_result(runs[0], folder)
+        if is_points and metric in (None, *first.metrics):
+            name = metric or (first.headline and first.headline.metric)
+            if name is not None and first[name].scale != 100:
+                raise EvalkitError(
+                    f"{name} is no proportion: give the difference in its own unit, "
+                    f"without {_POINTS}"
+                )
+        found = plan(
+            first,
+            runs[1] if len(runs) == _MOST_RUNS else None,
+            detect=size,
+            metric=metric,
+            tags=tags,
+            power=power,
+            confidence=confidence,
+            folder=folder,
+        )
+    if as_json:
+        echo_json(found.to_dict())
+        return
+    print_plan(found)
+
+
+def _read_size(given: str) -> tuple[float, bool]:
+    """Read `2pt` or a number; say whether it was in points."""
+    is_points = given.endswith(_POINTS)
+    try:
+        size = float(given.removesuffix(_POINTS))
+    except ValueError:
+        size = math.nan
+    if not (size > 0 and math.isfinite(size)):
+        hint = (
+            f" A % could be meant of the score or of all: {given[:-1]}pt are points."
+            if given.endswith("%")
+            else ""
+        )
+        raise click.UsageError(
+            f"--detect {given!r} is not of the form 2pt (percentage points) or 0.02 "
+            f"(as stored).{hint}"
+        )
+    return (size / 100 if is_points else size), is_points

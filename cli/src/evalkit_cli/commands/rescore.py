@@ -1,0 +1,84 @@
+"""`evalkit rescore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.metrics import chosen_metrics, params_option
+from evalkit_cli.options.runs import (
+    format_option,
+    json_option,
+    quiet_option,
+    store_option,
+    verbose_option,
+)
+from evalkit_cli.options.scoring import jobs_option
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import plugin_output_to_stderr
+
+
+@click.command("rescore")
+@click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    required=True,
+    metavar="NAME[:KEY=VALUE,…]",
+    shell_complete=complete_names("metrics"),
+    help="Compute this metric; repeatable.",
+)
+@params_option
+@jobs_option
+@store_option
+@json_option
+@format_option
+@quiet_option
+@verbose_option
+def rescore_command(
+    run: str,
+    metrics: tuple[str, ...],
+    params: Path | None,
+    jobs: int,
+    folder: Path,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Compute further metrics of a run, from its folder alone.
+
+    \b
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    \b
+    Examples:
+      evalkit rescore latest -m macro-f1
+      evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
+      evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
+
+    The predictions are not needed any more, and the data only by metrics that ask for
+    a field of the input. What is written is a new run that names RUN as its parent and
+    holds its scores too; RUN stays as it is.
+
+    Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
+    failed; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry, rescore
+    from evalkit_cli.printing.new_runs import print_new_run
+
+    registry = Registry()
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        result = rescore(
+            run,
+            chosen_metrics(registry, metrics, params) or (),
+            folder=folder,
+            out=folder,
+            jobs=jobs,
+            registry=registry,
+            progress=progress,
+        )
+    print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)

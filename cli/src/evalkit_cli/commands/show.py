@@ -1,0 +1,245 @@
+"""`evalkit show`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.options.completion import complete_ids_and_runs
+from evalkit_cli.options.runs import folder_option, format_option, json_option
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+if TYPE_CHECKING:
+    from evalkit import Result
+
+
+_RUN_ID = re.compile("[0-9a-f]+")
+
+_ALL = "*"
+"""Stands for all perturbations; no name of one begins with it."""
+
+
+@click.command("show")
+@click.argument(
+    "what",
+    metavar="KIND/NAME|RUN",
+    required=False,
+    shell_complete=complete_ids_and_runs,
+)
+@click.option("--wrong", is_flag=True, help="The wrongly answered examples of a run.")
+@click.option(
+    "--confusion",
+    is_flag=True,
+    help="How often each answer of a run got each prediction.",
+)
+@click.option(
+    "--flips",
+    is_flag=False,
+    flag_value=_ALL,
+    metavar="[PERTURBATION]",
+    help="The perturbed copies of a run that were answered otherwise than their "
+    "originals: right to wrong, wrong to right, wrong to other wrong. After the RUN; "
+    "of one perturbation, or of family:NAME, where it is named.",
+)
+@click.option(
+    "--tag",
+    help="With --wrong, --confusion or --flips: only examples with this tag.",
+)
+@click.option(
+    "-m",
+    "--metric",
+    metavar="NAME",
+    help="With --wrong: the metric whose per-example scores tell; default: the main "
+    "one that has them, else whether the prediction is the answer.",
+)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With --wrong or --flips: show at most so many examples.",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="NAMES",
+    help="Group the examples of a run by this facet, `answer`, `pred`, `status` or a "
+    "field of the responses; several, joined by commas, are crossed; repeatable.",
+)
+@folder_option
+@json_option
+@format_option
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    envvar="EVALKIT_QUIET",
+    help="Print the scores of a run and nothing else.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="EVALKIT_VERBOSE",
+    help="Print every metric of a run for every tag.",
+)
+@click.pass_context
+def show_command(
+    context: click.Context,
+    /,
+    what: str | None,
+    folder: Path,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Describe a plugin, or show a run that was made earlier.
+
+    \b
+    Examples:
+      evalkit show metrics/macro-f1
+      evalkit show latest
+      evalkit show 3f2a --format latex
+      evalkit show 3f2a --by functionality,target --by answer
+      evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --flips gender-swap
+      evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
+
+    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Of
+    a run the report is shown that `evalkit eval` printed, the scores of other groups of
+    its examples (--by), its wrong answers, its confusion table, or what flipped under
+    perturbation. Texts of examples are not in a run folder, only their ids, answers,
+    predictions and tags.
+
+    Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    if what is None:
+        raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
+    if _is_component(what):
+        _refuse_run_options(context, what)
+        _show_component(what, as_json)
+    else:
+        _show_run(_find(what, folder), as_json, **options)
+
+
+def _is_component(what: str) -> bool:
+    from evalkit.catalog import KINDS, OBSERVERS
+
+    kind, slash, _ = what.partition("/")
+    return bool(slash) and kind in (*KINDS, OBSERVERS) and not Path(what).is_dir()
+
+
+_RUN_OPTIONS = (
+    *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
+)
+
+
+def _refuse_run_options(context: click.Context, what: str) -> None:
+    from click.core import ParameterSource
+
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in _RUN_OPTIONS and source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{option.opts[-1]} is about a run, and {what} is a plugin."
+            )
+
+
+def _find(what: str, folder: Path) -> Path:
+    """Find a run, or say what else the name could have been."""
+    from evalkit import find_components, find_run
+    from evalkit.catalog import KINDS, OBSERVERS
+    from evalkit.errors import StorageError
+    from evalkit.runs import LATEST
+
+    try:
+        return find_run(what, folder)
+    except StorageError as error:
+        if what == LATEST or Path(what).exists():
+            raise
+        ids = [found.id for found in find_components().components]
+        near = [found for found in ids if found.endswith(f"/{what}")]
+        near = near or difflib.get_close_matches(what, ids, n=1)
+        if not near and _RUN_ID.fullmatch(what):
+            raise
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(
+            f"{what!r} is not of the form KIND/NAME, where KIND is one of "
+            f"{', '.join((*KINDS, OBSERVERS))}, and {error}.{hint}"
+        ) from error
+
+
+def _show_run(
+    path: Path,
+    as_json: bool,
+    wrong: bool,
+    confusion: bool,
+    flips: str | None,
+    tag: str | None,
+    metric: str | None,
+    limit: int,
+    by: tuple[str, ...],
+    table_format: str,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    from evalkit import read_run
+    from evalkit_cli.printing.flip_views import print_flips
+    from evalkit_cli.printing.run_views import print_confusion, print_run, print_wrong
+
+    views = [
+        name
+        for name, chosen in (
+            ("--wrong", wrong),
+            ("--confusion", confusion),
+            ("--flips", flips is not None),
+        )
+        if chosen
+    ]
+    if len(views) > 1:
+        raise click.UsageError(f"{' and '.join(views)} are two views; choose one.")
+    if tag is not None and not views:
+        raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
+    if metric is not None and not wrong:
+        raise click.UsageError("-m needs --wrong.")
+    if by and views:
+        raise click.UsageError(
+            "--by shows scores, without --wrong, --confusion and --flips."
+        )
+    result = read_run(path)
+    if by:
+        result = _grouped(result, by, quiet)
+    if wrong:
+        print_wrong(result, metric, tag, limit, table_format, as_json=as_json)
+    elif flips is not None:
+        chosen = None if flips == _ALL else flips
+        print_flips(result, chosen, tag, limit, table_format, as_json=as_json)
+    elif confusion:
+        print_confusion(result, tag, table_format, as_json=as_json)
+    else:
+        print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
+    """Compute the scores of other groups from the run folder."""
+    from evalkit.reporting import score_crossings
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        return score_crossings(result, by, progress=progress)
+
+
+def _show_component(what: str, as_json: bool) -> None:
+    from evalkit_cli.printing.component_views import describe, print_description
+
+    kind, _, name = what.partition("/")
+    with plugin_output_to_stderr():
+        described = describe(kind, name)
+    if as_json:
+        echo_json(described)
+    else:
+        print_description(described)

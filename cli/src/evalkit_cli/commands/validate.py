@@ -1,0 +1,174 @@
+"""`evalkit validate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.options.choices import (
+    chosen_dataset,
+    cluster_option,
+    data_options,
+    policy_options,
+    read_filters,
+)
+from evalkit_cli.options.prediction_sources import (
+    Job,
+    jobs_of_files,
+    name_standard_input,
+    spool_folder,
+)
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+if TYPE_CHECKING:
+    from evalkit import Validation
+
+_SHOWN = 5
+
+
+@click.command("validate")
+@data_options
+@click.option(
+    "-p",
+    "--predictions",
+    "files",
+    multiple=True,
+    metavar="[MODEL=]FILE",
+    help="Predictions to check, in any format; - for the standard input; repeatable. "
+    "Without it, only the examples are checked.",
+)
+@cluster_option
+@policy_options
+@click.option(
+    "--problems",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write every problem to this file, one JSON object a line; with its model "
+    "where there are several.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
+)
+@click.option(
+    "-q", "--quiet", is_flag=True, envvar="EVALKIT_QUIET", help="Print only problems."
+)
+def validate_command(
+    dataset: str | None,
+    data: str | None,
+    task: str | None,
+    files: tuple[str, ...],
+    filters: tuple[str, ...],
+    problems: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Check examples and predictions, and score nothing.
+
+    \b
+    Examples:
+      evalkit validate hatecheck
+      evalkit validate hatecheck -p my-model.jsonl --problems problems.jsonl
+      evalkit validate --data my-set.csv --task nli
+
+    Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
+    usage.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry, validate
+    from evalkit.errors import EvalkitError
+
+    name = chosen_dataset(dataset, data, task)
+    found = []
+    failed = False
+    with plugin_output_to_stderr(), spool_folder() as folder:
+        jobs: list[Job | None] = [None]
+        if files:
+            jobs = [*jobs_of_files(name, files, None, folder)]
+        with watched(quiet) as progress:
+            for job in jobs:
+                try:
+                    checked = validate(
+                        name,
+                        job and job.path,
+                        task=task,
+                        model=job and job.model,
+                        filters=read_filters(filters),
+                        registry=Registry(),
+                        progress=progress,
+                        **options,
+                    )
+                except EvalkitError as error:
+                    if len(jobs) == 1:
+                        raise
+                    message = name_standard_input(str(error), folder)
+                    click.echo(f"evalkit: error: {message}", err=True)
+                    failed = True
+                else:
+                    found.append(checked)
+    if problems is not None:
+        _write(found, problems, with_model=len(jobs) > 1)
+    if as_json:
+        reports = [_as_json(each) for each in found]
+        echo_json(reports[0] if len(jobs) == 1 else reports)
+    else:
+        for each in found:
+            _print(each, quiet, problems)
+    if failed or any(each.refusals for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _write(found: list[Validation], path: Path, with_model: bool) -> None:
+    from evalkit.errors import StorageError
+    from evalkit.runs import problem_line
+
+    try:
+        with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            for each in found:
+                for problem in each.problems:
+                    line = problem_line(problem)
+                    if with_model:
+                        row = {"model": each.model, **json.loads(line)}
+                        line = json.dumps(row, ensure_ascii=False) + "\n"
+                    stream.write(line)
+    except OSError as error:
+        raise StorageError(
+            f"{path}: cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def _as_json(found: Validation) -> dict[str, Any]:
+    from evalkit.runs import problem_line
+
+    shown = [json.loads(problem_line(problem)) for problem in found.problems[:_SHOWN]]
+    return {**found.to_dict(), "first_problems": shown}
+
+
+def _print(found: Validation, quiet: bool, written: Path | None) -> None:
+    from evalkit.reporting import STATUSES, describe
+
+    if not quiet:
+        what = f"{found.dataset} ({found.task}, split {found.split})"
+        click.echo(f"{what}: {found.model}" if found.model else what)
+        for status, count in found.counts.items():
+            click.echo(f"  {status:<12} {count:>9}")
+    for status in STATUSES:
+        for problem in found.problems.first(status, _SHOWN):
+            where = f"line {problem.line}: " if problem.line else ""
+            uid = f" {problem.id!r}" if problem.id is not None else ""
+            why = f": {describe(problem.violations)}" if problem.line else ""
+            click.echo(f"{where}{status}{uid}{why}")
+        more = found.counts.get(status, 0) - _SHOWN
+        if more > 0:
+            rest = f", see {written}" if written else "; --problems FILE has them all"
+            click.echo(f"… and {more} more {status}{rest}")
+    if quiet:
+        return
+    for notice in found.notices:
+        click.echo(f"notice: {notice}")
+    if found.refusals:
+        click.echo(f"an evaluation would refuse this: {'; '.join(found.refusals)}")
+    else:
+        click.echo("ok")

@@ -1,0 +1,53 @@
+"""`evalkit verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.runs import folder_option, json_option, quiet_option
+from evalkit_cli.options.scoring import jobs_option
+from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+
+
+@click.command("verify")
+@click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@jobs_option
+@folder_option
+@json_option
+@quiet_option
+def verify_command(
+    run: str, jobs: int, folder: Path, as_json: bool, quiet: bool
+) -> None:
+    """Compute the scores of a run again, and say whether they are the same.
+
+    \b
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    \b
+    Examples:
+      evalkit verify latest
+      evalkit verify 3f2a --json
+      evalkit verify runs/hatecheck/3f2a90c1d5e6b7f8 --jobs 4
+
+    Scores and intervals are computed from the answers and predictions in the run
+    folder, by the metrics that are installed now. It is also said what has changed
+    since (versions, source code of plugins, versions of the libraries that they
+    use, the data), what was compared, and what was not.
+
+    Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
+    could be computed, or an error; 2 wrong usage.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit import verify
+    from evalkit_cli.printing.verification_report import print_verification
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        found = verify(run, folder=folder, jobs=jobs, progress=progress)
+    if as_json:
+        echo_json(found.to_dict())
+    else:
+        print_verification(found, quiet=quiet)
+    if not found.agrees:
+        raise click.exceptions.Exit(1)

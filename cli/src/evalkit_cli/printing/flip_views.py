@@ -1,0 +1,113 @@
+"""Prints the pairs of an original and a copy of which the answer flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.printing.run_views import as_text, shortened
+from evalkit_cli.printing.streams import echo_json
+from evalkit_cli.printing.tables import draw, echo_csv, printable
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.reporting import Flips
+
+_COLUMNS = (
+    *("flip", "perturbation", "original", "copy", "answer of the original"),
+    *("answer", "before", "after", "tags"),
+)
+
+
+def print_flips(
+    result: Result,
+    perturbation: str | None,
+    tag: str | None,
+    limit: int,
+    table_format: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the pairs whose correctness flipped, losses first.
+
+    Args:
+        result: The run.
+        perturbation: Only copies by this perturbation or family; None for all.
+        tag: Only copies with this tag.
+        limit: The most pairs to print.
+        table_format: `table`, `md`, `csv` or `latex`.
+        as_json: Print JSON instead.
+    """
+    from evalkit.reporting import find_flips
+
+    found = find_flips(result, perturbation, tag)
+    rows = list(found.rows.head(limit).iter_rows(named=True))
+    if as_json:
+        echo_json(
+            {
+                "run_id": result.run_id,
+                "metric": found.metric,
+                "perturbation": perturbation,
+                "tag": tag,
+                "n": found.n,
+                "flipped": found.counts,
+                "pairs": rows,
+            }
+        )
+        return
+    if table_format == "csv":
+        echo_csv([_COLUMNS, *(_cells(row) for row in rows)])
+    is_table = table_format == "table"
+    click.echo(_title(found, perturbation, tag, len(rows)), err=not is_table)
+    if rows and table_format != "csv":
+        if is_table:
+            click.echo()
+        _draw(rows, perturbation, table_format)
+
+
+def _title(found: Flips, perturbation: str | None, tag: str | None, shown: int) -> str:
+    what = "" if perturbation is None else f" under {printable(perturbation)}"
+    where = "" if tag is None else f" with the tag {printable(tag)}"
+    flipped = found.rows.height
+    kinds = ", ".join(
+        f"{count} {flip.replace('-', ' ')}" for flip, count in found.counts.items()
+    )
+    few = f"; the first {shown}" if shown < flipped else ""
+    pairs = "pair" if found.n == 1 else "pairs"
+    return (
+        f"{flipped} of {found.n} {pairs}{what}{where} flipped, by {found.metric}: "
+        f"{kinds}{few}"
+    )
+
+
+def _cells(row: dict[str, Any]) -> list[object]:
+    names = ("original_answer", "answer", "original_pred", "pred")
+    return [
+        *(row[name] for name in ("flip", "perturbation", "input_id", "id")),
+        *(as_text(row[name]) for name in names),
+        as_text(row["tags"] or None),
+    ]
+
+
+def _draw(
+    rows: Sequence[dict[str, Any]], perturbation: str | None, table_format: str
+) -> None:
+    table = [["flip", "perturbation", "original", "copy", "answer", "before", "after"]]
+    for row in rows:
+        _, name, original, uid, old, answer, before, after, _ = _cells(row)
+        gold = shortened(answer)
+        if old != answer:
+            gold = f"{shortened(old)} → {gold}"
+        table.append(
+            [
+                row["flip"].replace("-", " "),
+                *(printable(str(text)) for text in (name, original, uid)),
+                gold,
+                *map(shortened, (before, after)),
+            ]
+        )
+    if perturbation is not None and not perturbation.startswith("family:"):
+        table = [[*cells[:1], *cells[2:]] for cells in table]  # the title says it
+    draw(table, table_format, range(len(table[0])))

@@ -1,0 +1,42 @@
+"""Prints a run that was made of other runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.printing.run_views import print_run
+
+if TYPE_CHECKING:
+    from evalkit import Result
+
+
+def print_new_run(
+    result: Result, table_format: str, *, as_json: bool, quiet: bool, verbose: bool
+) -> None:
+    """Print the report of a new run, and which runs it was made of.
+
+    Args:
+        result: The new run.
+        table_format: `table`, `md`, `csv` or `latex`.
+        as_json: Print `run.json` instead.
+        quiet: Leave out everything but the scores.
+        verbose: Give every metric for every tag.
+
+    Raises:
+        Exit: A metric failed; with 1.
+    """
+    print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+    if not quiet and not as_json:
+        click.echo(_origin(result), err=table_format != "table")
+    if result.is_failed:
+        raise click.exceptions.Exit(1)
+
+
+def _origin(result: Result) -> str:
+    record = result.to_dict()
+    what = "the run was there already:" if result.was_there else "new run"
+    if record["parent"] is not None:
+        return f"{what} {result.run_id}, parent {record['parent']}"
+    return f"{what} {result.run_id}, merged from {', '.join(record['merged'])}"

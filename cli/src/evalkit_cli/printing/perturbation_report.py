@@ -1,0 +1,135 @@
+"""Prints what `evalkit perturb` did, and what can be done next."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit.reporting import count_of
+from evalkit_cli.printing.edit_marks import marked
+from evalkit_cli.printing.streams import echo_json
+from evalkit_cli.printing.tables import draw, printable
+
+if TYPE_CHECKING:
+    from evalkit.reporting import PerturbationSummary
+
+
+def print_summary(
+    summary: PerturbationSummary,
+    *,
+    source: str,
+    task: str | None,
+    selection: Sequence[str],
+    again: bool,
+    pairs: int,
+    show_text: bool,
+    as_json: bool,
+    quiet: bool,
+    to_stderr: bool,
+) -> None:
+    """Print how many examples each perturbation changed, and some of them.
+
+    Args:
+        summary: What was done.
+        source: The data set or file, as it was named.
+        task: The task, where it is a file.
+        selection: The options that chose examples, as they were given.
+        again: Whether the examples may be copies themselves.
+        pairs: Examples of each perturbation to show.
+        show_text: Whether sensitive texts are shown whole.
+        as_json: Print JSON.
+        quiet: Print the numbers only.
+        to_stderr: Whether stdout holds the rows.
+    """
+    if as_json:
+        echo_json(_as_json(summary, show_text))
+        return
+
+    # where stdout holds the rows, the talk goes elsewhere
+    target = sys.stderr if to_stderr else sys.stdout
+    with contextlib.redirect_stdout(target):
+        _print_counts(summary)
+        if not quiet:
+            _print_pairs(summary, pairs, masked=summary.sensitive and not show_text)
+            _print_next(summary, source, task, selection, again=again)
+
+
+def _as_json(summary: PerturbationSummary, show_text: bool) -> dict[str, Any]:
+    values = summary.to_dict()
+    if summary.sensitive and not show_text:
+        for count in values["perturbations"]:
+            for sample in count["samples"]:
+                sample["changes"] = {}
+    return values
+
+
+def _print_counts(summary: PerturbationSummary) -> None:
+    for notice in summary.notices:
+        click.echo(f"notice: {notice}")
+    rows = [["perturbation", "changed", "of", "share", "rows", "label effect"]]
+    rows += [
+        [
+            printable(count.perturbation),
+            str(count.changed),
+            str(summary.examples),
+            f"{count.changed / summary.examples:.1%}",
+            str(count.copies),
+            count.label_effect,
+        ]
+        for count in summary.perturbations
+    ]
+    draw(rows, "table", texts=(0, 5))
+
+
+def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None:
+    is_any_shown = False
+    for count in summary.perturbations:
+        lines = [
+            f"  {printable(sample.uid)} {field}: "
+            f"{marked(change.before, change.edits, masked)}"
+            for sample in count.samples[:pairs]
+            for field, change in sample.changes.items()
+        ]
+        if lines:
+            is_any_shown = True
+            click.echo(f"\n{printable(count.perturbation)}")
+            click.echo("\n".join(lines))
+    if masked and is_any_shown:
+        click.echo("\nmasked, as the texts may be hurtful; --show-text shows them")
+
+
+def _print_next(
+    summary: PerturbationSummary,
+    source: str,
+    task: str | None,
+    selection: Sequence[str],
+    *,
+    again: bool,
+) -> None:
+    click.echo()
+    if summary.resumed:
+        done = count_of(summary.resumed, "example")
+        click.echo(f"{done} had been done before the interruption")
+    copies = sum(count.copies for count in summary.perturbations)
+    rows = count_of(copies, "row")
+    if summary.out is None:
+        click.echo(f"{rows} written")
+        return
+    out = shlex.quote(str(summary.out))
+    if not copies:
+        click.echo(f"nothing was changed: {out} is empty")
+        return
+    data = shlex.quote(source)
+    named = f"--data {data} --task {task}" if task else data
+    named = " ".join((named, *map(shlex.quote, selection)))
+    if again:
+        named = "ORIGINALS"  # what these are copies of is somewhere else
+    click.echo(f"{rows} written to {out}: look at them before you trust scores")
+    click.echo(f"next, let your model predict {out}, then:")
+    click.echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")
+    click.echo(f"    --perturbed {out} --perturbed-predictions PREDICTED.jsonl")

@@ -1,0 +1,247 @@
+"""Prints results: the main score first, then tags, then what was not scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.printing.closing_lines import account, closing_lines, failed_lines
+from evalkit_cli.printing.facet_lines import MOST_FACETS, facet_lines
+from evalkit_cli.printing.perturbation_tables import perturbation_tables
+from evalkit_cli.printing.printed_results import PrintedResult
+from evalkit_cli.printing.score_cells import (
+    COVERAGE,
+    score_label,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_number,
+    show_value,
+)
+from evalkit_cli.printing.tables import Rows, draw, echo_csv, without_empty_columns
+from evalkit_cli.printing.tag_tables import MOST_ROWS, Columns, TagTable, tag_tables
+
+if TYPE_CHECKING:
+    from evalkit import Result, Score
+
+_AS_WRONG = "as wrong"
+"""Header of how many examples without a valid prediction are part of n."""
+
+
+def print_report(
+    results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
+) -> None:
+    """Print the results of one or several models on one data set.
+
+    Args:
+        results: Results that were not refused.
+        table_format: `table`, `md`, `csv` or `latex`.
+        quiet: Leave out everything but the scores.
+        verbose: Give every metric for every tag.
+    """
+    printed = [PrintedResult(result) for result in results]
+    talk = table_format == "table" and not quiet
+    if table_format == "csv":
+        echo_csv(_all_scores(results))
+        tables = []
+    else:
+        tables = _tag_tables(printed, verbose, talk)
+        _print_tables(printed, tables, table_format, verbose=verbose, talk=talk)
+    if quiet:
+        for result in results:
+            for error in result.errors:
+                click.echo(f"evalkit: error: {error}", err=True)
+        _warn(results)
+        return
+    notes = [] if talk else _notes(printed, tables, table_format, verbose)
+    for line in [*notes, *_below(printed, verbose)]:
+        click.echo(line, err=not talk)
+
+
+def _warn(results: Sequence[Result]) -> None:
+    """Say what went wrong without changing a score where nothing else is said."""
+    for result in results:
+        for warning in result.warnings:
+            click.echo(f"evalkit: warning: {warning}", err=True)
+
+
+def _notes(
+    results: Sequence[PrintedResult],
+    tables: Sequence[TagTable],
+    table_format: str,
+    verbose: bool,
+) -> list[str]:
+    """Give what stands below each table where tables stand alone."""
+    notes = [note for table in tables for note in table.notes]
+    if table_format != "csv":
+        for result in results:
+            for under in perturbation_tables(result, verbose, False):
+                notes += under.notes
+    return notes
+
+
+def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    """Give what is said below the tables."""
+    headline = results[0].headline
+    facets = []
+    if headline is not None:
+        most = None if verbose else MOST_FACETS
+        facets = facet_lines(results, headline.metric, most)
+    return [*facets, *([""] if facets else []), *closing_lines(results, verbose)]
+
+
+def print_overview(
+    results: Sequence[Result], table_format: str, *, quiet: bool
+) -> None:
+    """Print the main score of results on several data sets.
+
+    Args:
+        results: Results that were not refused.
+        table_format: `table`, `md` or `latex`.
+        quiet: Leave out everything but the scores.
+    """
+    printed = [PrintedResult(result) for result in results]
+    interval = f"{printed[0].confidence} CI"
+    header = ["dataset", "model", "metric", "score", interval, "n"]
+    rows = [[*header, _AS_WRONG, *COVERAGE]]
+    for each in printed:
+        headline = each.headline
+        if headline is None:
+            continue
+        rows.append(
+            [
+                str(each.result.dataset),
+                str(each.result.model),
+                score_label(headline),
+                show_value(headline),
+                show_interval(headline, each.bounds),
+                show_n(headline),
+                each.counted_as_wrong,
+                *show_coverage(headline),
+            ]
+        )
+    draw(without_empty_columns(rows), table_format)
+    talk = table_format == "table" and not quiet
+    for each in printed if not quiet else ():
+        for line in [*failed_lines([each]), *account(each.result)]:
+            click.echo(f"{each.result.dataset}: {line}", err=not talk)
+    if quiet:
+        _warn(results)
+
+
+def _tag_tables(
+    results: Sequence[PrintedResult], verbose: bool, talk: bool
+) -> list[TagTable]:
+    headline = results[0].headline
+    if headline is None or headline.value is None:
+        return []
+    columns = Columns(results, headline, verbose, with_unit=verbose or not talk)
+    return tag_tables(columns, MOST_ROWS if talk and not verbose else None)
+
+
+def _print_tables(
+    results: Sequence[PrintedResult],
+    tables: Sequence[TagTable],
+    table_format: str,
+    *,
+    verbose: bool,
+    talk: bool,
+) -> None:
+    if talk:
+        click.echo(_title(results))
+        click.echo()
+    draw(_summary(results), table_format)
+    for table in tables:
+        click.echo()
+        if talk and table.rows:
+            click.echo(f"{_heading(table, results[0].headline, verbose)}\n")
+        _draw_with_notes(table, table_format, talk)
+    for result in results:
+        for under in perturbation_tables(result, verbose, talk):
+            click.echo()
+            if talk:
+                click.echo(f"{under.heading}\n")
+            draw(under.rows, table_format, (0,))
+            for note in under.notes if talk else ():
+                click.echo(note)
+    if talk:
+        click.echo()
+
+
+def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
+    if table.rows:
+        draw(table.rows, table_format)
+    of = "" if table.rows else f"By {table.by}: "
+    for note in table.notes if talk else ():
+        click.echo(f"{of}{note}")
+
+
+def _title(results: Sequence[PrintedResult]) -> str:
+    record = results[0].record
+    models = ", ".join(str(each.result.model) for each in results)
+    return f"{record['dataset']} ({record['task']}, split {record['split']}): {models}"
+
+
+def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
+    assert headline is not None
+    unit = f", in {headline.unit}" if headline.unit and not verbose else ""
+    order = f" ({table.order})" if table.order else ""
+    return f"By {table.by}, worst {headline.metric} first{order}{unit}:"
+
+
+def _summary(results: Sequence[PrintedResult]) -> Rows:
+    header = [
+        "metric",
+        "score",
+        f"{results[0].confidence} CI",
+        "n",
+        _AS_WRONG,
+        "majority",
+        "chance",
+        *COVERAGE,
+    ]
+    if len(results) > 1:
+        header.insert(0, "model")
+    rows = [header]
+    for each in results:
+        headline = each.headline
+        mean = [headline] if headline is not None and headline.aggregate else []
+        for score in [*mean, *each.whole]:
+            row = _summary_row(each, score)
+            rows.append([str(each.result.model), *row] if len(results) > 1 else row)
+    return without_empty_columns(rows)
+
+
+def _summary_row(result: PrintedResult, score: Score) -> list[str]:
+    baselines = result.record["baselines"] or {}
+    headline = result.headline
+    # they are about the whole set, and not about a mean over tags
+    is_main = (
+        headline is not None and score.is_whole and score.metric == headline.metric
+    )
+    majority = baselines.get("majority") if is_main else None
+    chance = baselines.get("chance") if is_main else None
+    return [
+        score_label(score),
+        show_value(score),
+        show_interval(score, result.bounds),
+        show_n(score),
+        result.counted_as_wrong,
+        show_number(score, majority),
+        show_number(score, chance),
+        *show_coverage(score),
+    ]
+
+
+def _all_scores(results: Sequence[Result]) -> Iterator[Sequence[object]]:
+    """Give every score as stored, in full precision."""
+    from evalkit import Score
+
+    several = len({result.dataset for result in results}) > 1
+    yield [*(["dataset"] if several else []), "model", *Score._fields]
+    for result in results:
+        names = [result.dataset, result.model] if several else [result.model]
+        for score in result.scores:
+            yield [*names, *score]

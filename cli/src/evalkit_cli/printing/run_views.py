@@ -1,0 +1,229 @@
+"""Prints a stored run: its report, its wrong answers, its confusion table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.printing.reports import print_report
+from evalkit_cli.printing.streams import echo_json
+from evalkit_cli.printing.tables import (
+    NO_VALUE,
+    draw,
+    echo_csv,
+    printable,
+    without_empty_columns,
+)
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.runs import Confusion, WrongAnswers
+
+_LONGEST = 60
+"""Characters of an answer that a table shows; CSV and JSON give all."""
+
+_MOST_OTHERS = 10
+"""Predictions beside the labels that have a column of their own in a table."""
+
+_WRONG_COLUMNS = ("id", "answer", "prediction", "score", "tags", "note")
+
+
+def print_run(
+    result: Result, table_format: str, *, as_json: bool, quiet: bool, verbose: bool
+) -> None:
+    """Print the report of a run as `evalkit eval` did.
+
+    Args:
+        result: The run; a refused one is described by its counts.
+        table_format: `table`, `md`, `csv` or `latex`.
+        as_json: Print `run.json` instead.
+        quiet: Leave out everything but the scores.
+        verbose: Give every metric for every tag.
+    """
+    if as_json:
+        echo_json(result.to_dict())
+    elif result.status == "refused":
+        click.echo(_refusal(result), err=table_format != "table")
+    else:
+        print_report([result], table_format, quiet=quiet, verbose=verbose)
+
+
+def _refusal(result: Result) -> str:
+    problems = ("invalid", "missing", "duplicate", "unknown", "unreadable")
+    counts = ", ".join(f"{result.counts.get(name, 0)} {name}" for name in problems)
+    return (
+        f"{result.dataset}: {result.model}: the predictions were refused, so there are "
+        f"no scores: {counts}. See {result.path}/problems.jsonl"
+    )
+
+
+def print_wrong(
+    result: Result,
+    metric: str | None,
+    tag: str | None,
+    limit: int,
+    table_format: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the examples that were answered wrongly, the worst first.
+
+    Args:
+        result: The run.
+        metric: A metric with per-example scores; None for the main one.
+        tag: Only examples with this tag.
+        limit: The most examples to print.
+        table_format: `table`, `md`, `csv` or `latex`.
+        as_json: Print JSON instead.
+    """
+    from evalkit.runs import find_wrong
+
+    found = find_wrong(result, metric, tag)
+    rows = list(found.rows.head(limit).iter_rows(named=True))
+    if as_json:
+        echo_json(_wrong_json(result, found, tag, rows))
+        return
+    if table_format == "csv":
+        echo_csv([_WRONG_COLUMNS, *(_wrong_cells(row) for row in rows)])
+    is_table = table_format == "table"
+    talk_to_stderr = not is_table
+    click.echo(_wrong_title(found, tag, len(rows)), err=talk_to_stderr)
+    if rows and table_format != "csv":
+        if is_table:
+            click.echo()
+        _draw_wrong(found, rows, table_format)
+
+
+def _wrong_json(
+    result: Result, found: WrongAnswers, tag: str | None, rows: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "run_id": result.run_id,
+        "metric": found.metric,
+        "best": found.best,
+        "tag": tag,
+        "n": found.n,
+        "wrong": found.rows.height,
+        "examples": rows,
+    }
+
+
+def _wrong_cells(row: dict[str, Any]) -> list[object]:
+    answer, prediction = as_text(row["answer"]), as_text(row["pred"])
+    tags = as_text(row["tags"] or None)
+    return [row["id"], answer, prediction, row["score"], tags, row["note"]]
+
+
+def as_text(value: Any) -> str | None:
+    """Give a text as it is, and anything else as JSON."""
+    import json
+
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:
+    where = f" with the tag {printable(tag)}" if tag is not None else ""
+    how = "have another prediction than the answer"
+    if found.metric is not None:
+        how = f"miss the best {found.metric}, {found.best:g}"
+    wrong = found.rows.height
+    order = "the worst first" if found.metric is not None and wrong else ""
+    if shown < wrong:
+        order = f"the {'worst' if order else 'first'} {shown}"
+    few = f"; {order}" if order else ""
+    return f"{wrong} of {found.n} examples{where} {how}{few}"
+
+
+def _draw_wrong(
+    found: WrongAnswers, rows: Sequence[dict[str, Any]], table_format: str
+) -> None:
+    header = list(_WRONG_COLUMNS)
+    if found.metric is not None:
+        header[header.index("score")] = found.metric
+    table = [header]
+    for row in rows:
+        uid, answer, prediction, score, _, note = _wrong_cells(row)
+        table.append(
+            [
+                printable(str(uid)),
+                shortened(answer),
+                shortened(prediction),
+                "" if score is None else f"{score:g}",
+                printable(", ".join(row["tags"] or ())),
+                str(note or ""),
+            ]
+        )
+    kept = without_empty_columns(table)
+    number = kept[0].index(found.metric) if found.metric in kept[0] else None
+    texts = [place for place in range(len(kept[0])) if place != number]
+    draw(kept, table_format, texts)
+
+
+def shortened(value: object) -> str:
+    """Give an answer as a cell of a table shows it."""
+    if value is None:
+        return NO_VALUE
+    text = printable(str(value))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def print_confusion(
+    result: Result, tag: str | None, table_format: str, *, as_json: bool
+) -> None:
+    """Print how often each answer got each prediction.
+
+    Args:
+        result: The run.
+        tag: Only examples with this tag.
+        table_format: `table`, `md`, `csv` or `latex`.
+        as_json: Print JSON instead.
+    """
+    from evalkit.runs import count_confusion
+
+    found = count_confusion(result, tag)
+    if as_json:
+        echo_json({"run_id": result.run_id, "tag": tag, **found._asdict()})
+    elif table_format == "csv":
+        echo_csv(_confusion_table(found))
+    else:
+        where = f", examples with the tag {printable(tag)}" if tag is not None else ""
+        title = f"{result.dataset}, {result.model}: answers by predictions{where}"
+        is_table = table_format == "table"
+        click.echo(title, err=not is_table)
+        if is_table:
+            click.echo()
+        rows = _without_unused(_confusion_table(_with_few_others(found)))
+        cells = [[printable(str(cell)) for cell in row] for row in rows]
+        draw(cells, table_format, texts=(0,))
+
+
+def _with_few_others(found: Confusion) -> Confusion:
+    """Join predictions that are no labels into one column where they are many."""
+    known = len(found.labels)
+    others = len(found.predicted) - known
+    if others <= _MOST_OTHERS:
+        return found
+    return found._replace(
+        predicted=(*found.labels, f"{others} others"),
+        counts=tuple((*row[:known], sum(row[known:])) for row in found.counts),
+    )
+
+
+def _confusion_table(found: Confusion) -> list[list[Any]]:
+    rows: list[list[Any]] = [["answer", *found.predicted, "no answer", "total"]]
+    sums = [sum(column) for column in zip(*found.counts, strict=True)]
+    named = [*zip(found.labels, found.counts, found.no_answer, strict=True)]
+    for label, counts, none in [*named, ("total", sums, sum(found.no_answer))]:
+        rows.append([label, *counts, none, sum(counts) + none])
+    return rows
+
+
+def _without_unused(rows: list[list[Any]]) -> list[list[Any]]:
+    """Leave out the column of examples without an answer where there is none."""
+    if rows[-1][-2]:
+        return rows
+    return [[*row[:-2], row[-1]] for row in rows]

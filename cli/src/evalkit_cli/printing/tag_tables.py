@@ -1,0 +1,275 @@
+"""Tables of the scores of tags and crossings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalkit_cli.printing.printed_results import PrintedResult
+from evalkit_cli.printing.score_cells import (
+    COVERAGE,
+    SHRUNKEN,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_shrunken,
+    show_value,
+)
+from evalkit_cli.printing.tables import Rows, printable, without_empty_columns
+
+if TYPE_CHECKING:
+    from evalkit import Score
+
+MOST_ROWS = 40
+"""Rows that a table on a screen has at most."""
+
+MEANINGS: Mapping[str, str] = {
+    "shrunk": "shrunk: the score drawn towards the mean of its facet, the further the "
+    "less certain it is",
+    "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
+    "ranks of all facets hold at once",
+}
+"""What is meant by the columns of shrunken values and ranks, by their header."""
+
+
+class TagTable(NamedTuple):
+    """A table of the scores of some groups."""
+
+    by: str
+    """`tag`, or the names that are crossed."""
+    rows: Rows
+    notes: list[str]
+    """What is not shown."""
+    order: str
+    """By what its rows are sorted, beside the score of the first result; "" for
+    nothing else."""
+
+
+class Columns(NamedTuple):
+    """What a table of tags shows."""
+
+    results: Sequence[PrintedResult]
+    headline: Score
+    """Whose metric sorts the rows."""
+    every_metric: bool
+    with_unit: bool
+    """Whether the table says metric and unit itself."""
+
+    @property
+    def with_shrunken(self) -> bool:
+        """Whether there is room for shrunken values and ranks."""
+        return len(self.results) == 1 and not self.every_metric
+
+    @property
+    def scores(self) -> list[tuple[PrintedResult, str]]:
+        """The result and metric of each column of scores."""
+        return [
+            (result, metric)
+            for result in self.results
+            for metric in (
+                result.result.metrics if self.every_metric else [self.headline.metric]
+            )
+        ]
+
+    @property
+    def header(self) -> list[str]:
+        """Its header."""
+        several = len(self.results) > 1
+        header = ["tag", "n"]
+        for result, metric in self.scores:
+            model = str(result.result.model)
+            both = f"{model}: {metric}" if self.with_unit else model
+            whose = f"{model}: " if several else ""
+            coverage = [f"{whose}{name}" for name in COVERAGE]
+            header += [both if several else metric, f"{result.confidence} CI"]
+            header += [*(SHRUNKEN if self.with_shrunken else ()), *coverage]
+        return header
+
+
+def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
+    """Make a table of the tags, and one of each crossing.
+
+    Args:
+        columns: What they show.
+        most_rows: Rows that a table has at most; None for all.
+
+    Returns:
+        Tables with a row for each tag, the worst of the first result first, those of
+        examples without a tag last; tags of fewer examples than the results' least
+        number are left out.
+    """
+    by_crossing: dict[str | None, list[str]] = {None: []}
+    crossings = columns.results[0].crossings
+    by_crossing |= {crossing: [] for crossing in crossings}
+    for tag in _sorted_tags(columns):
+        by_crossing[crossing_of(tag, crossings)].append(tag)
+    return [
+        _table(columns, crossing, tags, most_rows)
+        for crossing, tags in by_crossing.items()
+        if tags
+    ]
+
+
+def _sorted_tags(columns: Columns) -> list[str]:
+    """Give the tags, the worst shrunken value first, or the score where it has none.
+
+    Those that only later results have come after.
+    """
+    from evalkit.reporting import UNTAGGED
+
+    metric = columns.headline.metric
+    tags: list[str] = []
+    for result in columns.results:
+        tags += _worst_first(result, metric)
+    return sorted(dict.fromkeys(tags), key=lambda tag: tag == UNTAGGED)
+
+
+def _worst_first(result: PrintedResult, metric: str) -> list[str]:
+    found = result.result.by_tag.filter(metric=metric)
+    tags: list[str] = found["tag"].to_list()
+    columns = ("higher_is_better", "shrunk", "value")
+    keys = {}
+    for tag, (direction, shrunk, value) in zip(
+        tags, found.select(columns).iter_rows(), strict=True
+    ):
+        shown = value if shrunk is None else shrunk
+        sign = -1 if direction is False else 1
+        keys[tag] = math.inf if shown is None else sign * shown
+    return sorted(tags, key=keys.__getitem__)
+
+
+def crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
+    """Tell which crossing a group belongs to.
+
+    Args:
+        tag: Name of the group.
+        crossings: The crossings that there are.
+
+    Returns:
+        One of them; None for a tag.
+    """
+    for crossing in sorted(crossings, key=lambda text: -text.count(",")):
+        parts = (f"{re.escape(name)}:.*" for name in crossing.split(","))
+        if re.fullmatch(" & ".join(parts), tag, re.DOTALL):
+            return crossing
+    return None
+
+
+def _table(
+    columns: Columns, crossing: str | None, tags: list[str], most_rows: int | None
+) -> TagTable:
+    least = columns.results[0].min_n
+    large = [tag for tag in tags if least == 1 or _largest_n(columns, tag) >= least]
+    shown = large if most_rows is None else _cut(large, most_rows)
+    rows = [columns.header, *(_row(columns, tag) for tag in shown)]
+    what = "tag" if crossing is None else "group"
+    notes = []
+    if len(shown) < len(large):
+        more = _count(len(large) - len(shown), f"better {what}")
+        notes.append(f"{more} not shown; -v or --format csv shows all")
+    if len(large) < len(tags):
+        small = _count(len(tags) - len(large), what)
+        notes.append(
+            f"{small} of fewer than {least} examples not shown (--min-n); --format csv "
+            "shows all"
+        )
+    by = "tag" if crossing is None else crossing
+    if crossing is not None:
+        notes += _outside(columns, crossing, tags)
+    drawn = without_empty_columns(rows) if shown else []
+    header = drawn[0] if drawn else []
+    is_shrunken = _is_shrunken(columns, shown)
+    if is_shrunken and SHRUNKEN[0] not in header:
+        model = columns.results[0].result.model
+        notes.insert(0, f"sorted by the shrunken scores of {model}")
+    meanings = [text for name, text in MEANINGS.items() if name in header]
+    return TagTable(by, drawn, [*meanings, *notes], _order(is_shrunken, shown))
+
+
+def _order(is_shrunken: bool, tags: Sequence[str]) -> str:
+    from evalkit.reporting import UNTAGGED
+
+    parts = ["shrunk where known"] if is_shrunken else []
+    if UNTAGGED in tags[1:]:
+        parts.append(f"{UNTAGGED.strip('()')} last")
+    return ", ".join(parts)
+
+
+def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:
+    """Say how many examples are in no group of a crossing, of each result."""
+    metric = columns.headline.metric
+    said = {}
+    for result in columns.results:
+        whole = result.groups[metric, None].n
+        outside = whole - (_inside(result, metric, crossing, tags) or whole)
+        if outside:
+            examples = _count(whole, "example")
+            said[str(result.result.model)] = (
+                f"{outside} of {examples} in no group of {crossing}"
+            )
+    if len({*said.values()}) == 1 and len(said) == len(columns.results):
+        return list(said.values())[:1]
+    label = len(columns.results) > 1
+    return [f"{model}: {text}" if label else text for model, text in said.items()]
+
+
+def _inside(
+    result: PrintedResult, metric: str, crossing: str, tags: Sequence[str]
+) -> int | None:
+    """Count the examples that are in some group; None where that is not known."""
+    found = [result.groups.get((metric, tag)) for tag in tags]
+    groups = [score for score in found if score is not None and score.n]
+    if len(groups) == 1:
+        return groups[0].n
+    # groups may share examples, which the mean over those with a value counts once
+    if any(score.value is None for score in groups):
+        return None
+    for score in result.result.scores:
+        if score.metric == metric and score.aggregate == f"macro:{crossing}":
+            return score.n
+    return None
+
+
+def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:
+    result, metric = columns.results[0], columns.headline.metric
+    found = (result.groups.get((metric, tag)) for tag in tags)
+    return any(score is not None and score.shrunk is not None for score in found)
+
+
+def _cut(tags: list[str], most_rows: int) -> list[str]:
+    """Keep the worst, and the row of examples without a tag."""
+    from evalkit.reporting import UNTAGGED
+
+    last = [tag for tag in tags[most_rows:] if tag == UNTAGGED]
+    return [*tags[: most_rows - len(last)], *last]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _found(columns: Columns, tag: str) -> list[Score | None]:
+    return [result.groups.get((metric, tag)) for result, metric in columns.scores]
+
+
+def _largest_n(columns: Columns, tag: str) -> int:
+    return max(score.n for score in _found(columns, tag) if score is not None)
+
+
+def _row(columns: Columns, tag: str) -> list[str]:
+    scores = _found(columns, tag)
+    sizes = dict.fromkeys(show_n(score) for score in scores if score is not None)
+    cells = [printable(tag), " / ".join(sizes)]
+    shrunken = SHRUNKEN if columns.with_shrunken else ()
+    for score, (result, _) in zip(scores, columns.scores, strict=True):
+        if score is None:
+            cells += [""] * (2 + len(shrunken) + len(COVERAGE))
+            continue
+        value = show_value(score, with_unit=columns.with_unit)
+        interval = show_interval(score, result.bounds)
+        cells += [value, interval]
+        cells += show_shrunken(score) if shrunken else ()
+        cells += show_coverage(score)
+    return cells

@@ -1,0 +1,106 @@
+"""Prints what came of computing a run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.printing.tables import NO_VALUE, Rows, draw, printable
+
+if TYPE_CHECKING:
+    from evalkit import Verification
+    from evalkit.reporting import Difference
+
+_MOST_DIFFERENCES = 20
+
+_LONGEST = 16
+"""Characters of a version or hash that are shown."""
+
+
+def print_verification(found: Verification, *, quiet: bool) -> None:
+    """Print whether the numbers of a run are the same, and what has changed since.
+
+    Args:
+        found: What came of computing it again.
+        quiet: Say only whether they are the same, and which are not.
+    """
+    from evalkit.reporting import INTERVAL_RULES
+
+    click.echo(_in_a_sentence(found))
+    if found.differences:
+        click.echo()
+        draw(_differences(found), "table", (0, 1, 2))
+        more = len(found.differences) - _MOST_DIFFERENCES
+        if more > 0:
+            click.echo(f"{more} more; --json gives all")
+        click.echo()
+    if not found.compares_intervals:
+        click.echo(
+            "intervals: not compared: those of the run follow edition "
+            f"{found.interval_rules} of the rules, those of this evalkit edition "
+            f"{INTERVAL_RULES}"
+        )
+    for metric, reason in found.unverified.items():
+        click.echo(f"{metric}: not computed again: {printable(reason)}")
+    if quiet:
+        return
+    if not found.changes:
+        click.echo(_no_change(found))
+    for change in found.changes:
+        then, now = _shortened(change.then), _shortened(change.now)
+        click.echo(f"changed since: {change.what}: {then}, now {now}")
+    click.echo(_data_in_words(found.data))
+    for what in found.compared:
+        click.echo(f"compared: {what}")
+    for what in found.unchecked:
+        click.echo(f"not checked: {printable(what)}")
+
+
+def _in_a_sentence(found: Verification) -> str:
+    run = f"{printable(str(found.model))} ({found.run_id})"
+    if not found.scores:
+        return f"{run}: no score could be computed again"
+    scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
+    start = f"{run}: {scores} computed again"
+    if not found.differences:
+        what = "all" if found.compares_intervals else "all values"
+        return f"{start}, {what} the same within 1e-9"
+    other = {(each.metric, _whose(each)) for each in found.differences}
+    return f"{start}, {len(other)} of them with other numbers"
+
+
+def _no_change(found: Verification) -> str:
+    same = "no version and no source code that was compared has changed"
+    if not found.differences:
+        return same
+    return f"{same}: the run folder may have been edited, or what was not checked"
+
+
+def _differences(found: Verification) -> Rows:
+    rows = [["metric", "of", "field", "stored", "computed"]]
+    for each in found.differences[:_MOST_DIFFERENCES]:
+        numbers = [_number(value) for value in (each.stored, each.computed)]
+        rows.append([each.metric, printable(_whose(each)), each.field, *numbers])
+    return rows
+
+
+def _whose(found: Difference) -> str:
+    whose = found.aggregate or found.tag or "all examples"
+    if found.perturbation is None:
+        return whose
+    return f"{whose}, {found.computed_on} under {found.perturbation}"
+
+
+def _number(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.12g}"
+
+
+def _shortened(text: str | None) -> str:
+    return NO_VALUE if text is None else text[:_LONGEST]
+
+
+def _data_in_words(data: str) -> str:
+    if data == "same":
+        return "the data is what it was"
+    return "the data has changed" if data == "changed" else f"the data was {data}"

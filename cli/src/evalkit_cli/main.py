@@ -28,6 +28,7 @@ from evalkit_cli.commands.show import show_command
 from evalkit_cli.commands.validate import validate_command
 from evalkit_cli.commands.verify import verify_command
 from evalkit_cli.options.repeated import refuse_repeated_options
+from evalkit_cli.printing.defects import DEFECT, show_defect
 
 INTERRUPTED = 130
 
@@ -144,3 +145,8 @@ def main() -> None:
     except OSError as error:
         click.echo(f"evalkit: error: {error}", err=True)
         sys.exit(1)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        show_defect(error)
+        sys.exit(DEFECT)

@@ -84,7 +84,9 @@ def test_values_of_one_key_are_alternatives_and_keys_must_all_hold(
     assert chosen(**filters) == expected
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(1, "a"), (2, "ab"), (9, "abcd")])
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(1, "a"), (2, "ab"), (9, "abcd"), (2**70, "abcd")]
+)
 def test_a_limit_takes_the_first_ones(limit: int, expected: str) -> None:
     assert chosen(limit) == expected
 

@@ -18,6 +18,7 @@ from evalkit.comparing.pairing import pair_runs, refuse_repeated
 from evalkit.comparing.pairs import ComparedPair
 from evalkit.comparing.records import ComparedScore, Comparison
 from evalkit.errors import EvalkitError
+from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.listing import find_run
@@ -105,8 +106,7 @@ def compare(
         EvalkitError: They have no metric in common, or an argument is out of range.
         StorageError: There is no such run.
     """
-    if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    check_confidence(confidence)
     if margin is not None and not 0 < margin < math.inf:
         raise EvalkitError(f"margin must be greater than 0 and finite, is {margin}")
     choices = _Choices(confidence, seed, tags, common, min_n, margin, all_pairs)

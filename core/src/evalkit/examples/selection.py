@@ -127,7 +127,7 @@ class Selection(NamedTuple):
         everyone = pl.repeat(True, examples.frame.height, eager=True)
         mask = reduce(and_, masks, everyone)
         if self.limit is not None:
-            mask &= mask.cum_sum() <= self.limit
+            mask &= mask.cum_sum() <= min(self.limit, len(mask))
         if not mask.any():
             message = f"no example is left by the filter {self.describe()}"
             raise DataError("; ".join([message, *hints]))

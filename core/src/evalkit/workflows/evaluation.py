@@ -15,6 +15,7 @@ from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset, local_path
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
+from evalkit.inference.levels import check_confidence
 from evalkit.perturbing.columns import COPY_COLUMNS
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Bound, Registry
@@ -146,8 +147,7 @@ def evaluate(
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
     """
-    if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    check_confidence(confidence)
     crossings = read_crossings([by] if isinstance(by, str) else by)
     policies = Policies(on_missing, on_invalid, on_duplicate)
     policies.check()

@@ -10,9 +10,10 @@ import polars as pl
 
 from evalkit.base.columns import list_column, to_series
 from evalkit.base.terms import AnswerKind, MetricContext
-from evalkit.errors import DataError, EvalkitError
+from evalkit.errors import DataError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
@@ -59,8 +60,7 @@ def score(
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
     """
-    if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
+    check_confidence(confidence)
     if len(predictions) != len(targets) or (
         tags is not None and len(tags) != len(targets)
     ):

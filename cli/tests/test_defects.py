@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from evalkit_cli import main as main_module
+from evalkit_cli.printing.defects import DEFECT, TRACEBACK_VARIABLE
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no")
+
+
+class Panic(BaseException):
+    """Like the one of polars, which is no Exception."""
+
+
+def run(
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> tuple[int, str]:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main_module.cli, "main", fail)
+    with pytest.raises(SystemExit) as ended:
+        main_module.main()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, printed.err
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (RuntimeError("first\nsecond"), "RuntimeError: first"),
+        (Panic("index out of bounds"), "Panic: index out of bounds"),
+        (KeyError(), "KeyError"),
+        (Unprintable(), "Unprintable: its text cannot be shown: ValueError"),
+        (ValueError("\x1b[31mred"), "ValueError: \\x1b[31mred"),
+    ],
+)
+def test_a_defect_is_one_line_and_how_to_report_it(
+    error: BaseException,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
+    code, printed = run(error, monkeypatch, capsys)
+    assert code == DEFECT
+    first, second = printed.splitlines()
+    assert first == f"evalkit: defect: {line}"
+    assert TRACEBACK_VARIABLE in second
+    assert "evalkit-core" in second
+
+
+def test_the_traceback_is_printed_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(TRACEBACK_VARIABLE, "1")
+    _, printed = run(RuntimeError("x"), monkeypatch, capsys)
+    assert printed.startswith("Traceback (most recent call last):")
+    assert "RuntimeError: x" in printed
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt(), main_module.INTERRUPTED),
+        (click.UsageError("wrong"), 2),
+        (OSError(28, "No space left on device"), 1),
+        (SystemExit(5), 5),
+    ],
+)
+def test_what_is_no_defect_is_not_called_one(
+    error: BaseException,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, printed = run(error, monkeypatch, capsys)
+    assert found == code
+    assert "defect" not in printed

@@ -95,3 +95,10 @@ def test_eval_computes_added_metrics_unless_metrics_are_named(
 
     assert computed() == ["macro-f1", "accuracy", "agreement"]
     assert computed("-m", "accuracy") == ["accuracy"]
+
+
+def test_deeply_nested_values_are_refused(tmp_path: Path) -> None:
+    deep = "[" * 5_000 + "]" * 5_000
+    (tmp_path / "pyproject.toml").write_text(f"a = {deep}\n")
+    with pytest.raises(DataError, match="nested too deeply"):
+        extra_metrics(tmp_path, "any")

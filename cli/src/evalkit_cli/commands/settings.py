@@ -37,6 +37,8 @@ def extra_metrics(folder: Path, task: str) -> list[str]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: is not TOML: {error}") from error
+    except RecursionError as error:
+        raise DataError(f"{path}: its values are nested too deeply") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     found: object = table

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
 import re
@@ -260,8 +261,8 @@ def test_functions_document_every_argument(name: str) -> None:
         )
 
 
-def test_no_module_has_the_name_of_something_public() -> None:
-    modules = {path.stem for path in PACKAGE.glob("*.py")}
+def test_no_module_or_room_has_the_name_of_something_public() -> None:
+    modules = {path.stem for path in PACKAGE.iterdir()}
     assert not modules & PUBLIC
 
 
@@ -274,7 +275,28 @@ def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
     assert package in modules
     assert not HEAVY & set(modules)
     own = {name for name in modules if name.startswith("evalkit")}
-    assert own == {package}
+    assert own - {"evalkit.base", "evalkit.base.lazy"} == {package}
+
+
+FACES = ("evalkit.catalog", "evalkit.reporting", "evalkit.runs")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_public_module_imports_nothing_heavy_until_its_names_are_used(
+    face: str,
+) -> None:
+    code = (
+        f"import sys, json, {face} as face; first = sorted(sys.modules)\n"
+        "names = [name for name in face.__all__ if getattr(face, name) is not None]\n"
+        "assert set(names) <= set(dir(face))\n"
+        "print(json.dumps([first, names]))"
+    )
+    modules, names = run_python(code)
+    assert not HEAVY & set(modules)
+    assert names == list(importlib.import_module(face).__all__)
+    absent = "nothing"
+    with pytest.raises(AttributeError, match=f"{face}.*no attribute 'nothing'"):
+        getattr(importlib.import_module(face), absent)
 
 
 # hook specs
@@ -444,7 +466,22 @@ def test_tools_know_every_member() -> None:
     linter = tools["importlinter"]
     plugins = packages - {"evalkit", "evalkit_cli"}
     assert set(linter["root_packages"]) == packages
-    core, command_line, independence = linter["contracts"]
+    contracts = {each["name"]: each for each in linter["contracts"]}
+    core = contracts[
+        "Core knows neither the command line nor any plugin, and prints nothing"
+    ]
+    command_line = contracts["The command line knows no plugin"]
+    independence = contracts["No plugin imports another plugin or the command line"]
+    circles = contracts["No circle of imports, not even of types alone"]
+    faces = contracts[
+        "The command line, plugins and examples import public modules only"
+    ]
+    assert set(circles["ancestors"]) == packages
+    assert set(faces["source_modules"]) == plugins | {"evalkit_cli"}
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    public = {"runs", "testing"}
+    forbidden = {f"evalkit.{room}" for room in rooms - public} | {"evalkit.runs.*"}
+    assert set(faces["forbidden_modules"]) == forbidden
     assert plugins | {"evalkit_cli"} <= set(core["forbidden_modules"])
     assert plugins <= set(command_line["forbidden_modules"])
     assert set(independence["modules"]) == plugins | {"evalkit_cli"}

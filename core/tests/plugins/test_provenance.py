@@ -21,6 +21,7 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.imported_code import imported_libraries, source_hash
 from evalkit.plugins.provenance import (
     describe_component,
+    describe_core,
     environment,
     rows_hash,
     run_id_of,
@@ -211,3 +212,14 @@ def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
             if name.partition(".")[0] in ("user", "kept", "named"):
                 del sys.modules[name]
     assert imported_libraries("evalkit.scoring.records") == {}
+
+
+def test_the_hash_of_core_is_that_of_the_rooms_that_scores_come_from() -> None:
+    root = Path(evalkit.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("catalog.py", "reporting.py", "testing", "workflows"):
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    assert describe_core()["source_sha256"] == digest.hexdigest()
+    assert digest.hexdigest() != source_hash("evalkit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -14,11 +14,12 @@ from evalkit.base.names import normalise_distribution
 _OWN = "evalkit"
 
 
-def source_hash(module: str) -> str | None:
+def source_hash(module: str, without: Collection[str] = ()) -> str | None:
     """Hash the Python files of the outermost package that a module belongs to.
 
     Args:
         module: Full name of the module.
+        without: Folders and files directly below that package that are left out.
 
     Returns:
         SHA-256 over the names and contents of its files; None where there are none
@@ -34,7 +35,10 @@ def source_hash(module: str) -> str | None:
     files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0")
+        name = file.relative_to(path.parent)
+        if name.parts[0] in without:
+            continue
+        digest.update(name.as_posix().encode() + b"\0")
         digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()
 

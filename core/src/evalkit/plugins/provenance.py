@@ -20,6 +20,9 @@ from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.registry import Bound
 from evalkit.plugins.sources import sha256_of
 
+_NO_SCORES = ("catalog.py", "reporting.py", "testing", "workflows")
+"""Rooms and modules of core that compute nothing that a run holds."""
+
 
 def run_id_of(inputs: Mapping[str, Any]) -> str:
     """Hash the inputs of a run.
@@ -65,9 +68,13 @@ def _libraries_of(bound: Bound) -> dict[str, str]:
 
 
 def describe_core() -> dict[str, str | None]:
-    """Describe what computes the numbers of all metrics: version and source hash."""
+    """Describe what computes the numbers of all metrics: version and source hash.
+
+    The hash leaves out what only asks for scores or shows them, so that a change there
+    gives no run another id.
+    """
     version = importlib.metadata.version("evalkit-core")
-    return {"version": version, "source_sha256": source_hash("evalkit")}
+    return {"version": version, "source_sha256": source_hash("evalkit", _NO_SCORES)}
 
 
 def _module_of(bound: Bound) -> str:

@@ -175,7 +175,8 @@ def test_csv_holds_every_score_as_stored(
         "ci_method,n,n_clusters,coverage,unit,scale,higher_is_better,reason,flag,"
         "bound_low,bound_high,mean,stddev,min,max,aggregate,p_value,replications,"
         "stddev_within,stddev_replications,largest_cluster,effective_clusters,"
-        "p_adjusted,shrunk,rank_best,rank_worst"
+        "p_adjusted,shrunk,rank_best,rank_worst,p_method,p_at_most,ci_low_adjusted,"
+        "ci_high_adjusted,family_size,different"
     )
     groups = [row["tag"] for row in rows if not row["aggregate"]]
     assert groups == ["", "topic:film", "topic:food"]

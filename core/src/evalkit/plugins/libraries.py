@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from email.parser import HeaderParser
 from typing import Any
 
 from evalkit.plugins.compatibility import CORE, required_distribution
@@ -91,7 +92,12 @@ def differing_libraries(records: Iterable[Mapping[str, Any]]) -> list[str]:
 def _installed(name: str) -> tuple[str, Sequence[str]] | None:
     try:
         found = importlib.metadata.distribution(name)
-        return found.version, found.requires or ()
+        text = found.read_text("METADATA")
+        if text is None:  # an egg, whose requirements are in a file of their own
+            return found.version, found.requires or ()
+        # without the description below it, which costs nearly all of the time
+        head = HeaderParser().parsestr(text.partition("\n\n")[0])
+        return head["Version"], head.get_all("Requires-Dist", [])
     except Exception:  # not installed, or with metadata that nobody can read
         return None
 

@@ -174,7 +174,7 @@ def _is_utf8(data: bytes) -> bool:
     buffers = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
     try:
         # unlike bytes.decode, this lets other threads run
-        pa.Array.from_buffers(pa.large_binary(), 1, buffers).cast(pa.large_string())
+        pa.Array.from_buffers(pa.large_string(), 1, buffers).validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True

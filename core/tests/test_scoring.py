@@ -274,10 +274,10 @@ class Hit(Metric):
         return prediction
 
 
-@pytest.mark.parametrize("right", [0, 7, 20])
+@pytest.mark.parametrize("right", [0, 15, 35, 50])
 def test_zeros_and_ones_get_the_interval_of_wilson(right: int) -> None:
-    found = score(Hit, [1.0] * right + [0.0] * (20 - right), [0] * 20, confidence=0.9)
-    expected = stats.binomtest(right, 20).proportion_ci(0.9, method="wilson")
+    found = score(Hit, [1.0] * right + [0.0] * (50 - right), [0] * 50, confidence=0.9)
+    expected = stats.binomtest(right, 50).proportion_ci(0.9, method="wilson")
     assert found["hit"].ci == pytest.approx((expected.low, expected.high))
     assert found["hit"].ci_method == "wilson"
 

@@ -366,8 +366,8 @@ def test_what_has_no_interval_and_no_test_says_why(
     assert not any(": worst " in line for line in lines)
     [gap] = [line for line in lines if line.startswith("topic: gap")]
     assert gap == (
-        "topic: gap 0.00 m, all groups are equal; not tested: all scores of a group "
-        "are equal"
+        "topic: gap 0.00 m, all groups have the same score; not tested: all scores of "
+        "a group are equal"
     )
 
 

@@ -221,7 +221,7 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
     # where all are right, the worst is the first by name, and nothing differs
     assert lines[16:18] == [
         f"perfect: topic: worst film 100 % {worst_of_two(2, 2)}, n = 2",
-        "perfect: topic: gap 0 points [0, 100], all groups are equal; no "
+        "perfect: topic: gap 0 points [0, 100], all groups have the same score; no "
         "evidence that the groups differ (p = 1)",
     ]
     assert lines[19:21] == [

@@ -529,7 +529,7 @@ def test_groups_of_the_same_examples_have_no_gap() -> None:
     values = np.random.default_rng(9).normal(size=30)
     tags = [["f:a", "f:b"] for _ in values]
     gap = aggregate(scored(Mean, make_table(values), make_groups(tags)), "gap:f")
-    assert (gap.value, gap.flag) == (0.0, "all groups are equal")
+    assert (gap.value, gap.flag) == (0.0, "all groups have the same score")
     reason = "the groups do not differ in their examples"
     assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
 
@@ -573,7 +573,11 @@ def test_shares_get_one_right_and_one_wrong_example_more() -> None:
 
 def test_groups_that_are_all_right_have_a_gap_that_may_be_zero() -> None:
     gap = gap_of([1.0] * 40, make_groups(disjoint_tags(40, 4)))
-    assert (gap.value, gap.flag, gap.p_value) == (0.0, "all groups are equal", 1.0)
+    assert (gap.value, gap.flag, gap.p_value) == (
+        0.0,
+        "all groups have the same score",
+        1.0,
+    )
     assert gap.interval.low == 0.0
     assert 0.2 < gap.interval.high < 0.6
     overlapping = [["f:a", *(["f:b"] if i % 2 else [])] for i in range(40)]

@@ -280,7 +280,7 @@ def _gap(
     tags = evidence.groups.tags
     high = tags[compared.groups[int(np.argmax(values))]]
     low = tags[compared.groups[int(np.argmin(values))]]
-    text = f"from {low} to {high}" if value else "all groups are equal"
+    text = f"from {low} to {high}" if value else "all groups have the same score"
     p_value = None
     if isinstance(facet.differences, str):
         interval = without_interval(facet.differences)

@@ -30,6 +30,7 @@ from evalkit.intervals import Interval, without_interval
 from evalkit.largest_differences import PairDifferences, pair_differences
 from evalkit.multiplicity import holm
 from evalkit.pooled_replicates import with_pooled_replicates
+from evalkit.pooled_skewness import PooledSkewness
 from evalkit.scores import AggregateScore, GroupScore
 from evalkit.seeds import generator
 from evalkit.shrunken_scores import shrink
@@ -232,6 +233,10 @@ def _worst(
     place = compared.groups.index(worst.group)
     degrees = float(facet.compared_estimates.degrees[place])
     interval = _simultaneous(intervals, worst, level, degrees)
+    if worst.interval.method.startswith("t") and worst.value is not None:
+        interval = PooledSkewness(evidence, compared.groups).widened(
+            interval, worst.value, 1 / math.sqrt(worst.n), t_quantile(level, degrees)
+        )
     sizes = worst.cluster_sizes
     warning = sizes.warning if sizes and interval.low is not None else None
     return AggregateScore(

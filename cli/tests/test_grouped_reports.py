@@ -13,6 +13,8 @@ import pytest
 from click.testing import Result
 from scipy.stats import binomtest, t
 
+from evalkit.inference.intervals import share_interval as interval_of_share
+
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
@@ -20,6 +22,7 @@ SHAPES = '''
 """Data sets made by a test."""
 
 import evalkit
+from evalkit.inference.intervals import share_interval as interval_of_share
 
 
 class Shapes(evalkit.Dataset):
@@ -172,7 +175,11 @@ def share_interval(
     rows: Sequence[int], level: float = 0.95, method: str = "wilson"
 ) -> str:
     right = sum(map(is_right, rows))
-    low, high = binomtest(right, len(rows)).proportion_ci(level, method=method)
+    if method == "wilson":
+        found = interval_of_share(right, len(rows), level)
+        low, high = found.low or 0.0, found.high or 0.0
+    else:
+        low, high = binomtest(right, len(rows)).proportion_ci(level, method=method)
     return f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
@@ -359,8 +366,8 @@ def test_what_has_no_interval_and_no_test_says_why(
     assert not any(": worst " in line for line in lines)
     [gap] = [line for line in lines if line.startswith("topic: gap")]
     assert gap == (
-        "topic: gap 0.00 m, all groups are equal; not tested: all scores of a group "
-        "are equal"
+        "topic: gap 0.00 m, all groups have the same score; not tested: all scores of "
+        "a group are equal"
     )
 
 

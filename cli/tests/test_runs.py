@@ -62,7 +62,7 @@ def test_runs_are_listed_newest_first(
         f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
         "[34, 100]  2  partial\n"
         f"{older.name}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
-        "[30, 95]  4  complete\n"
+        "[24, 99]  4  complete\n"
     )
 
 

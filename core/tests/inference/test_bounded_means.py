@@ -14,7 +14,8 @@ from evalkit.inference.bounded_means import (
     clustered_bounded_mean_interval,
     independent_rows,
 )
-from evalkit.inference.intervals import clustered_share_interval
+from evalkit.inference.intervals import clustered_share_interval, wilson
+from evalkit.inference.mid_p_shares import mid_p_bounds
 
 Floats = NDArray[np.float64]
 many_scores = st.lists(
@@ -52,8 +53,75 @@ def test_bounds_are_as_far_as_students_quantile_of_wilsons_errors(
     assert 0 <= low <= mean + 1e-12
     assert mean - 1e-12 <= high <= 1
     if 0 < mean < 1:
-        assert low == pytest.approx(optimize.brentq(excess, 0, mean), abs=1e-9)
-        assert high == pytest.approx(optimize.brentq(excess, mean, 1), abs=1e-9)
+        below, above = rare_reach(values)
+        least = max(0, min(optimize.brentq(excess, 0, mean), mean - below))
+        most = min(1, max(optimize.brentq(excess, mean, 1), mean + above))
+        assert low == pytest.approx(least, abs=1e-9)
+        assert high == pytest.approx(most, abs=1e-9)
+
+
+def rare_reach(values: Floats) -> tuple[float, float]:
+    """Give how far an interval reaches for scores that are rare or were not seen."""
+    n, mean = len(values), float(np.mean(values))
+    unseen = 1 - 0.05 ** (1 / n)
+    below, above = mean * unseen, (1 - mean) * unseen
+    skew = float(stats.skew(values)) / math.sqrt(n) if np.ptp(values) else 0.0
+    if n > 2 and abs(skew) >= max(0.1, 2 * math.sqrt(6) / n):
+        far = (mean - values if skew < 0 else values - mean).max() / n
+        error = math.sqrt(np.var(values, ddof=1) / n + far**2)
+        reach = far + float(stats.t.isf(0.025, n - 1)) * error
+        below, above = (
+            (max(below, reach), above) if skew < 0 else (below, max(above, reach))
+        )
+    is_high = mean > 0.5
+    off = int(np.sum((1 - values if is_high else values) > 1e-9))
+    if 0 < off <= 12 and off < n:
+        ratio = mid_p_bounds(off, n, 0.95)[0] * n / off
+        reach = min(mean, 1 - mean) * (1 - ratio)
+        below, above = (
+            (below, max(above, reach)) if is_high else (max(below, reach), above)
+        )
+    return below, above
+
+
+def covered(share: float, far: float, others: tuple[float, float], n: int) -> float:
+    random = np.random.default_rng(n)
+    truth = share * far + (1 - share) * sum(others) / 2
+    held = 0
+    for _ in range(500):
+        values = random.uniform(*others, n)
+        values[random.random(n) < share] = far
+        low, high = plain(values)
+        held += low <= truth <= high
+    return held / 500
+
+
+@pytest.mark.parametrize(
+    ("share", "far", "others", "n"),
+    [
+        (0.003, 0.0, (0.97, 1.0), 200),
+        (0.005, 0.0, (0.97, 1.0), 200),
+        (0.01, 0.0, (0.97, 1.0), 200),
+        (0.02, 0.0, (0.97, 1.0), 200),
+        (0.005, 0.0, (0.97, 1.0), 500),
+        (0.01, 1.0, (0.0, 0.03), 200),
+    ],
+)
+def test_rare_scores_far_from_all_others_are_allowed_for(
+    share: float, far: float, others: tuple[float, float], n: int
+) -> None:
+    """Without it the interval covers .60 to .90."""
+    assert covered(share, far, others, n) > 0.93
+
+
+def test_the_interval_of_wide_scores_is_no_wider() -> None:
+    values = np.random.default_rng(1).beta(5, 2, 200)
+    mean, variance = float(np.mean(values)), float(np.var(values, ddof=1))
+    size = independent_rows(
+        200, mean, variance, float(np.sum(1 - values)), float(np.sum((1 - values) ** 2))
+    )
+    expected = wilson(mean, size, float(stats.t.isf(0.025, 199)))
+    assert plain(values) == pytest.approx(expected, abs=1e-12)
 
 
 @given(many_scores)

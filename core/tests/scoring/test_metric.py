@@ -19,9 +19,8 @@ from evalkit.base.terms import MetricContext
 from evalkit.inference.bounded_means import bounded_mean_interval
 from evalkit.plugins.registry import Bound, Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import calls, group_replicates
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.metric import calls, group_replicates, score_metric
 from evalkit.scoring.records import ScoringSettings
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
@@ -275,10 +274,10 @@ class Hit(Metric):
         return prediction
 
 
-@pytest.mark.parametrize("right", [0, 7, 20])
+@pytest.mark.parametrize("right", [0, 15, 35, 50])
 def test_zeros_and_ones_get_the_interval_of_wilson(right: int) -> None:
-    found = score(Hit, [1.0] * right + [0.0] * (20 - right), [0] * 20, confidence=0.9)
-    expected = stats.binomtest(right, 20).proportion_ci(0.9, method="wilson")
+    found = score(Hit, [1.0] * right + [0.0] * (50 - right), [0] * 50, confidence=0.9)
+    expected = stats.binomtest(right, 50).proportion_ci(0.9, method="wilson")
     assert found["hit"].ci == pytest.approx((expected.low, expected.high))
     assert found["hit"].ci_method == "wilson"
 

@@ -141,6 +141,11 @@ def _undecided(
             f"undecided: too few {units} differ for the test to show a difference "
             f"({_p(judged)})"
         )
+    elif _is_found_without_interval(judged, level):
+        start = (
+            f"undecided: the test finds a difference of {_size(abs(value), reading)} "
+            f"({_p(judged)}), but there is no interval"
+        )
     elif judged.p_value is not None and judged.p_value < level:
         shown = _interval(interval, reading, judged)
         start = (
@@ -158,6 +163,11 @@ def _undecided(
             f"undecided: the difference of {_size(abs(value), reading)} could be "
             f"chance ({_p(judged)})"
         )
+    if found.is_skewed:
+        return (
+            f"{start}; which true difference would be found depends on its direction, "
+            "as the differences are skewed"
+        )
     if judged.detectable is None:
         return f"{start}; {interval.reason}" if interval.reason else start
     detected = _size(judged.detectable, reading)
@@ -165,6 +175,11 @@ def _undecided(
         f"{start}; a true difference of {detected} would be found with a probability "
         "of about 80 %"
     )
+
+
+def _is_found_without_interval(judged: Judged, level: float) -> bool:
+    has_interval = judged.interval.low is not None
+    return not has_interval and judged.p_value is not None and judged.p_value < level
 
 
 def _interval(

@@ -110,8 +110,8 @@ def judge(
 ) -> Judged:
     """Judge a difference as one of a family.
 
-    A difference is shown where the adjusted p-value is below the level and the adjusted
-    interval does not hold zero.
+    A difference is shown where the adjusted p-value is below the level and there is an
+    adjusted interval, which does not hold zero.
 
     Args:
         found: The difference.
@@ -127,7 +127,8 @@ def judge(
     p_value = _adjusted(found, size)
     interval = _interval_of(found, size, confidence)
     low, high = interval.low, interval.high
-    has_zero = low is not None and high is not None and low <= 0 <= high
+    # without any interval nothing is concluded
+    has_no_zero = low is not None and high is not None and not low <= 0 <= high
     narrow = without_interval("there is no margin")
     if margin is not None:
         narrow = _narrow(found, size, confidence)
@@ -136,7 +137,7 @@ def judge(
         at_most=tested is not None and tested.at_most,
         interval=interval,
         narrow=narrow,
-        different=p_value is not None and p_value < alpha and not has_zero,
+        different=p_value is not None and p_value < alpha and has_no_zero,
         equivalent=None if margin is None else _is_within(narrow, margin),
         detectable=found.detects(alpha / size),
         reachable=tested is None or bonferroni(tested.least, size) < alpha,

@@ -26,13 +26,14 @@ from evalkit.inference.cluster_sizes import (
     intraclass_correlation,
     sum_or_infinity,
 )
+from evalkit.inference.mid_p_shares import MOST_RARE, mid_p_bounds
 from evalkit.inference.student_t import normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-INTERVAL_RULES = 3
+INTERVAL_RULES = 4
 """Edition of the rules by which intervals, their standard errors and the tests of gaps
 and drops are computed. It is raised with every change after which one run has other
 ones."""
@@ -81,8 +82,11 @@ def proportion_interval(
 def share_interval(ones: float, n: int, confidence: float) -> Interval:
     """Compute Wilson's interval of a share.
 
+    Where the rarer outcome was seen, but no more than 12 times, it also holds the mid-p
+    interval of `evalkit.inference.mid_p_shares`.
+
     Args:
-        ones: How many of n.
+        ones: How many of n, a whole number.
         n: How many there are.
         confidence: Probability of the interval, such as 0.95.
 
@@ -93,6 +97,9 @@ def share_interval(ones: float, n: int, confidence: float) -> Interval:
         return without_interval(N_IS_1)
     share = ones / n
     low, high = wilson(share, n, normal_quantile(confidence))
+    if 0 < min(ones, n - ones) <= MOST_RARE:
+        least, most = mid_p_bounds(round(ones), n, confidence)
+        low, high = min(low, least), max(high, most)
     return Interval(low, high, math.sqrt(share * (1 - share) / n), "wilson")
 
 

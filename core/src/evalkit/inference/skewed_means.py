@@ -54,10 +54,34 @@ def skewed_mean_interval(values: Floats, counts: Floats, confidence: float) -> I
     if plain.low is None or n < 3:
         return plain
     centred = values - math.fsum(counts * values) / n
-    scaled = centred / np.abs(centred).max()
+    return _with_skew(plain, _skew(centred, counts), t_quantile(confidence, n - 1))
+
+
+def mean_skew(distances: Floats, counts: Floats) -> float:
+    """Compute the skewness of a mean, where it matters and is no chance.
+
+    Args:
+        distances: The values' distances from their mean, of shape (m,).
+        counts: How often each occurs, of shape (m,).
+
+    Returns:
+        The skewness of the values by the root of their number; 0 where it is less than
+        `LEAST_SKEW` or than twice what chance makes of it.
+    """
+    if float(counts.sum()) < 3 or not np.abs(distances).max() > 0:
+        return 0.0
+    skew = _skew(distances, counts)
+    return skew.value if _matters(skew) else 0.0
+
+
+def _skew(distances: Floats, counts: Floats) -> _Skew:
+    scaled = distances / np.abs(distances).max()
     third, second = float(counts @ scaled**3), float(counts @ scaled**2)
-    skew = _Skew(third / second**1.5, math.sqrt(6) / n)
-    return _with_skew(plain, skew, t_quantile(confidence, n - 1))
+    return _Skew(third / second**1.5, math.sqrt(6) / float(counts.sum()))
+
+
+def _matters(skew: _Skew) -> bool:
+    return abs(skew.value) >= max(LEAST_SKEW, 2 * skew.error)
 
 
 def clustered_skewed_mean_interval(
@@ -100,7 +124,7 @@ def _cluster_skew(residuals: Floats, scale: Floats) -> _Skew:
 
 def _with_skew(plain: Interval, skew: _Skew, quantile: float) -> Interval:
     """Widen Student's interval to hold Hall's, where the skew is no chance."""
-    if abs(skew.value) < max(LEAST_SKEW, 2 * skew.error):
+    if not _matters(skew):
         return plain
     assert plain.low is not None
     assert plain.high is not None

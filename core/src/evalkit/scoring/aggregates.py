@@ -34,6 +34,7 @@ from evalkit.scoring.group_covariance import group_covariance
 from evalkit.scoring.group_estimates import GroupEstimates, estimate_groups
 from evalkit.scoring.group_intervals import NO_INTERVAL, GroupIntervals
 from evalkit.scoring.pooled_replicates import with_pooled_replicates
+from evalkit.scoring.pooled_skewness import PooledSkewness
 from evalkit.scoring.records import AggregateScore, GroupScore
 
 MOST_GROUPS = 200
@@ -274,6 +275,10 @@ def _worst(
     place = compared.groups.index(worst.group)
     degrees = float(facet.compared_estimates.degrees[place])
     interval = _simultaneous(intervals, worst, level, degrees)
+    if worst.interval.method.startswith("t") and worst.value is not None:
+        interval = PooledSkewness(evidence, compared.groups).widened(
+            interval, worst.value, 1 / math.sqrt(worst.n), t_quantile(level, degrees)
+        )
     sizes = worst.cluster_sizes
     warning = sizes.warning if sizes and interval.low is not None else None
     return AggregateScore(
@@ -322,7 +327,7 @@ def _gap(
     tags = evidence.groups.tags
     high = tags[compared.groups[int(np.argmax(values))]]
     low = tags[compared.groups[int(np.argmin(values))]]
-    text = f"from {low} to {high}" if value else "all groups are equal"
+    text = f"from {low} to {high}" if value else "all groups have the same score"
     p_value = None
     if isinstance(facet.differences, str):
         interval = without_interval(facet.differences)

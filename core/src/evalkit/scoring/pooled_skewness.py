@@ -1,0 +1,73 @@
+"""The skewness that the groups of a facet show together.
+
+The group that looks worst by a skewed score is one that happens to have none of the
+long tail, so that its own examples say the least of it: the intervals of the worst of
+five groups of 15 lognormal values cover .78. All groups together say more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalkit.inference.intervals import Interval
+from evalkit.inference.skewed_means import LEAST_SKEW, hall_bounds
+from evalkit.scoring.evidence import Evidence, example_column
+
+
+class PooledSkewness:
+    """The skewness of single examples' scores about the means of their groups.
+
+    Args:
+        evidence: What the scores were computed from.
+        groups: The groups.
+    """
+
+    def __init__(self, evidence: Evidence, groups: Sequence[int]) -> None:
+        self._skewness, self._n = _skewness(evidence, groups)
+
+    def widened(
+        self, interval: Interval, value: float, share: float, quantile: float
+    ) -> Interval:
+        """Widen the interval of a sum of scores, to hold Hall's (1992) too.
+
+        Args:
+            interval: Student's interval of the sum.
+            value: The sum.
+            share: Skewness of the sum by that of one example: 1/√n for the mean of n.
+            quantile: Two-sided quantile of the studentised sum.
+
+        Returns:
+            The wider interval; the same where the examples are not skewed.
+        """
+        low, high, error = interval.low, interval.high, interval.standard_error
+        if low is None or high is None or error is None or not self._n:
+            return interval
+        skew = self._skewness * share
+        if abs(skew) < max(LEAST_SKEW, 2 * math.sqrt(6 / self._n) * share):
+            return interval
+        least, most = hall_bounds(skew, quantile)
+        return interval._replace(
+            low=min(low, value + least * error), high=max(high, value + most * error)
+        )
+
+
+def _skewness(evidence: Evidence, groups: Sequence[int]) -> tuple[float, int]:
+    """Give the skewness, and of how many scores; 0 where examples are no units."""
+    column = example_column(evidence.metric)
+    if column is None or not evidence.is_simple:
+        return 0.0, 0
+    parts = [evidence.values_of(group, column) for group in groups]
+    counts = np.concatenate([part for _, part in parts])
+    means = [float(values @ part) / float(part.sum()) for values, part in parts]
+    away = [values - mean for (values, _), mean in zip(parts, means, strict=True)]
+    distances = np.concatenate(away)
+    largest = float(np.abs(distances).max())
+    if not 0 < largest < math.inf:
+        return 0.0, 0
+    scaled = distances / largest
+    n = float(counts.sum())
+    second, third = float(counts @ scaled**2) / n, float(counts @ scaled**3) / n
+    return third / second**1.5, round(n)

@@ -1,0 +1,101 @@
+"""Tests of what is concluded where the differences of two models are skewed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from evalkit.comparing.comparison import compare
+from evalkit.comparing.examples import agreeing, spread_of
+from evalkit.comparing.records import ComparedScore
+from evalkit.inference.sign_flips import flip_test
+
+from ..comparison_runs import make_run
+
+Floats = NDArray[np.float64]
+
+
+def compared(differences: Floats) -> ComparedScore:
+    """Compare two runs by seconds, which have no bounds."""
+    second = np.full(len(differences), 10.0)
+    runs = (
+        make_run(
+            "a",
+            unit="s",
+            scale=1.0,
+            per_example={"seconds": list(second + differences)},
+        ),
+        make_run("b", unit="s", scale=1.0, per_example={"seconds": list(second)}),
+    )
+    (row,) = compare(*runs).whole
+    return row
+
+
+def losses_against_gains(n: int, random: np.random.Generator) -> Floats:
+    """Draw 2 % large losses and small gains, which are 0 on average."""
+    is_loss = random.random(n) < 0.02
+    return np.where(is_loss, -4.9, 0.1) + random.normal(0, 0.02, n)
+
+
+def test_the_p_value_rejects_as_often_as_its_level_says() -> None:
+    """Flips alone reject in 17 %, in sets with some losses."""
+    random = np.random.default_rng(7)
+    keys = np.arange(200, dtype=np.uint64)
+    flipped, agreed = 0, 0
+    for _ in range(150):
+        differences = losses_against_gains(200, random)
+        spread = spread_of(differences, None, shares=False)
+        tested = flip_test(differences, keys, 0.05, 1000)
+        flipped += tested.p_value < 0.05
+        if spread.is_skewed:
+            tested = agreeing(tested, spread.intervals)
+        agreed += tested.p_value < 0.05
+    assert flipped > 0.07 * 150
+    assert agreed <= 0.07 * 150
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_p_value_is_that_of_the_interval(seed: int) -> None:
+    differences = losses_against_gains(200, np.random.default_rng(seed)) + 0.05
+    row = compared(differences)
+    spread = spread_of(differences, None, shares=False)
+    assert spread.is_skewed
+    assert row.p_value is not None
+    for factor, holds_zero in ((0.999, True), (1.001, False)):
+        found = spread.intervals(1 - row.p_value * factor)
+        assert found.low is not None
+        assert found.high is not None
+        assert (found.low <= 0 <= found.high) == holds_zero
+
+
+def test_no_difference_to_be_found_is_named_where_it_depends_on_the_direction() -> None:
+    row = compared(losses_against_gains(200, np.random.default_rng(0)))
+    assert row.smallest_detectable is None
+    assert "would be found with a probability" not in row.conclusion
+    assert row.conclusion.endswith(
+        "; which true difference would be found depends on its direction, as the "
+        "differences are skewed"
+    )
+
+
+def test_symmetric_differences_keep_their_test_and_power() -> None:
+    differences = np.random.default_rng(1).normal(0, 1, 200)
+    row = compared(differences)
+    assert row.smallest_detectable is not None
+    assert row.p_method == "sign-flips"
+    # other keys toss other coins
+    flipped = flip_test(differences, np.arange(200, dtype=np.uint64)).p_value
+    assert row.p_value == pytest.approx(flipped, abs=0.02)
+
+
+def test_without_an_interval_nothing_is_claimed() -> None:
+    row = compared(np.full(200, -1.0))
+    assert (row.ci_low, row.reason) == (None, "all differences are equal")
+    assert row.p_value is not None
+    assert row.p_value < 0.001
+    assert row.different is False
+    assert row.conclusion == (
+        "undecided: the test finds a difference of 1.00 s (p ≤ 1.0e-04), but there is "
+        "no interval; all differences are equal"
+    )

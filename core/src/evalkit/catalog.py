@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         KINDS,
         OBSERVERS,
         Catalog,
+        DiscoveryProblem,
         find_components,
         iter_kinds,
     )
@@ -38,6 +39,7 @@ __all__ = [
     "Bound",
     "Catalog",
     "Component",
+    "DiscoveryProblem",
     "FunctionMetric",
     "Registry",
     "Resolver",
@@ -64,6 +66,7 @@ __getattr__, __dir__ = lazy_attributes(
         "COMMANDS": "plugins.discovery",
         "Catalog": "plugins.discovery",
         "Component": "plugins.components",
+        "DiscoveryProblem": "plugins.discovery",
         "FunctionMetric": "plugins.metric",
         "KINDS": "plugins.discovery",
         "OBSERVERS": "plugins.discovery",

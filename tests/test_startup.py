@@ -29,6 +29,7 @@ COMMANDS = [
     ("list",),
     ("list", "metrics"),
     ("list", "--json"),
+    ("list", "commands"),
     ("eval", "--help"),
     ("show", "--help"),
 ]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from evalkit_cli.commands.cite import cite_command
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.list import list_command
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 _OUR_PACKAGES = ("evalkit", "evalkit_cli")
+"""Their warnings, also those that they give in the name of a command that calls them,
+are told as their errors are."""
 
 
 class _Group(click.Group):
@@ -169,7 +170,6 @@ cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)
 cli.add_command(verify_command)
-cli.add_command(cite_command)
 
 
 def _show_warning(
@@ -181,11 +181,26 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print evalkit's own warnings as its errors are, and others as Python does."""
-    if Path(filename).parent.name in _OUR_PACKAGES:
+    if _is_ours(Path(filename)):
         click.echo(f"evalkit: warning: {message}", err=True)
         return
     text = warnings.formatwarning(message, category, filename, lineno, line)
     click.echo(text, file=file or sys.stderr, nl=False)
+
+
+def _is_ours(file: Path) -> bool:
+    packages = [*_OUR_PACKAGES]
+    if cli.running is not None:
+        packages.append(cli.running.value.partition(":")[0].partition(".")[0])
+    for name in packages:
+        home = getattr(sys.modules.get(name), "__file__", None)
+        if home is None:
+            continue
+        if file == Path(home):
+            return True
+        if Path(home).name == "__init__.py" and Path(home).parent in file.parents:
+            return True
+    return False
 
 
 def main() -> None:

@@ -129,6 +129,16 @@ def test_starting_imports_nothing_heavy_and_no_plugin(
     }
 
 
+def test_a_command_of_a_distribution_is_imported_alone(
+    tmp_path: Path, fakes: Path
+) -> None:
+    outcome = start(tmp_path, "cite", "--help", path=fakes)
+    assert "evalkit_commands_cite.command" in outcome.modules
+    assert not HEAVY & outcome.modules
+    others = plugin_modules() - {"evalkit_commands_cite"}
+    assert not [m for m in outcome.modules if m.partition(".")[0] in others]
+
+
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_so_also_with_300_distributions(
     tmp_path: Path, fakes: Path, arguments: tuple[str, ...]

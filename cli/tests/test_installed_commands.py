@@ -136,15 +136,15 @@ ORIGIN = "commands/greet (greeter 4.5)"
     ],
 )
 def test_what_it_raises_names_it_and_is_no_traceback(
-    run_evalkit: Run, greeter: Any, problem: str, code: int, message: str
+    invoke: Invoke, greeter: Any, problem: str, code: int, message: str
 ) -> None:
-    done = run_evalkit("greet", "ada", "--fail", problem)
-    assert done.returncode == code
+    done = invoke("greet", "ada", "--fail", problem)
+    assert done.exit_code == code
     assert done.stderr.removeprefix("printed while it is imported\n") == message
 
 
-def test_a_traceback_is_printed_when_asked_for(run_evalkit: Run, greeter: Any) -> None:
-    done = run_evalkit("greet", "ada", "--fail", "value", EVALKIT_TRACEBACK="1")
+def test_a_traceback_is_printed_when_asked_for(invoke: Invoke, greeter: Any) -> None:
+    done = invoke("greet", "ada", "--fail", "value", EVALKIT_TRACEBACK="1")
     assert "Traceback (most recent call last)" in done.stderr
     assert "in greet" in done.stderr
 
@@ -188,6 +188,8 @@ def test_what_is_no_command_is_refused_by_name(
     assert checked.exit_code == 1
     assert "broken  commands/wrong (bad 2): " in checked.stdout
     assert message in checked.stdout
+    marked = "(unusable)" in invoke("--help").stdout
+    assert marked == (value == "not a value:")  # what the metadata alone can tell
 
 
 def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> None:

@@ -73,9 +73,9 @@ class _Group(click.Group):
             message = "interrupted; what was not finished was not written"
             click.echo(f"{start}evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, SystemExit):
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
-        except BrokenPipeError:
+        except (SystemExit, BrokenPipeError):  # it ended itself, or its reader went
             raise
         except BaseException as error:
             if self.running is None:

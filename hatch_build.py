@@ -14,6 +14,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
+    "evalkit-commands-cite": "plugins/commands/cite",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",
     "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",

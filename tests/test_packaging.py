@@ -50,6 +50,7 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
+    if group != "evalkit.commands"  # listed only when asked for
     for name in names
 }
 
@@ -150,6 +151,7 @@ def assert_works(environment: Environment) -> None:
     output = environment.evalkit("eval", "sample-sentiment")
     assert "macro-f1" in output
     assert "negation:yes" in output
+    assert "@misc{evalkit," in environment.evalkit("cite", "latest")
 
 
 def home_of_evalkit(environment: Environment) -> Path:

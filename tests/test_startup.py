@@ -29,6 +29,7 @@ COMMANDS = [
     ("list",),
     ("list", "metrics"),
     ("list", "--json"),
+    ("list", "commands"),
     ("eval", "--help"),
     ("show", "--help"),
 ]
@@ -126,6 +127,16 @@ def test_starting_imports_nothing_heavy_and_no_plugin(
         for module in outcome.modules
         if module.partition(".")[0] in plugin_modules()
     }
+
+
+def test_a_command_of_a_distribution_is_imported_alone(
+    tmp_path: Path, fakes: Path
+) -> None:
+    outcome = start(tmp_path, "cite", "--help", path=fakes)
+    assert "evalkit_commands_cite.command" in outcome.modules
+    assert not HEAVY & outcome.modules
+    others = plugin_modules() - {"evalkit_commands_cite"}
+    assert not [m for m in outcome.modules if m.partition(".")[0] in others]
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

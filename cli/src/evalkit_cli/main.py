@@ -11,11 +11,10 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from evalkit_cli.commands.cite import cite_command
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.list import list_command
@@ -27,27 +26,44 @@ from evalkit_cli.commands.runs import runs_command
 from evalkit_cli.commands.show import show_command
 from evalkit_cli.commands.validate import validate_command
 from evalkit_cli.commands.verify import verify_command
+from evalkit_cli.installed_commands import (
+    InstalledCommand,
+    InstalledCommands,
+    find_installed,
+)
 from evalkit_cli.options.repeated import refuse_repeated_options
-from evalkit_cli.printing.defects import DEFECT, show_defect
+from evalkit_cli.printing.defects import DEFECT, show_defect, show_traceback
+
+if TYPE_CHECKING:
+    from evalkit import Component
 
 INTERRUPTED = 130
 
 _OUR_PACKAGES = ("evalkit", "evalkit_cli")
+"""Their warnings, also those that they give in the name of a command that calls them,
+are told as their errors are."""
 
 
 class _Group(click.Group):
     """A group that prints evalkit's errors without a traceback.
 
-    It also refuses repeated options, so that no command can forget to.
+    It also refuses repeated options, so that no command can forget to. Commands of
+    other distributions join its own; only if one of them is meant, or all are listed,
+    the metadata of distributions are read.
+
+    Attributes:
+        running: The command of another distribution that was loaded, if it is one.
     """
 
     group_class = type
+    running: Component | None = None
 
     def invoke(self, ctx: click.Context) -> Any:
         from evalkit.errors import EvalkitError
 
         try:
-            return super().invoke(ctx)
+            value = super().invoke(ctx)
+            return value if self.running is None else None
         except EvalkitError as error:
             click.echo(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
@@ -57,26 +73,76 @@ class _Group(click.Group):
             message = "interrupted; what was not finished was not written"
             click.echo(f"{start}evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except (SystemExit, BrokenPipeError):  # it ended itself, or its reader went
+            raise
+        except BaseException as error:
+            if self.running is None:
+                raise
+            _show_failure(self.running, error)
+            ctx.exit(1)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        self.running = None
         name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, InstalledCommand):
+            command = self._load(ctx, command)
         if command is not None and not ctx.resilient_parsing:
             settings = command.context_settings
             inner = click.Context(command, parent=ctx, info_name=name, **settings)
             refuse_repeated_options(inner, rest)
         return name, command, rest
 
+    def _load(self, ctx: click.Context, stand_in: InstalledCommand) -> click.Command:
+        from evalkit.errors import PluginError
+
+        try:
+            command = stand_in.load()
+        except PluginError:
+            if ctx.resilient_parsing:  # a shell completes nothing then
+                return stand_in
+            raise
+        self.running = stand_in.component
+        return command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.commands, *self._installed(ctx).by_name])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
+        if command is None:
+            command = self._installed(ctx).by_name.get(cmd_name)
         if command is None and not ctx.resilient_parsing:
-            import difflib
+            from evalkit.catalog import find_command
 
-            near = difflib.get_close_matches(cmd_name, self.list_commands(ctx), n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No such command {cmd_name!r}.{hint}", ctx)
+            found = find_command(self._installed(ctx).catalog, cmd_name)
+            command = InstalledCommand(found) if found else self._refuse(ctx, cmd_name)
         return command
+
+    def _installed(self, ctx: click.Context) -> InstalledCommands:
+        """Read the metadata of all distributions, once in a run of the command."""
+        found: InstalledCommands | None = ctx.meta.get(__name__)
+        if found is None:
+            found = ctx.meta[__name__] = find_installed(self.commands)
+        return found
+
+    def _refuse(self, ctx: click.Context, name: str) -> NoReturn:
+        import difflib
+
+        near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+
+def _show_failure(component: Component, error: BaseException) -> None:
+    """Print what the command of a distribution raised, in one line that names it."""
+    from evalkit.catalog import command_failure
+
+    show_traceback(error)
+    click.echo(f"evalkit: error: {command_failure(component, error)}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,7 +170,6 @@ cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)
 cli.add_command(verify_command)
-cli.add_command(cite_command)
 
 
 def _show_warning(
@@ -116,11 +181,26 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print evalkit's own warnings as its errors are, and others as Python does."""
-    if Path(filename).parent.name in _OUR_PACKAGES:
+    if _is_ours(Path(filename)):
         click.echo(f"evalkit: warning: {message}", err=True)
         return
     text = warnings.formatwarning(message, category, filename, lineno, line)
     click.echo(text, file=file or sys.stderr, nl=False)
+
+
+def _is_ours(file: Path) -> bool:
+    packages = [*_OUR_PACKAGES]
+    if cli.running is not None:
+        packages.append(cli.running.value.partition(":")[0].partition(".")[0])
+    for name in packages:
+        home = getattr(sys.modules.get(name), "__file__", None)
+        if home is None:
+            continue
+        if file == Path(home):
+            return True
+        if Path(home).name == "__init__.py" and Path(home).parent in file.parents:
+            return True
+    return False
 
 
 def main() -> None:
@@ -148,5 +228,8 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
+        if cli.running is not None:  # in completing its words
+            _show_failure(cli.running, error)
+            sys.exit(1)
         show_defect(error)
         sys.exit(DEFECT)

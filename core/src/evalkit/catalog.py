@@ -14,35 +14,38 @@ if TYPE_CHECKING:
     from evalkit.base.names import facet_of, metric_of, parse_reference
     from evalkit.examples.files import is_file_name, local_path
     from evalkit.perturbing.names import split_composition
+    from evalkit.plugins.commands import command_failure, find_command
     from evalkit.plugins.components import Component
     from evalkit.plugins.contract import read_attributes
     from evalkit.plugins.discovery import (
+        COMMANDS,
         KINDS,
         OBSERVERS,
         Catalog,
+        DiscoveryProblem,
         find_components,
         iter_kinds,
     )
+    from evalkit.plugins.importing import import_component
     from evalkit.plugins.metric import FunctionMetric
-    from evalkit.plugins.registry import (
-        Bound,
-        Registry,
-        import_component,
-        load_component,
-    )
+    from evalkit.plugins.registry import Bound, Registry, load_component
     from evalkit.plugins.resolver import Resolver
     from evalkit.reading.formats import model_name
 
 __all__ = [
+    "COMMANDS",
     "KINDS",
     "OBSERVERS",
     "Bound",
     "Catalog",
     "Component",
+    "DiscoveryProblem",
     "FunctionMetric",
     "Registry",
     "Resolver",
+    "command_failure",
     "facet_of",
+    "find_command",
     "find_components",
     "import_component",
     "is_file_name",
@@ -60,16 +63,20 @@ __getattr__, __dir__ = lazy_attributes(
     __name__,
     {
         "Bound": "plugins.registry",
+        "COMMANDS": "plugins.discovery",
         "Catalog": "plugins.discovery",
         "Component": "plugins.components",
+        "DiscoveryProblem": "plugins.discovery",
         "FunctionMetric": "plugins.metric",
         "KINDS": "plugins.discovery",
         "OBSERVERS": "plugins.discovery",
         "Registry": "plugins.registry",
         "Resolver": "plugins.resolver",
+        "command_failure": "plugins.commands",
         "facet_of": "base.names",
+        "find_command": "plugins.commands",
         "find_components": "plugins.discovery",
-        "import_component": "plugins.registry",
+        "import_component": "plugins.importing",
         "is_file_name": "examples.files",
         "iter_kinds": "plugins.discovery",
         "load_component": "plugins.registry",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from evalkit.base.names import is_component_name
-from evalkit.plugins.discovery import KINDS, find_components
+from evalkit.plugins.discovery import COMMANDS, KINDS, find_components
 from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
 
 
@@ -10,7 +10,7 @@ def test_every_known_component_is_of_a_kind_and_in_a_distribution_of_that_kind()
 ):
     for component, distribution in KNOWN_DISTRIBUTIONS.items():
         kind, _, name = component.partition("/")
-        assert kind in KINDS
+        assert kind in (*KINDS, COMMANDS)
         assert is_component_name(name)
         assert distribution.startswith(f"evalkit-{kind}-")
 

@@ -70,13 +70,17 @@ _MARK = "evalkit-check: "
 
 def _main() -> None:
     from evalkit import Component
-    from evalkit.catalog import load_component
+    from evalkit.catalog import COMMANDS, load_component
     from evalkit.errors import EvalkitError, RequiredParameterError
+    from evalkit_cli.installed_commands import InstalledCommand
 
     component = Component(*json.load(sys.stdin))
     problem = None
     try:
-        load_component(component)
+        if component.kind == COMMANDS:
+            InstalledCommand(component).load()
+        else:
+            load_component(component)
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:

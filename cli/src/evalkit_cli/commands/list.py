@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import click
 
+from evalkit_cli.installed_commands import with_shadowed
 from evalkit_cli.printing.streams import echo_json
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
-    "observers",
+    *("observers", "commands"),
 )
 
 
@@ -41,13 +42,15 @@ KIND_NAMES = (
 def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -> None:
     """List the installed plugins; nothing is imported.
 
-    KIND is tasks, datasets, metrics, perturbations, recognisers or observers; all but
-    observers by default.
+    KIND is tasks, datasets, metrics, perturbations, recognisers, observers or commands;
+    all but observers and commands by default.
     """
     from evalkit import find_components
-    from evalkit.catalog import iter_kinds
+    from evalkit.catalog import COMMANDS, iter_kinds
 
     catalog = find_components()
+    if kind == COMMANDS:
+        catalog = with_shadowed(catalog, _own_commands())
     components = list(iter_kinds(catalog, kind))
     if check:
         _check(components, catalog, as_json, timeout)
@@ -56,6 +59,11 @@ def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -
     else:
         _print_columns(components, catalog)
         _print_problems(catalog)
+
+
+def _own_commands() -> Collection[str]:
+    group = click.get_current_context().find_root().command
+    return group.commands if isinstance(group, click.Group) else ()
 
 
 def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]:

@@ -120,6 +120,9 @@ def show_command(
     """  # noqa: D301 - click reads the backspace
     if what is None:
         raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
+    kind, _, name = what.partition("/")
+    if kind == "commands" and not Path(what).is_dir():
+        raise click.UsageError(f"{what} is a command; see evalkit {name} --help.")
     if _is_component(what):
         _refuse_run_options(context, what)
         _show_component(what, as_json)

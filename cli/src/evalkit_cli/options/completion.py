@@ -20,7 +20,7 @@ def complete_names(kind: str) -> Completer:
     """Make a completer for the names of one kind.
 
     Args:
-        kind: One of the plugin kinds, or `observers`.
+        kind: One of the plugin kinds, `observers` or `commands`.
 
     Returns:
         A function for click's `shell_complete`.
@@ -43,9 +43,11 @@ def complete_ids(
 ) -> list[CompletionItem]:
     """Complete `KIND/NAME`."""
     from evalkit import find_components
+    from evalkit.catalog import COMMANDS
 
     catalog = find_components()
-    ids = [(found.id, found) for found in catalog.components]
+    shown = (found for found in catalog.components if found.kind != COMMANDS)
+    ids = [(found.id, found) for found in shown]
     return _items(ids, catalog, incomplete)
 
 

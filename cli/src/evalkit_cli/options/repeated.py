@@ -22,7 +22,7 @@ def refuse_repeated_options(context: click.Context, arguments: Sequence[str]) ->
         UsageError: An option was given more than once, or the arguments cannot be read.
     """
     command = context.command
-    _, _, given = command.make_parser(context).parse_args(args=list(arguments))
+    _, rest, given = command.make_parser(context).parse_args(args=list(arguments))
     by_target: dict[str | None, list[click.Option]] = {}
     for parameter in given:
         if isinstance(parameter, click.Option) and not _may_be_repeated(parameter):
@@ -30,6 +30,20 @@ def refuse_repeated_options(context: click.Context, arguments: Sequence[str]) ->
     for options in by_target.values():
         if len(options) > 1:
             raise click.UsageError(_message(options), context)
+    if isinstance(command, click.Group) and rest and not command.chain:
+        _check_subcommand(command, context, rest)
+
+
+def _check_subcommand(
+    group: click.Group, context: click.Context, arguments: Sequence[str]
+) -> None:
+    """Refuse repeated options of a command within a group."""
+    name, *rest = arguments
+    command = group.get_command(context, name)
+    if command is not None:
+        settings = command.context_settings
+        inner = click.Context(command, parent=context, info_name=name, **settings)
+        refuse_repeated_options(inner, rest)
 
 
 def _may_be_repeated(option: click.Option) -> bool:

@@ -22,9 +22,7 @@ def show_defect(error: BaseException) -> None:
     Args:
         error: What was raised.
     """
-    if os.environ.get(TRACEBACK_VARIABLE):
-        trace = "".join(traceback.format_exception(error))
-        click.echo(_printable(trace), err=True)
+    show_traceback(error)
     text = _printable(_text_of(error))
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     click.echo(f"evalkit: defect: {what}", err=True)
@@ -34,6 +32,13 @@ def show_defect(error: BaseException) -> None:
         f"{TRACEBACK_VARIABLE}=1 prints.",
         err=True,
     )
+
+
+def show_traceback(error: BaseException) -> None:
+    """Print the traceback of an exception, where `EVALKIT_TRACEBACK` asks for it."""
+    if os.environ.get(TRACEBACK_VARIABLE):
+        trace = "".join(traceback.format_exception(error))
+        click.echo(_printable(trace), err=True)
 
 
 def _text_of(error: BaseException) -> str:

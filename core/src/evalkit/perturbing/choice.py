@@ -14,7 +14,8 @@ from evalkit.errors import (
 )
 from evalkit.perturbing.names import read_step, split_composition
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, import_component
+from evalkit.plugins.importing import import_component
+from evalkit.plugins.registry import Bound
 from evalkit.plugins.resolver import Resolver
 
 PRESET = "preset"

@@ -12,7 +12,7 @@ class Component(NamedTuple):
     """One plugin as its distribution's metadata declares it, not yet imported."""
 
     kind: str
-    """One of `KINDS`, or `observers`."""
+    """One of `KINDS`, `observers` or `commands`."""
     name: str
     """The name that users type."""
     value: str

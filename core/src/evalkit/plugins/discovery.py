@@ -33,6 +33,11 @@ KINDS = ("tasks", "datasets", "metrics", "perturbations", "recognisers")
 OBSERVERS = "observers"
 """Observers are found like plugins but listed only when asked for."""
 
+COMMANDS = "commands"
+"""Commands for the command line: found like plugins, listed only when asked for."""
+
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS)
+
 _GROUP_PREFIX = "evalkit."
 
 _LONGEST = 80
@@ -82,7 +87,7 @@ def find_components() -> Catalog:
     """Read the metadata of every installed distribution.
 
     Returns:
-        Components of all kinds and observers, and the problems met. Where the
+        Components of all kinds, observers and commands, and the problems met. Where the
         same distribution is on the path twice, the first wins, as for imports.
     """
     search = _Search()
@@ -194,7 +199,7 @@ class _Search:
         messages = [one.message for one in verdicts if not one.excludes]
         for group, name, value in entry_points:
             kind = group.removeprefix(_GROUP_PREFIX)
-            if kind not in (*KINDS, OBSERVERS):
+            if kind not in _GROUPS:
                 messages += _misspelt_group(kind)
                 continue
             component = Component(
@@ -256,7 +261,7 @@ def _misspelt_group(kind: str) -> list[str]:
     """Report a group that is nearly one of ours; others may be of a later version."""
     import difflib
 
-    near = difflib.get_close_matches(kind, (*KINDS, OBSERVERS), n=1, cutoff=0.8)
+    near = difflib.get_close_matches(kind, _GROUPS, n=1, cutoff=0.8)
     message = f"there is no group {_GROUP_PREFIX}{kind}; did you mean {_GROUP_PREFIX}"
     return [f"{message}{name}?" for name in near]
 
@@ -266,7 +271,7 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
 
     Args:
         catalog: What was found.
-        kind: One of `KINDS` or `observers`; all of `KINDS` by default.
+        kind: One of `KINDS`, `observers` or `commands`; all of `KINDS` by default.
 
     Yields:
         Components, sorted by name within a kind.

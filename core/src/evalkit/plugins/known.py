@@ -4,6 +4,7 @@ Used only to name the distribution to install when a component is missing.
 """
 
 KNOWN_DISTRIBUTIONS = {
+    "commands/cite": "evalkit-commands-cite",
     "tasks/nli": "evalkit-tasks-text",
     "tasks/hs": "evalkit-tasks-text",
     "tasks/sentiment": "evalkit-tasks-text",

@@ -7,7 +7,6 @@ checked becomes an error that names the plugin, its distribution and its version
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +14,9 @@ from typing import Any, NamedTuple
 import pluggy
 from pydantic import BaseModel
 
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import hook_failures
 from evalkit.base.names import parse_reference, score_name
-from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.errors import PluginContractError
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
     CONTRACTS,
@@ -29,7 +28,8 @@ from evalkit.plugins.contract import (
     read_attributes,
     task_problems,
 )
-from evalkit.plugins.discovery import Catalog, find_components, value_problem
+from evalkit.plugins.discovery import COMMANDS, Catalog, find_components
+from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant
@@ -230,6 +230,9 @@ def load_component(
             that it would.
         PluginContractError: It does not keep its kind's contract.
     """
+    if component.kind == COMMANDS:
+        problem = "it is a command, which the command line alone can load"
+        raise PluginContractError(f"{component.origin}: {problem}")
     bound = bind(component, import_component(component), parameters)
     bound.loaded_with = dict(parameters or {})
     return bound
@@ -258,7 +261,7 @@ def bind(
     except PluginContractError:
         raise
     except hook_failures() as error:
-        raise _load_error(component, "checking it", error) from error
+        raise load_error(component, "checking it", error) from error
     problems = []
     if component.kind == "tasks":
         problems = task_problems(bound.attributes)
@@ -274,31 +277,6 @@ def bind(
         problem = f"its name is {own_name!r}, the entry point's {component.name!r}"
         raise PluginContractError(_contract_message(component, plugin, [problem]))
     return bound
-
-
-def import_component(component: Component) -> object:
-    """Import what a component's entry point names, and build nothing.
-
-    Args:
-        component: What to import.
-
-    Returns:
-        The class, instance or function.
-
-    Raises:
-        PluginLoadError: Importing it failed, or its metadata say that it would.
-    """
-    problem = component.problem or value_problem(component.value)
-    if problem:
-        raise PluginLoadError(f"{component.origin}: {problem}")
-    entry_point = importlib.metadata.EntryPoint(
-        component.name, component.value, f"evalkit.{component.kind}"
-    )
-    try:
-        loaded: object = entry_point.load()
-    except hook_failures() as error:
-        raise _load_error(component, f"importing {component.value}", error) from error
-    return loaded
 
 
 def _construct(
@@ -340,7 +318,7 @@ def _build(
     except PluginContractError:
         raise
     except hook_failures() as error:
-        raise _load_error(component, "constructing it", error) from error
+        raise load_error(component, "constructing it", error) from error
 
 
 def _accepts_argument(plugin_class: type) -> bool:
@@ -348,12 +326,6 @@ def _accepts_argument(plugin_class: type) -> bool:
         return bool(inspect.signature(plugin_class).parameters)
     except (TypeError, ValueError):
         return False
-
-
-def _load_error(
-    component: Component, step: str, error: BaseException
-) -> PluginLoadError:
-    return PluginLoadError(f"{component.origin}: {step} failed with {described(error)}")
 
 
 def _contract_message(

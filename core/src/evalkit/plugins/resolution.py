@@ -12,6 +12,7 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.contract import CONTRACTS
 from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
+from evalkit.plugins.matching import matching_components, refusal_of_several
 
 
 def find_meant(
@@ -34,35 +35,19 @@ def find_meant(
     Raises:
         UnknownPluginError: There is none, there are several, or it is disabled.
     """
-    matching: Sequence[Component] = _matching(catalog.of_kind(kind), reference)
+    matching: Sequence[Component] = matching_components(
+        catalog.of_kind(kind), reference
+    )
     if not matching:
         withheld = [found for found in catalog.withheld if found.kind == kind]
-        for found in _matching(withheld, reference):
+        for found in matching_components(withheld, reference):
             raise UnknownPluginError(f"{found.origin}: {found.problem}")
         raise UnknownPluginError(_unknown_message(catalog, kind, reference))
     if len(matching) > 1 and named_by is not None:
         matching = _meant_by(named_by, matching)
     if len(matching) > 1:
-        owners = ", ".join(
-            f"{found.distribution} {found.version}" for found in matching
-        )
-        choices = " or ".join(
-            f"{found.name}@{found.distribution}" for found in matching
-        )
-        raise UnknownPluginError(
-            f"{kind}/{reference.name} is declared by several distributions: {owners}. "
-            f"Name one as {choices}"
-        )
+        raise refusal_of_several(matching)
     return matching[0]
-
-
-def _matching(components: Sequence[Component], reference: Reference) -> list[Component]:
-    return [
-        found
-        for found in components
-        if found.name == reference.name
-        and reference.distribution in (None, normalise_distribution(found.distribution))
-    ]
 
 
 def _meant_by(

@@ -14,8 +14,9 @@ from evalkit.perturbing.columns import FAMILY, Statement
 from evalkit.perturbing.names import read_step, split_composition
 from evalkit.perturbing.steps import LabelEffect, effect_of, joint_effect
 from evalkit.plugins.contract import implemented_hooks
+from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import takes_path
-from evalkit.plugins.registry import Bound, Registry, import_component, load_component
+from evalkit.plugins.registry import Bound, Registry, load_component
 
 _KIND = "perturbations"
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.options.completion import complete_runs
-from evalkit_cli.options.runs import folder_option
-from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.commanding import (
+    complete_runs,
+    folder_option,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit.runs import Work, Works

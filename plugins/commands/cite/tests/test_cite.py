@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import Result
 
 import evalkit
+from evalkit_commands_cite.command import cite_command
 
 Invoke = Callable[..., Result]
 
@@ -100,3 +105,40 @@ def test_an_unknown_run_is_an_error(invoke: Invoke) -> None:
     assert done.exit_code == 1
     assert done.stderr.startswith("evalkit: error: there is no run 'zz' in runs, ")
     assert invoke("cite", "latest", "-o", "nowhere").exit_code == 1
+
+
+def test_options_say_what_they_do_and_are_given_once(invoke: Invoke) -> None:
+    usage = " ".join(invoke("cite", "--help").stdout.split())
+    assert "Say how to cite what a run used, and under which licences it is." in usage
+    for option in cite_command.params:
+        if isinstance(option, click.Option):
+            assert option.help is not None
+            assert option.help.endswith(".")
+    done = invoke("cite", "latest", "--format", "text", "--format", "bibtex")
+    assert done.exit_code == 2
+    assert "--format was given 2 times; give it once." in done.stderr
+
+
+def test_warnings_are_told_as_those_of_evalkits_own_commands(
+    invoke: Invoke, predict: Any
+) -> None:
+    file = predict("one.jsonl", ["nonsense"])
+    assert invoke("eval", "cited", "-p", file).exit_code == 1
+    script = Path(sys.executable).with_name("evalkit")
+    done = subprocess.run(
+        [script, "cite", "one"], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "evalkit: warning: the last evaluation of one was refused "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_it_its_distribution_is_named(invoke: Invoke) -> None:
+    done = invoke("cite", "latest", EVALKIT_DISABLE_PLUGINS="evalkit-commands-cite")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"evalkit: error: commands/cite (evalkit-commands-cite {evalkit.__version__}): "
+        "it is disabled by EVALKIT_DISABLE_PLUGINS\n"
+    )

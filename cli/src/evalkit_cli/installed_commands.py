@@ -1,0 +1,109 @@
+"""Commands that other distributions add: found by metadata, imported when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.printing.tables import printable
+
+if TYPE_CHECKING:
+    from evalkit import Component
+    from evalkit.catalog import Catalog
+
+
+class InstalledCommand(click.Command):
+    """Stands for the command of a distribution until it runs; nothing is imported.
+
+    Its help text is the summary of the distribution.
+
+    Attributes:
+        component: What the distribution's metadata say.
+    """
+
+    def __init__(self, component: Component) -> None:
+        mark = "(unusable) " if component.problem else ""
+        super().__init__(component.name, help=mark + printable(component.summary))
+        self.component = component
+
+    def load(self) -> click.Command:
+        """Import the command; what is printed meanwhile goes to stderr.
+
+        Returns:
+            The value of its entry point.
+
+        Raises:
+            PluginLoadError: Importing it failed, or its metadata say that it would.
+            PluginContractError: It is not a click command.
+        """
+        from evalkit.catalog import import_component
+        from evalkit.errors import PluginContractError
+
+        with plugin_output_to_stderr():
+            loaded = import_component(self.component)
+        if not isinstance(loaded, click.Command):
+            raise PluginContractError(
+                f"{self.component.origin}: {self.component.value} is of the type "
+                f"{type(loaded).__name__}, not a click command"
+            )
+        return loaded
+
+
+class InstalledCommands(NamedTuple):
+    """The commands of all distributions."""
+
+    catalog: Catalog
+    """What the metadata of distributions say."""
+    by_name: Mapping[str, InstalledCommand]
+    """Stand-ins by what is typed: the name, or `NAME@DISTRIBUTION` where several
+    distributions declare the name or evalkit's own command has it."""
+
+
+def find_installed(taken: Collection[str]) -> InstalledCommands:
+    """Read the metadata of all distributions; no command is imported.
+
+    Args:
+        taken: Names of evalkit's own commands.
+
+    Returns:
+        The commands.
+    """
+    from evalkit import find_components
+    from evalkit.catalog import COMMANDS
+
+    catalog = find_components()
+    ambiguous = catalog.ambiguous_ids()
+    by_name = {
+        f"{found.name}@{found.distribution}"
+        if found.name in taken or found.id in ambiguous
+        else found.name: InstalledCommand(found)
+        for found in catalog.of_kind(COMMANDS)
+    }
+    return InstalledCommands(catalog, by_name)
+
+
+def with_shadowed(catalog: Catalog, taken: Collection[str]) -> Catalog:
+    """Add a problem for each command that has the name of one of evalkit's own.
+
+    Args:
+        catalog: What is installed.
+        taken: Names of evalkit's own commands.
+
+    Returns:
+        The catalog with these problems.
+    """
+    from evalkit.catalog import COMMANDS, DiscoveryProblem
+
+    shadowed = tuple(
+        DiscoveryProblem(
+            found.distribution,
+            f"{found.id}: evalkit's own command {found.name} comes first; this one "
+            f"runs as {found.name}@{found.distribution}",
+        )
+        for found in catalog.of_kind(COMMANDS)
+        if found.name in taken
+    )
+    return catalog._replace(problems=catalog.problems + shadowed)

@@ -1,0 +1,51 @@
+"""Imports the object that an entry point names; nothing heavy is imported for it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+from evalkit.base.failures import described, hook_failures
+from evalkit.errors import PluginLoadError
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import value_problem
+
+
+def import_component(component: Component) -> object:
+    """Import what a component's entry point names, and build nothing.
+
+    Args:
+        component: What to import.
+
+    Returns:
+        The class, instance or function.
+
+    Raises:
+        PluginLoadError: Importing it failed, or its metadata say that it would.
+    """
+    problem = component.problem or value_problem(component.value)
+    if problem:
+        raise PluginLoadError(f"{component.origin}: {problem}")
+    entry_point = importlib.metadata.EntryPoint(
+        component.name, component.value, f"evalkit.{component.kind}"
+    )
+    try:
+        loaded: object = entry_point.load()
+    except hook_failures() as error:
+        raise load_error(component, f"importing {component.value}", error) from error
+    return loaded
+
+
+def load_error(
+    component: Component, step: str, error: BaseException
+) -> PluginLoadError:
+    """Make the error of a component that could not be loaded.
+
+    Args:
+        component: The component.
+        step: What was being done, such as `constructing it`.
+        error: What was raised.
+
+    Returns:
+        An error that names the component; chain it with `from`.
+    """
+    return PluginLoadError(f"{component.origin}: {step} failed with {described(error)}")

@@ -1,0 +1,55 @@
+"""Finding the command that a user typed."""
+
+from __future__ import annotations
+
+import pytest
+
+import evalkit
+from evalkit.catalog import Catalog, Component, find_command, load_component
+
+HELLO = Component("commands", "hello", "hello:command", "Hello_Dist", "1.0")
+OTHER = HELLO._replace(distribution="other", version="2")
+METRIC = HELLO._replace(kind="metrics", name="metric")
+
+
+def test_a_name_finds_the_command_and_nothing_else() -> None:
+    catalog = Catalog((HELLO, METRIC), ())
+    assert find_command(catalog, "hello") == HELLO
+    assert find_command(catalog, "hello@hello-dist") == HELLO
+    for name in ("hello@other", "metric", "", "@", "hello@", "hello:x=1"):
+        assert find_command(catalog, name) is None
+
+
+def test_several_of_one_name_are_refused_until_one_is_picked() -> None:
+    catalog = Catalog((HELLO, OTHER), ())
+    assert find_command(catalog, "hello@other") == OTHER
+    with pytest.raises(evalkit.UnknownPluginError) as refused:
+        find_command(catalog, "hello")
+    assert str(refused.value) == (
+        "commands/hello is declared by several distributions: Hello_Dist 1.0, other 2. "
+        "Name one as hello@Hello_Dist or hello@other"
+    )
+
+
+def test_a_hidden_one_is_refused_with_its_reason() -> None:
+    catalog = Catalog((), (), withheld=(HELLO._replace(problem="it is hidden"),))
+    with pytest.raises(evalkit.UnknownPluginError, match=r"Dist 1.0\): it is hidden$"):
+        find_command(catalog, "hello")
+
+
+def test_one_of_evalkits_own_that_is_not_installed_names_its_distribution() -> None:
+    with pytest.raises(evalkit.UnknownPluginError) as refused:
+        find_command(Catalog((), ()), "cite")
+    assert str(refused.value) == (
+        "there is no command 'cite'; it is part of the distribution "
+        "evalkit-commands-cite, which is not installed"
+    )
+
+
+def test_a_command_cannot_be_bound_as_a_plugin_with_hooks() -> None:
+    with pytest.raises(evalkit.PluginContractError) as refused:
+        load_component(HELLO)
+    assert str(refused.value) == (
+        "commands/hello (Hello_Dist 1.0): it is a command, which the command line "
+        "alone can load"
+    )

@@ -29,6 +29,7 @@ from evalkit_cli.commands.validate import validate_command
 from evalkit_cli.commands.verify import verify_command
 from evalkit_cli.options.repeated import refuse_repeated_options
 from evalkit_cli.printing.defects import DEFECT, show_defect
+from evalkit_cli.printing.streams import echo, echo_lines
 
 INTERRUPTED = 130
 
@@ -49,13 +50,14 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except EvalkitError as error:
-            click.echo(f"evalkit: error: {error}", err=True)
+            echo_lines(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             # a terminal has just shown ^C on the line that it would go to
-            start = "\n" if sys.stderr.isatty() else ""
+            if sys.stderr.isatty():
+                echo(err=True)
             message = "interrupted; what was not finished was not written"
-            click.echo(f"{start}evalkit: {message}", err=True)
+            echo(f"evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
 
     def resolve_command(
@@ -116,11 +118,25 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print evalkit's own warnings as its errors are, and others as Python does."""
-    if Path(filename).parent.name in _OUR_PACKAGES:
-        click.echo(f"evalkit: warning: {message}", err=True)
+    if _is_ours(Path(filename)):
+        echo_lines(f"evalkit: warning: {message}", err=True)
         return
     text = warnings.formatwarning(message, category, filename, lineno, line)
-    click.echo(text, file=file or sys.stderr, nl=False)
+    echo_lines(text.removesuffix("\n"), err=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Say whether a module belongs to evalkit's core or its command line."""
+    packages = (sys.modules.get(name) for name in _OUR_PACKAGES)
+    files = (package and package.__file__ for package in packages)
+    return any(file and path.is_relative_to(Path(file).parent) for file in files)
+
+
+def _show_misuse(error: click.ClickException) -> None:
+    """Print what click says about wrong usage, which may quote arguments and names."""
+    message = io.StringIO()
+    error.show(file=message)
+    echo_lines(message.getvalue().removesuffix("\n"), err=True)
 
 
 def main() -> None:
@@ -138,12 +154,12 @@ def main() -> None:
     try:
         sys.exit(cli.main(prog_name="evalkit", standalone_mode=False) or 0)
     except click.ClickException as error:
-        error.show()
+        _show_misuse(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
-        click.echo(f"evalkit: error: {error}", err=True)
+        echo_lines(f"evalkit: error: {error}", err=True)
         sys.exit(1)
     except SystemExit:
         raise

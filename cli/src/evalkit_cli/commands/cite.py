@@ -9,7 +9,7 @@ import click
 
 from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.runs import folder_option
-from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.printing.streams import echo, echo_lines, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit.runs import Work, Works
@@ -51,31 +51,31 @@ def cite_command(run: str, style: str, folder: Path) -> None:
     else:
         _print_text(found)
     for remark in found.remarks:
-        click.echo(f"evalkit: notice: {remark}", err=True)
+        echo(f"evalkit: notice: {remark}", err=True)
 
 
 def _print_bibtex(found: Works) -> None:
     from evalkit.runs import bibtex_entries
 
-    click.echo("\n\n".join(bibtex_entries(found.works)))
-    click.echo()
+    echo_lines("\n\n".join(bibtex_entries(found.works)))
+    echo()
     for line in _licenses(found.works):
         # BibTeX takes any text outside of an entry for a comment, but for an @
-        click.echo(f"% {line.replace('@', '(at)')}")
+        echo(f"% {line.replace('@', '(at)')}")
 
 
 def _print_text(found: Works) -> None:
     for work in found.works:
         if work.citation is None:
             continue
-        click.echo(_title(work))
+        echo(_title(work))
         for line in work.citation.strip().splitlines():
-            click.echo(f"    {line}".rstrip())
+            echo(f"    {line}".rstrip())
         if work.source_url:
-            click.echo(f"    {work.source_url}")
-        click.echo()
+            echo(f"    {work.source_url}")
+        echo()
     for line in _licenses(found.works):
-        click.echo(line)
+        echo(line)
 
 
 def _title(work: Work) -> str:

@@ -255,9 +255,9 @@ def parse_markdown(line: str) -> list[str]:
 
 
 LATEX = re.compile(
-    r"\\\\\s*(?P<star>\*?)\s*(?P<space>\[[^\]]*\]?)?"
-    r"|\\(?:begin|end)\{tabular\}(?:\{[lr]+\})?|\\hline\s*"
-    r"|\\(?P<word>[A-Za-z]+)\s*|\\(?P<symbol>[&%$#_{}])"
+    r"\\\\[ \n]*(?P<star>\*?)[ \n]*(?P<space>\[[^\]]*\]?)?"
+    r"|\\(?:begin|end)\{tabular\}(?:\{[lr]+\})?|\\hline[ \n]*"
+    r"|\\(?P<word>[A-Za-z]+)[ \n]*|\\(?P<symbol>[&%$#_{}])"
     r"|(?P<next>&)|(?P<group>[{}])|(?P<dash>--)|(?P<plain>[^\\])",
     re.DOTALL,
 )

@@ -49,6 +49,7 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             justify="right" if is_number else "left",
             no_wrap=not fold,
             overflow="fold",
+            min_width=1,  # else a column of combining marks would be left out
         )
     for row in rows[1:]:
         table.add_row(*row)

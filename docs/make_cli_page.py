@@ -23,8 +23,8 @@ is shown on a terminal, and no colour when `NO_COLOR` is set.
 
 Names, labels and messages may come from anybody. Control characters, directional
 overrides and other characters that cannot be seen are printed as escapes such as
-`\\x1b`, and Markdown and LaTeX have their special characters escaped. In CSV a text that
-a spreadsheet would take for a formula gets an apostrophe in front: one that begins with
+`\\x1b`; Markdown and LaTeX have their special characters escaped. In CSV a text that a
+spreadsheet would take for a formula gets an apostrophe in front: one that begins with
 `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Numbers are never changed.
 JSON holds every value as it is.
 

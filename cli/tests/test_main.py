@@ -54,7 +54,7 @@ def test_exit_codes(
 def test_own_warnings_are_one_line_without_a_place(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    own = Path(main_module.__file__).with_name("show_command.py")
+    own = Path(main_module.__file__).parent / "commands" / "show.py"
 
     @click.command()
     def warn() -> None:

@@ -21,6 +21,13 @@ Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 
 usage; 3 a score that `--fail-under` does not let pass; 130 interrupted. A progress bar
 is shown on a terminal, and no colour when `NO_COLOR` is set.
 
+Names, labels and messages may come from anybody. Control characters, directional
+overrides and other characters that cannot be seen are printed as escapes such as
+`\\x1b`; Markdown and LaTeX have their special characters escaped. In CSV a text that a
+spreadsheet would take for a formula gets an apostrophe in front: one that begins with
+`=`, `+`, `-`, `@`, a tab or a line break, and is no number. Numbers are never changed.
+JSON holds every value as it is.
+
 An option that is not called repeatable is given once: a second value is refused, and
 does not replace the first. A switch that can only be turned on, such as `--json`, may
 be repeated. The command line has precedence over the environment variable of an option;

@@ -71,3 +71,11 @@ def test_the_line_that_help_gives_prints_a_script_for_bash(run_evalkit: Run) -> 
     assert '    eval "$(_EVALKIT_COMPLETE=bash_source evalkit)"\n' in usage
     script = run_evalkit(_EVALKIT_COMPLETE="bash_source").stdout
     assert "_EVALKIT_COMPLETE=bash_complete" in script
+
+
+def test_names_that_a_shell_cannot_show_are_left_out(run_evalkit: Run) -> None:
+    for name in ("plain", "sly\x1b[2J"):
+        folder = Path("runs", f"set\x1b[31m{name}", name)
+        folder.mkdir(parents=True)
+        (folder / "run.json").touch()
+    assert complete(run_evalkit, "evalkit cite ", 2) == ["plain", "latest"]

@@ -103,8 +103,8 @@ def test_what_others_wrote_cannot_steer_the_terminal(
     [info] = fake.folder.glob("*.dist-info")
     (info / "METADATA").write_text("Name: sly\x1b[31m\nVersion: 1\nSummary: \x07ring\n")
     done = invoke("list", "observers")
-    assert done.stdout == "observers/sly  sly\ufffd[31m  1  \ufffdring\n"
-    assert done.stderr.startswith("warning: sly\ufffd[31m: observers/\ufffd[2J: not a")
+    assert done.stdout == "observers/sly  sly\\x1b[31m  1  \\x07ring\n"
+    assert done.stderr.startswith("warning: sly\\x1b[31m: observers/\\x1b[2J: not a")
 
 
 def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:

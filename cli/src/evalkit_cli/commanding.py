@@ -14,20 +14,27 @@ from evalkit_cli.options.runs import (
     quiet_option,
 )
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
-from evalkit_cli.printing.tables import draw, echo_csv, printable
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_csv,
+    echo_json,
+    echo_lines,
+    plugin_output_to_stderr,
+)
+from evalkit_cli.printing.tables import draw
 
 __all__ = [
     "complete_names",
     "complete_runs",
     "draw",
+    "echo",
     "echo_csv",
     "echo_json",
+    "echo_lines",
     "folder_option",
     "format_option",
     "json_option",
     "plugin_output_to_stderr",
-    "printable",
     "quiet_option",
     "watched",
 ]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.streams import plugin_output_to_stderr
-from evalkit_cli.printing.tables import printable
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -26,7 +26,7 @@ class InstalledCommand(click.Command):
 
     def __init__(self, component: Component) -> None:
         mark = "(unusable) " if component.problem else ""
-        super().__init__(component.name, help=mark + printable(component.summary))
+        super().__init__(component.name, help=mark + for_terminal(component.summary))
         self.component = component
 
     def load(self) -> click.Command:

@@ -33,6 +33,7 @@ from evalkit_cli.installed_commands import (
 )
 from evalkit_cli.options.repeated import refuse_repeated_options
 from evalkit_cli.printing.defects import DEFECT, show_defect, show_traceback
+from evalkit_cli.printing.streams import echo, echo_lines
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -65,13 +66,14 @@ class _Group(click.Group):
             value = super().invoke(ctx)
             return value if self.running is None else None
         except EvalkitError as error:
-            click.echo(f"evalkit: error: {error}", err=True)
+            echo_lines(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             # a terminal has just shown ^C on the line that it would go to
-            start = "\n" if sys.stderr.isatty() else ""
+            if sys.stderr.isatty():
+                echo(err=True)
             message = "interrupted; what was not finished was not written"
-            click.echo(f"{start}evalkit: {message}", err=True)
+            echo(f"evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
@@ -142,7 +144,7 @@ def _show_failure(component: Component, error: BaseException) -> None:
     from evalkit.catalog import command_failure
 
     show_traceback(error)
-    click.echo(f"evalkit: error: {command_failure(component, error)}", err=True)
+    echo_lines(f"evalkit: error: {command_failure(component, error)}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -182,10 +184,17 @@ def _show_warning(
 ) -> None:
     """Print evalkit's own warnings as its errors are, and others as Python does."""
     if _is_ours(Path(filename)):
-        click.echo(f"evalkit: warning: {message}", err=True)
+        echo_lines(f"evalkit: warning: {message}", err=True)
         return
     text = warnings.formatwarning(message, category, filename, lineno, line)
-    click.echo(text, file=file or sys.stderr, nl=False)
+    echo_lines(text.removesuffix("\n"), err=True)
+
+
+def _show_misuse(error: click.ClickException) -> None:
+    """Print what click says about wrong usage, which may quote arguments and names."""
+    message = io.StringIO()
+    error.show(file=message)
+    echo_lines(message.getvalue().removesuffix("\n"), err=True)
 
 
 def _is_ours(file: Path) -> bool:
@@ -218,12 +227,12 @@ def main() -> None:
     try:
         sys.exit(cli.main(prog_name="evalkit", standalone_mode=False) or 0)
     except click.ClickException as error:
-        error.show()
+        _show_misuse(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
-        click.echo(f"evalkit: error: {error}", err=True)
+        echo_lines(f"evalkit: error: {error}", err=True)
         sys.exit(1)
     except SystemExit:
         raise

@@ -29,7 +29,12 @@ from evalkit_cli.options.prediction_sources import (
 from evalkit_cli.options.runs import FORMATS
 from evalkit_cli.options.scoring import scoring_options
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_json,
+    echo_lines,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
@@ -215,7 +220,7 @@ def _exit_with_code(
             raise
         lines = [error.message]
     for line in lines:
-        click.echo(f"evalkit: error: {line}", err=True)
+        echo(f"evalkit: error: {line}", err=True)
     if failed or lines:
         raise click.exceptions.Exit(1 if failed else NOT_MET)
 
@@ -253,7 +258,7 @@ def _evaluate_all(
             # the others' scores are not lost with this one's
             where = "" if job.path in str(error) else f"{job.path}: "
             message = name_standard_input(f"{where}{error}", folder)
-            click.echo(f"evalkit: error: {message}", err=True)
+            echo_lines(f"evalkit: error: {message}", err=True)
             failed = True
     return results, failed
 
@@ -286,7 +291,7 @@ def _evaluate(
         if error.result is None:
             raise
         where = f"{job.dataset}: " if several else ""
-        click.echo(f"evalkit: error: {where}{error}", err=True)
+        echo_lines(f"evalkit: error: {where}{error}", err=True)
         refused: Result = error.result
         return refused
 
@@ -313,5 +318,5 @@ def _print(results: list[Result], table_format: str, **how: bool) -> None:
     else:
         for place, group in enumerate(by_dataset.values()):
             if place:
-                click.echo()
+                echo()
             print_report(group, table_format, **how)

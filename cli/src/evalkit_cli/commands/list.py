@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
-from evalkit_cli.printing.streams import echo_json
+from evalkit_cli.printing.escapes import for_terminal
+from evalkit_cli.printing.streams import echo, echo_json
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -102,18 +103,19 @@ def _remarks(catalog: Catalog) -> dict[str, object]:
 def _print_columns(components: list[Component], catalog: Catalog) -> None:
     if not components:
         hidden = " and allowed" if catalog.withheld else ""
-        click.echo(f"none of this kind is installed{hidden}", err=True)
+        echo(f"none of this kind is installed{hidden}", err=True)
         return
     ambiguous = catalog.ambiguous_ids()
-    rows = []
+    rows: list[list[str]] = []
     told: set[tuple[str, str, str]] = set()
     for found in components:
         package = (found.kind, found.distribution, found.summary)
         # a package says what it is once, not before each of its components
         summary = "" if package in told else found.summary
         told.add(package)
-        named = found.id, _printable(found.distribution), _printable(found.version)
-        rows.append((*named, _printable(_marks(found, ambiguous) + summary)))
+        named = found.id, found.distribution, found.version
+        described = (*named, _marks(found, ambiguous) + summary)
+        rows.append([for_terminal(text) for text in described])
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in rows:
@@ -122,7 +124,7 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         needed = len("  ".join(cells))
         if room is not None and len(line) > room > needed:
             line = line[: room - 1].rstrip() + "…"
-        click.echo(line)
+        echo(line)
 
 
 def _marks(found: Component, ambiguous: set[str]) -> str:
@@ -130,20 +132,11 @@ def _marks(found: Component, ambiguous: set[str]) -> str:
     return "".join(mark for mark, holds in marks if holds)
 
 
-def _printable(text: str) -> str:
-    """Keep what others wrote into their metadata from steering the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text
-    )
-
-
 def _print_problems(catalog: Catalog) -> None:
     for problem in catalog.problems:
-        click.echo(f"warning: {_printable(problem.text)}", err=True)
+        echo(f"warning: {problem.text}", err=True)
     for notice in catalog.notices:
-        click.echo(f"note: {_printable(notice.text)}", err=True)
+        echo(f"note: {notice.text}", err=True)
 
 
 def _check(
@@ -157,7 +150,7 @@ def _check(
         echo_json({"components": rows, **_remarks(catalog)})
     else:
         for found, problem in outcomes:
-            click.echo(f"broken  {problem}" if problem else f"ok      {found.origin}")
+            echo(f"broken  {problem}" if problem else f"ok      {found.origin}")
         _print_problems(catalog)
     if catalog.problems or any(problem for _, problem in outcomes):
         raise click.exceptions.Exit(1)

@@ -11,7 +11,7 @@ import click
 from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import plugin_output_to_stderr, stdout_copy
+from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
 if TYPE_CHECKING:
     from evalkit.reporting import PerturbationSummary
@@ -201,7 +201,7 @@ def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
         return perturb_dataset(name, where, **options)
     except KeyboardInterrupt:
         if isinstance(where, str):
-            click.echo("evalkit: the same command goes on where this stopped", err=True)
+            echo("evalkit: the same command goes on where this stopped", err=True)
         raise
 
 

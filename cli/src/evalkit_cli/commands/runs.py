@@ -10,8 +10,8 @@ import click
 
 from evalkit_cli.options.runs import folder_option, format_option, json_option
 from evalkit_cli.printing.score_cells import score_label, show_interval, show_value
-from evalkit_cli.printing.streams import echo_json
-from evalkit_cli.printing.tables import NO_VALUE, draw, echo_csv, printable
+from evalkit_cli.printing.streams import echo, echo_csv, echo_json
+from evalkit_cli.printing.tables import NO_VALUE, draw
 
 if TYPE_CHECKING:
     from evalkit.runs import RunSummary
@@ -71,7 +71,7 @@ def runs_command(
     elif chosen:
         draw(_table(chosen), table_format, _TEXT_COLUMNS)
     if not chosen:
-        click.echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
+        echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
     _tell([*problems, *garbled])
 
 
@@ -116,7 +116,7 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
         if with_level and score.ci and run.confidence is not None:
             interval += f" ({_percent(run.confidence)})"
         shown = [score_label(score), show_value(score), interval, str(score.n)]
-    names = [printable(str(name)) for name in (run.dataset, run.model)]
+    names = [str(name) for name in (run.dataset, run.model)]
     marks = [str(run.status)]
     marks += ["rescored"] * bool(run.parent) + ["other repeat"] * bool(run.repeat_of)
     return [run.run_id, _when(run.evaluated), *names, *shown, ", ".join(marks)]
@@ -142,7 +142,7 @@ def _why_none(folder: Path, runs: int) -> str:
 
 def _tell(problems: Sequence[str]) -> None:
     for problem in problems[:_MOST_PROBLEMS]:
-        click.echo(f"evalkit: warning: {problem}", err=True)
+        echo(f"evalkit: warning: {problem}", err=True)
     more = len(problems) - _MOST_PROBLEMS
     if more > 0:
-        click.echo(f"evalkit: warning: and {more} more like these", err=True)
+        echo(f"evalkit: warning: and {more} more like these", err=True)

@@ -22,7 +22,12 @@ from evalkit_cli.options.prediction_sources import (
     spool_folder,
 )
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_json,
+    echo_lines,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit import Validation
@@ -104,7 +109,7 @@ def validate_command(
                     if len(jobs) == 1:
                         raise
                     message = name_standard_input(str(error), folder)
-                    click.echo(f"evalkit: error: {message}", err=True)
+                    echo_lines(f"evalkit: error: {message}", err=True)
                     failed = True
                 else:
                     found.append(checked)
@@ -151,24 +156,24 @@ def _print(found: Validation, quiet: bool, written: Path | None) -> None:
 
     if not quiet:
         what = f"{found.dataset} ({found.task}, split {found.split})"
-        click.echo(f"{what}: {found.model}" if found.model else what)
+        echo(f"{what}: {found.model}" if found.model else what)
         for status, count in found.counts.items():
-            click.echo(f"  {status:<12} {count:>9}")
+            echo(f"  {status:<12} {count:>9}")
     for status in STATUSES:
         for problem in found.problems.first(status, _SHOWN):
             where = f"line {problem.line}: " if problem.line else ""
             uid = f" {problem.id!r}" if problem.id is not None else ""
             why = f": {describe(problem.violations)}" if problem.line else ""
-            click.echo(f"{where}{status}{uid}{why}")
+            echo(f"{where}{status}{uid}{why}")
         more = found.counts.get(status, 0) - _SHOWN
         if more > 0:
             rest = f", see {written}" if written else "; --problems FILE has them all"
-            click.echo(f"… and {more} more {status}{rest}")
+            echo(f"… and {more} more {status}{rest}")
     if quiet:
         return
     for notice in found.notices:
-        click.echo(f"notice: {notice}")
+        echo(f"notice: {notice}")
     if found.refusals:
-        click.echo(f"an evaluation would refuse this: {'; '.join(found.refusals)}")
+        echo(f"an evaluation would refuse this: {'; '.join(found.refusals)}")
     else:
-        click.echo("ok")
+        echo("ok")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
+
+from evalkit_cli.printing.escapes import for_terminal
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -60,11 +62,7 @@ def complete_runs(
     named = [(run.name, run.parent.name) for run in runs]
     if named:
         named.append(("latest", "the last evaluated run"))
-    return [
-        CompletionItem(name, help=text)
-        for name, text in named
-        if name.startswith(incomplete)
-    ]
+    return _matching(named, incomplete)
 
 
 def complete_ids_and_runs(
@@ -84,8 +82,17 @@ def _items(
         (f"{text}@{found.distribution}" if found.id in ambiguous else text, found)
         for text, found in named
     ]
+    return _matching(
+        [(value, found.distribution) for value, found in values], incomplete
+    )
+
+
+def _matching(
+    described: Iterable[tuple[str, str]], incomplete: str
+) -> list[CompletionItem]:
+    """Complete to the values that a shell can show as they are."""
     return [
-        CompletionItem(value, help=found.distribution)
-        for value, found in values
-        if value.startswith(incomplete)
+        CompletionItem(value, help=for_terminal(text))
+        for value, text in described
+        if value.startswith(incomplete) and value == for_terminal(value)
     ]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from evalkit_cli.printing.streams import echo
+
 if TYPE_CHECKING:
     from evalkit import Registry
 
@@ -142,7 +144,7 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
         )
     if not quiet:
         names = ", ".join(shipped)
-        click.echo(
+        echo(
             f"no --predictions given: scoring those that ship with {dataset} ({names})",
             err=True,
         )
@@ -199,7 +201,7 @@ def jobs_of_folder(
         raise DataError(f"{folder}: no file is named after a {wanted}")
     if others and not quiet:
         shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
-        click.echo(f"left out, as named after no {wanted}: {shown}", err=True)
+        echo(f"left out, as named after no {wanted}: {shown}", err=True)
     model = model or folder.resolve().name
     return [Job(name, model, str(path)) for name, path in sorted(chosen.items())]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from evalkit_cli.printing.digits import (
     USUAL,
     bound_decimals,
@@ -14,12 +12,11 @@ from evalkit_cli.printing.digits import (
     half_width,
     show_bounds,
 )
+from evalkit_cli.printing.streams import echo, echo_csv
 from evalkit_cli.printing.tables import (
     NO_VALUE,
     Rows,
     draw,
-    echo_csv,
-    printable,
     without_empty_columns,
 )
 
@@ -45,7 +42,7 @@ def print_comparison(
         _print_tables(comparison, table_format, verbose)
     talk_to_stderr = table_format != "table"
     for notice in comparison.notices if not quiet else ():
-        click.echo(f"notice: {notice}", err=talk_to_stderr)
+        echo(f"notice: {notice}", err=talk_to_stderr)
 
 
 def _print_tables(comparison: Comparison, table_format: str, verbose: bool) -> None:
@@ -53,15 +50,15 @@ def _print_tables(comparison: Comparison, table_format: str, verbose: bool) -> N
     for place, pair in enumerate(pairs):
         rows = [row for row in comparison.rows if (row.model_a, row.model_b) == pair]
         if place:
-            click.echo()
+            echo()
         _print_pair(rows, comparison.confidence, table_format, verbose)
     talk_to_stderr = table_format != "table"
     if comparison.best:
-        click.echo(err=talk_to_stderr)
+        echo(err=talk_to_stderr)
     for metric, names in comparison.best.items():
-        models = ", ".join(printable(name) for name in names)
+        models = ", ".join(name for name in names)
         line = f"{metric}: not distinguishable from the best, by all pairs: {models}"
-        click.echo(line, err=talk_to_stderr)
+        echo(line, err=talk_to_stderr)
 
 
 def _print_pair(
@@ -70,29 +67,30 @@ def _print_pair(
     whole = [row for row in rows if row.tag is None]
     talk = table_format == "table"
     if talk:
-        click.echo(f"{_names(whole[0])[0]} against {_names(whole[0])[1]}\n")
+        echo(f"{_names(whole[0])[0]} against {_names(whole[0])[1]}")
+        echo()
     draw(_table(whole, confidence, "metric"), table_format, (0,))
-    click.echo(err=not talk)
+    echo(err=not talk)
     for row in whole:
-        click.echo(f"{row.metric}: {printable(row.conclusion)}", err=not talk)
+        echo(f"{row.metric}: {row.conclusion}", err=not talk)
     for metric in whole if verbose else whole[:1]:
         tags = [
             row for row in rows if row.tag is not None and row.metric == metric.metric
         ]
         if not tags:
             continue
-        click.echo()
+        echo()
         if talk:
-            click.echo(
-                f"{metric.metric} by tag, worst for {_names(metric)[0]} first:\n"
-            )
+            echo(f"{metric.metric} by tag, worst for {_names(metric)[0]} first:")
+            echo()
         draw(_table(tags, confidence, "tag"), table_format, (0,))
-        click.echo(err=not talk)
-        click.echo(_tags_in_words(tags, confidence), err=not talk)
+        echo(err=not talk)
+        for line in _tags_in_words(tags, confidence):
+            echo(line, err=not talk)
 
 
 def _names(row: ComparedScore) -> tuple[str, str]:
-    return printable(row.model_a), printable(row.model_b)
+    return row.model_a, row.model_b
 
 
 def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows:
@@ -109,7 +107,7 @@ def _table(rows: Sequence[ComparedScore], confidence: float, first: str) -> Rows
 def _cells(row: ComparedScore, first: str) -> list[str]:
     from evalkit.reporting import show_p
 
-    name = row.metric if first == "metric" else printable(row.tag or "")
+    name = row.metric if first == "metric" else row.tag or ""
     counts = [row.wins, row.losses, row.ties, row.left_out or None]
     as_wrong = [row.as_wrong_a, row.as_wrong_b]
     p_values = [row.p_value, row.p_adjusted]
@@ -168,17 +166,14 @@ def _ends(row: ComparedScore) -> tuple[float | None, float | None]:
     return row.ci_low, row.ci_high
 
 
-def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> str:
+def _tags_in_words(tags: Sequence[ComparedScore], confidence: float) -> list[str]:
     """Say on which tags one model is better, after adjustment."""
     found = [row for row in tags if row.different]
     if not found:
         level = f"{1 - confidence:.10g}"
         size = tags[0].family_size
         noun = "comparison" if size == 1 else "comparisons"
-        return (
+        return [
             f"On no tag was a difference shown at {level}, adjusted for {size} {noun}."
-        )
-    lines = [
-        f"{printable(row.tag or '')}: {printable(row.conclusion)}" for row in found
-    ]
-    return "\n".join(lines)
+        ]
+    return [f"{row.tag or ''}: {row.conclusion}" for row in found]

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from evalkit_cli.printing.parameter_lines import describe_parameters, parameter_lines
+from evalkit_cli.printing.streams import echo, echo_lines
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -84,15 +83,18 @@ def print_description(described: Mapping[str, Any]) -> None:
     Args:
         described: From `describe`.
     """
-    click.echo(
+    echo(
         f"{described['id']}  ({described['distribution']} {described['version']}, "
         f"{described['object']})"
     )
     if described["documentation"]:
-        click.echo(f"\n{described['documentation']}")
+        echo()
+        echo_lines(described["documentation"])
     if described["parameters"]:
-        click.echo("\nparameters")
-        click.echo("\n".join(parameter_lines(described["parameters"])))
+        echo()
+        echo("parameters")
+        for line in parameter_lines(described["parameters"]):
+            echo(line)
     rows = {
         name: _one_line(name, value)
         for name, value in described["attributes"].items()
@@ -100,9 +102,10 @@ def print_description(described: Mapping[str, Any]) -> None:
     }
     if rows:
         width = max(map(len, rows))
-        click.echo("\nattributes")
+        echo()
+        echo("attributes")
         for name, text in rows.items():
-            click.echo(f"  {name.ljust(width)}  {text}")
+            echo(f"  {name.ljust(width)}  {text}")
 
 
 def _one_line(name: str, value: Any) -> str:

@@ -7,7 +7,7 @@ import platform
 import traceback
 from importlib.metadata import PackageNotFoundError, version
 
-import click
+from evalkit_cli.printing.streams import echo, echo_lines
 
 DEFECT = 70
 """Exit code of a defect (`EX_SOFTWARE` of BSD's sysexits)."""
@@ -23,10 +23,10 @@ def show_defect(error: BaseException) -> None:
         error: What was raised.
     """
     show_traceback(error)
-    text = _printable(_text_of(error))
+    text = _text_of(error)
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    click.echo(f"evalkit: defect: {what}", err=True)
-    click.echo(
+    echo(f"evalkit: defect: {what}", err=True)
+    echo(
         f"This should not happen. Please report it with evalkit-core {_core()}, Python "
         f"{platform.python_version()}, the command line and the traceback, which "
         f"{TRACEBACK_VARIABLE}=1 prints.",
@@ -38,7 +38,7 @@ def show_traceback(error: BaseException) -> None:
     """Print the traceback of an exception, where `EVALKIT_TRACEBACK` asks for it."""
     if os.environ.get(TRACEBACK_VARIABLE):
         trace = "".join(traceback.format_exception(error))
-        click.echo(_printable(trace), err=True)
+        echo_lines(trace, err=True)
 
 
 def _text_of(error: BaseException) -> str:
@@ -47,16 +47,6 @@ def _text_of(error: BaseException) -> str:
     except Exception as another:  # a plugin's exception may raise anything
         return f"its text cannot be shown: {type(another).__name__}"
     return lines[0] if lines else ""
-
-
-def _printable(text: str) -> str:
-    """Escape control characters other than line ends and tabs."""
-    return "".join(
-        character
-        if character.isprintable() or character in "\n\t"
-        else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 def _core() -> str:

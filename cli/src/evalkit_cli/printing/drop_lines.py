@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from evalkit_cli.printing.tables import printable
-
 if TYPE_CHECKING:
     from evalkit import Score
 
@@ -64,7 +62,7 @@ def table_lines(
             shown = f"a {_kind(whole)} was shown"
         size = whole.family_size
         told = _adjusted_for(_count(size, noun), size, level)
-        yield f"{printable(name)}: {shown}; {told}"
+        yield f"{name}: {shown}; {told}"
     tags = [
         (tag, drop)
         for tag, drop in drops.items()
@@ -72,7 +70,7 @@ def table_lines(
     ]
     if tags:
         told = _adjusted_for_all(tags[0][1], level)
-        yield f"{printable(name)}: {_shown(tags, 'tag')}; {told}"
+        yield f"{name}: {_shown(tags, 'tag')}; {told}"
 
 
 def _is_of_family(drop: Score) -> bool:
@@ -91,7 +89,7 @@ def _shown(drops: Sequence[tuple[str, Score]], noun: str) -> str:
     for kind in ("drop", "rise"):
         names = [name for name, drop in drops if drop.different and _kind(drop) == kind]
         if names:
-            listed = f" ({', '.join(map(printable, names))})"
+            listed = f" ({', '.join(names)})"
             is_short = len(names) <= _MOST_NAMES and len(names) < len(drops)
             few = listed if is_short else ""
             many = _count(len(drops), noun)

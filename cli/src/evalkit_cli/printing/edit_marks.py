@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evalkit_cli.printing.escapes import by_code_points
+
 if TYPE_CHECKING:
     from evalkit.edits import Edit
 
@@ -19,8 +21,6 @@ _MOST_SHOWN = 0.3
 """Share of a masked text that its edits may show."""
 
 _MASK = re.compile(r"\w")
-
-_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
@@ -57,12 +57,4 @@ def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
 
 
 def _kept(text: str, masked: bool) -> str:
-    return _visible(_MASK.sub("·", text) if masked else text)
-
-
-def _visible(text: str) -> str:
-    """Write characters that cannot be seen by their code points."""
-    return "".join(
-        mark if mark.isprintable() else _NAMED.get(mark, f"<U+{ord(mark):04X}>")
-        for mark in text
-    )
+    return by_code_points(_MASK.sub("·", text) if masked else text)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
 from evalkit_cli.printing.score_cells import show_interval, show_number, show_shrunken
-from evalkit_cli.printing.tables import printable
 from evalkit_cli.printing.tag_tables import MEANINGS, crossing_of
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def _value(result: PrintedResult, score: Score) -> str:
 
 def _without_facet(text: str, facet: str) -> str:
     """Leave out the facet's name, with which the line begins."""
-    return printable(text.replace(f"{facet}:", ""))
+    return text.replace(f"{facet}:", "")
 
 
 def _test(result: PrintedResult, score: Score) -> str:

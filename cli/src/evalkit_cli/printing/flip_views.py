@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from evalkit_cli.printing.run_views import as_text, shortened
-from evalkit_cli.printing.streams import echo_json
-from evalkit_cli.printing.tables import draw, echo_csv, printable
+from evalkit_cli.printing.streams import echo, echo_csv, echo_json
+from evalkit_cli.printing.tables import draw
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -60,16 +58,16 @@ def print_flips(
     if table_format == "csv":
         echo_csv([_COLUMNS, *(_cells(row) for row in rows)])
     is_table = table_format == "table"
-    click.echo(_title(found, perturbation, tag, len(rows)), err=not is_table)
+    echo(_title(found, perturbation, tag, len(rows)), err=not is_table)
     if rows and table_format != "csv":
         if is_table:
-            click.echo()
+            echo()
         _draw(rows, perturbation, table_format)
 
 
 def _title(found: Flips, perturbation: str | None, tag: str | None, shown: int) -> str:
-    what = "" if perturbation is None else f" under {printable(perturbation)}"
-    where = "" if tag is None else f" with the tag {printable(tag)}"
+    what = "" if perturbation is None else f" under {perturbation}"
+    where = "" if tag is None else f" with the tag {tag}"
     flipped = found.rows.height
     kinds = ", ".join(
         f"{count} {flip.replace('-', ' ')}" for flip, count in found.counts.items()
@@ -103,7 +101,7 @@ def _draw(
         table.append(
             [
                 row["flip"].replace("-", " "),
-                *(printable(str(text)) for text in (name, original, uid)),
+                *(str(text) for text in (name, original, uid)),
                 gold,
                 *map(shortened, (before, after)),
             ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.printing.run_views import print_run
+from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -29,7 +30,7 @@ def print_new_run(
     """
     print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
     if not quiet and not as_json:
-        click.echo(_origin(result), err=table_format != "table")
+        echo(_origin(result), err=table_format != "table")
     if result.is_failed:
         raise click.exceptions.Exit(1)
 

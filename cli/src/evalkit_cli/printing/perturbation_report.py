@@ -8,12 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from evalkit.reporting import count_of
 from evalkit_cli.printing.edit_marks import marked
-from evalkit_cli.printing.streams import echo_json
-from evalkit_cli.printing.tables import draw, printable
+from evalkit_cli.printing.streams import echo, echo_json
+from evalkit_cli.printing.tables import draw
 
 if TYPE_CHECKING:
     from evalkit.reporting import PerturbationSummary
@@ -70,11 +68,11 @@ def _as_json(summary: PerturbationSummary, show_text: bool) -> dict[str, Any]:
 
 def _print_counts(summary: PerturbationSummary) -> None:
     for notice in summary.notices:
-        click.echo(f"notice: {notice}")
+        echo(f"notice: {notice}")
     rows = [["perturbation", "changed", "of", "share", "rows", "label effect"]]
     rows += [
         [
-            printable(count.perturbation),
+            count.perturbation,
             str(count.changed),
             str(summary.examples),
             f"{count.changed / summary.examples:.1%}",
@@ -90,17 +88,19 @@ def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None
     is_any_shown = False
     for count in summary.perturbations:
         lines = [
-            f"  {printable(sample.uid)} {field}: "
-            f"{marked(change.before, change.edits, masked)}"
+            f"  {sample.uid} {field}: {marked(change.before, change.edits, masked)}"
             for sample in count.samples[:pairs]
             for field, change in sample.changes.items()
         ]
         if lines:
             is_any_shown = True
-            click.echo(f"\n{printable(count.perturbation)}")
-            click.echo("\n".join(lines))
+            echo()
+            echo(count.perturbation)
+            for line in lines:
+                echo(line)
     if masked and is_any_shown:
-        click.echo("\nmasked, as the texts may be hurtful; --show-text shows them")
+        echo()
+        echo("masked, as the texts may be hurtful; --show-text shows them")
 
 
 def _print_next(
@@ -111,25 +111,25 @@ def _print_next(
     *,
     again: bool,
 ) -> None:
-    click.echo()
+    echo()
     if summary.resumed:
         done = count_of(summary.resumed, "example")
-        click.echo(f"{done} had been done before the interruption")
+        echo(f"{done} had been done before the interruption")
     copies = sum(count.copies for count in summary.perturbations)
     rows = count_of(copies, "row")
     if summary.out is None:
-        click.echo(f"{rows} written")
+        echo(f"{rows} written")
         return
     out = shlex.quote(str(summary.out))
     if not copies:
-        click.echo(f"nothing was changed: {out} is empty")
+        echo(f"nothing was changed: {out} is empty")
         return
     data = shlex.quote(source)
     named = f"--data {data} --task {task}" if task else data
     named = " ".join((named, *map(shlex.quote, selection)))
     if again:
         named = "ORIGINALS"  # what these are copies of is somewhere else
-    click.echo(f"{rows} written to {out}: look at them before you trust scores")
-    click.echo(f"next, let your model predict {out}, then:")
-    click.echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")
-    click.echo(f"    --perturbed {out} --perturbed-predictions PREDICTED.jsonl")
+    echo(f"{rows} written to {out}: look at them before you trust scores")
+    echo(f"next, let your model predict {out}, then:")
+    echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")
+    echo(f"    --perturbed {out} --perturbed-predictions PREDICTED.jsonl")

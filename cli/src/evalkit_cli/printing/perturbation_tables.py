@@ -16,7 +16,7 @@ from evalkit_cli.printing.score_cells import (
     show_share,
     show_value,
 )
-from evalkit_cli.printing.tables import Rows, printable, without_empty_columns
+from evalkit_cli.printing.tables import Rows, without_empty_columns
 from evalkit_cli.printing.tag_tables import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _overview(
     family = _largest_family(drops)
     rows = [_header(result, metric, family)]
     for name in sorted(known, key=place):
-        label = printable(name) + (" (uncertain)" if name in uncertain else "")
+        label = name + (" (uncertain)" if name in uncertain else "")
         scores = found[name, metric].get(None, {})
         rows.append(_row(label, scores, result.bounds, family > 0, not talk))
     first = next(iter(found[known[0], metric].get(None, {}).values()), None)
@@ -262,13 +262,13 @@ def _table(
     shown = large if every_metric or not talk else large[:MOST_ROWS]
     drops = {tag: scores.get(tag, {}).get("drop") for tag in (None, *tags)}
     family = _largest_family(drops.values())
-    rows = [_header(result, f"{printable(name)}: {metric}", family)]
+    rows = [_header(result, f"{name}: {metric}", family)]
     for tag in (None, *shown):
-        label = ALL if tag is None else printable(tag)
+        label = ALL if tag is None else tag
         of_tag = scores.get(tag, {})
         rows.append(_row(label, of_tag, result.bounds, family > 0, not talk))
     notes = list(table_lines(name, drops, result.level))
-    notes += _notes(printable(name), scores.get(None, {}), _size(result, metric))
+    notes += _notes(name, scores.get(None, {}), _size(result, metric))
     if len(shown) < len(large):
         more = len(large) - len(shown)
         notes.append(f"{more} tags with a smaller drop not shown; -v shows all")
@@ -285,9 +285,9 @@ def _heading(
     is_uncertain: bool,
 ) -> str:
     family = name.removeprefix("family:")
-    heading = f"Under {printable(name)}"
+    heading = f"Under {name}"
     if family != name:
-        heading = f"Under the {printable(family)} perturbations that were evaluated"
+        heading = f"Under the {family} perturbations that were evaluated"
     if is_uncertain:
         heading += ", after which the answers may not hold (uncertain)"
     first = next(iter(scores[None].values())) if scores.get(None) else None

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from evalkit_cli.printing.digits import decimals
+from evalkit_cli.printing.streams import echo
 from evalkit_cli.printing.tables import (
     NO_VALUE,
     Rows,
     draw,
-    printable,
     without_empty_columns,
 )
 
@@ -26,21 +24,21 @@ def print_plan(plan: Plan) -> None:
     Args:
         plan: What is printed.
     """
-    click.echo(_title(plan))
-    click.echo(_goal(plan))
-    click.echo()
+    echo(_title(plan))
+    echo(_goal(plan))
+    echo()
     draw(_table(plan), "table", ())
-    click.echo()
-    click.echo(_spread(plan))
-    click.echo("It holds if:")
+    echo()
+    echo(_spread(plan))
+    echo("It holds if:")
     for assumption in plan.assumptions:
-        click.echo(f"- {assumption}")
+        echo(f"- {assumption}")
 
 
 def _title(plan: Plan) -> str:
-    models = " and ".join(printable(str(model)) for model in plan.models)
+    models = " and ".join(str(model) for model in plan.models)
     width = _interval(plan)
-    whose = f" of {printable(str(plan.models[0]))}" if len(plan.models) > 1 else ""
+    whose = f" of {plan.models[0]!s}" if len(plan.models) > 1 else ""
     if plan.value_n not in (None, plan.n):
         whose += f" on its {plan.value_n} examples"
     places = decimals(_in_unit(plan, plan.half_width), plan.scale)

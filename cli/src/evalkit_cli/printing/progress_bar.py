@@ -7,6 +7,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+from evalkit_cli.printing.escapes import for_terminal
+
 _PATIENCE = 1.0
 """Seconds before the progress bar is shown."""
 
@@ -27,14 +29,17 @@ def watched(quiet: bool) -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    text_column = TextColumn("{task.description}", markup=False)
+    columns = (text_column, BarColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     work = bar.add_task("", total=1.0)
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda text, share: bar.update(work, description=text, completed=share)
+        yield lambda text, share: bar.update(
+            work, description=for_terminal(text), completed=share
+        )
     finally:
         timer.cancel()
         timer.join()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from evalkit_cli.printing.closing_lines import account, closing_lines, failed_lines
 from evalkit_cli.printing.facet_lines import MOST_FACETS, facet_lines
 from evalkit_cli.printing.perturbation_tables import perturbation_tables
@@ -20,7 +18,8 @@ from evalkit_cli.printing.score_cells import (
     show_number,
     show_value,
 )
-from evalkit_cli.printing.tables import Rows, draw, echo_csv, without_empty_columns
+from evalkit_cli.printing.streams import echo, echo_csv, echo_lines
+from evalkit_cli.printing.tables import Rows, draw, without_empty_columns
 from evalkit_cli.printing.tag_tables import MOST_ROWS, Columns, TagTable, tag_tables
 
 if TYPE_CHECKING:
@@ -52,19 +51,19 @@ def print_report(
     if quiet:
         for result in results:
             for error in result.errors:
-                click.echo(f"evalkit: error: {error}", err=True)
+                echo_lines(f"evalkit: error: {error}", err=True)
         _warn(results)
         return
     notes = [] if talk else _notes(printed, tables, table_format, verbose)
     for line in [*notes, *_below(printed, verbose)]:
-        click.echo(line, err=not talk)
+        echo(line, err=not talk)
 
 
 def _warn(results: Sequence[Result]) -> None:
     """Say what went wrong without changing a score where nothing else is said."""
     for result in results:
         for warning in result.warnings:
-            click.echo(f"evalkit: warning: {warning}", err=True)
+            echo_lines(f"evalkit: warning: {warning}", err=True)
 
 
 def _notes(
@@ -126,7 +125,7 @@ def print_overview(
     talk = table_format == "table" and not quiet
     for each in printed if not quiet else ():
         for line in [*failed_lines([each]), *account(each.result)]:
-            click.echo(f"{each.result.dataset}: {line}", err=not talk)
+            echo(f"{each.result.dataset}: {line}", err=not talk)
     if quiet:
         _warn(results)
 
@@ -150,24 +149,26 @@ def _print_tables(
     talk: bool,
 ) -> None:
     if talk:
-        click.echo(_title(results))
-        click.echo()
+        echo(_title(results))
+        echo()
     draw(_summary(results), table_format)
     for table in tables:
-        click.echo()
+        echo()
         if talk and table.rows:
-            click.echo(f"{_heading(table, results[0].headline, verbose)}\n")
+            echo(f"{_heading(table, results[0].headline, verbose)}")
+            echo()
         _draw_with_notes(table, table_format, talk)
     for result in results:
         for under in perturbation_tables(result, verbose, talk):
-            click.echo()
+            echo()
             if talk:
-                click.echo(f"{under.heading}\n")
+                echo(f"{under.heading}")
+                echo()
             draw(under.rows, table_format, (0,))
             for note in under.notes if talk else ():
-                click.echo(note)
+                echo(note)
     if talk:
-        click.echo()
+        echo()
 
 
 def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
@@ -175,7 +176,7 @@ def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
         draw(table.rows, table_format)
     of = "" if table.rows else f"By {table.by}: "
     for note in table.notes if talk else ():
-        click.echo(f"{of}{note}")
+        echo(f"{of}{note}")
 
 
 def _title(results: Sequence[PrintedResult]) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.reports import print_report
-from evalkit_cli.printing.streams import echo_json
+from evalkit_cli.printing.streams import echo, echo_csv, echo_json
 from evalkit_cli.printing.tables import (
     NO_VALUE,
     draw,
-    echo_csv,
-    printable,
     without_empty_columns,
 )
 
@@ -45,7 +42,7 @@ def print_run(
     if as_json:
         echo_json(result.to_dict())
     elif result.status == "refused":
-        click.echo(_refusal(result), err=table_format != "table")
+        echo(_refusal(result), err=table_format != "table")
     else:
         print_report([result], table_format, quiet=quiet, verbose=verbose)
 
@@ -89,10 +86,10 @@ def print_wrong(
         echo_csv([_WRONG_COLUMNS, *(_wrong_cells(row) for row in rows)])
     is_table = table_format == "table"
     talk_to_stderr = not is_table
-    click.echo(_wrong_title(found, tag, len(rows)), err=talk_to_stderr)
+    echo(_wrong_title(found, tag, len(rows)), err=talk_to_stderr)
     if rows and table_format != "csv":
         if is_table:
-            click.echo()
+            echo()
         _draw_wrong(found, rows, table_format)
 
 
@@ -126,7 +123,7 @@ def as_text(value: Any) -> str | None:
 
 
 def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:
-    where = f" with the tag {printable(tag)}" if tag is not None else ""
+    where = f" with the tag {tag}" if tag is not None else ""
     how = "have another prediction than the answer"
     if found.metric is not None:
         how = f"miss the best {found.metric}, {found.best:g}"
@@ -149,11 +146,11 @@ def _draw_wrong(
         uid, answer, prediction, score, _, note = _wrong_cells(row)
         table.append(
             [
-                printable(str(uid)),
+                str(uid),
                 shortened(answer),
                 shortened(prediction),
                 "" if score is None else f"{score:g}",
-                printable(", ".join(row["tags"] or ())),
+                ", ".join(row["tags"] or ()),
                 str(note or ""),
             ]
         )
@@ -167,7 +164,7 @@ def shortened(value: object) -> str:
     """Give an answer as a cell of a table shows it."""
     if value is None:
         return NO_VALUE
-    text = printable(str(value))
+    text = for_terminal(str(value))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -190,14 +187,14 @@ def print_confusion(
     elif table_format == "csv":
         echo_csv(_confusion_table(found))
     else:
-        where = f", examples with the tag {printable(tag)}" if tag is not None else ""
+        where = f", examples with the tag {tag}" if tag is not None else ""
         title = f"{result.dataset}, {result.model}: answers by predictions{where}"
         is_table = table_format == "table"
-        click.echo(title, err=not is_table)
+        echo(title, err=not is_table)
         if is_table:
-            click.echo()
+            echo()
         rows = _without_unused(_confusion_table(_with_few_others(found)))
-        cells = [[printable(str(cell)) for cell in row] for row in rows]
+        cells = [[str(cell) for cell in row] for row in rows]
         draw(cells, table_format, texts=(0,))
 
 

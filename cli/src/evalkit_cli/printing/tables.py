@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-import click
+from evalkit_cli.printing.escapes import for_latex, for_markdown, for_terminal
+from evalkit_cli.printing.streams import echo, echo_drawn
 
 Rows = list[list[str]]
 """A header and rows of cells."""
@@ -34,6 +33,7 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    rows = [[for_terminal(cell) for cell in row] for row in rows]
     plain = bool(os.environ.get("NO_COLOR"))
     table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
     needed = -2
@@ -49,6 +49,7 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             justify="right" if is_number else "left",
             no_wrap=not fold,
             overflow="fold",
+            min_width=1,  # else a column of combining marks would be left out
         )
     for row in rows[1:]:
         table.add_row(*row)
@@ -61,49 +62,36 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     with console.capture() as drawn:
         console.print(table)
     for line in drawn.get().splitlines():
-        click.echo(line.rstrip())
+        echo_drawn(line.rstrip())
 
 
 def _draw_markdown(rows: Rows, _texts: Texts) -> None:
     def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        return f"| {' | '.join(map(for_markdown, cells))} |"
 
-    click.echo(line(rows[0]))
-    click.echo(f"|{'---|' * len(rows[0])}")
+    echo(line(rows[0]))
+    echo(f"|{'---|' * len(rows[0])}")
     for row in rows[1:]:
-        click.echo(line(row))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    NO_VALUE: "--",
-}
+        echo(line(row))
 
 
 def _draw_latex(rows: Rows, texts: Texts) -> None:
     def line(cells: Sequence[str]) -> str:
-        escaped = ("".join(_LATEX.get(mark, mark) for mark in cell) for cell in cells)
+        escaped = [
+            for_latex(cell, starts_row=not place) for place, cell in enumerate(cells)
+        ]
         return f"{' & '.join(escaped)} \\\\"
 
     left = (0,) if texts is None else texts
     columns = "".join("l" if n in left else "r" for n in range(len(rows[0])))
-    click.echo(f"\\begin{{tabular}}{{{columns}}}")
-    click.echo("\\hline")
-    click.echo(line(rows[0]))
-    click.echo("\\hline")
+    echo(f"\\begin{{tabular}}{{{columns}}}")
+    echo("\\hline")
+    echo(line(rows[0]))
+    echo("\\hline")
     for row in rows[1:]:
-        click.echo(line(row))
-    click.echo("\\hline")
-    click.echo("\\end{tabular}")
+        echo(line(row))
+    echo("\\hline")
+    echo("\\end{tabular}")
 
 
 _DRAWERS = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
@@ -119,21 +107,6 @@ def draw(rows: Rows, table_format: str, texts: Texts = None) -> None:
             numbers.
     """
     _DRAWERS[table_format](rows, texts)
-
-
-def echo_csv(rows: Iterable[Sequence[object]]) -> None:
-    """Print rows as CSV, with values in full precision and nothing for None."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    click.echo(stream.getvalue(), nl=False)
-
-
-def printable(text: str) -> str:
-    """Escape characters that would break a table or speak to the terminal."""
-    return "".join(
-        mark if mark.isprintable() else mark.encode("unicode_escape").decode()
-        for mark in text
-    )
 
 
 def without_empty_columns(rows: Rows) -> Rows:

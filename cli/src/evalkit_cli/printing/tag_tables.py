@@ -17,7 +17,7 @@ from evalkit_cli.printing.score_cells import (
     show_shrunken,
     show_value,
 )
-from evalkit_cli.printing.tables import Rows, printable, without_empty_columns
+from evalkit_cli.printing.tables import Rows, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -261,7 +261,7 @@ def _largest_n(columns: Columns, tag: str) -> int:
 def _row(columns: Columns, tag: str) -> list[str]:
     scores = _found(columns, tag)
     sizes = dict.fromkeys(show_n(score) for score in scores if score is not None)
-    cells = [printable(tag), " / ".join(sizes)]
+    cells = [tag, " / ".join(sizes)]
     shrunken = SHRUNKEN if columns.with_shrunken else ()
     for score, (result, _) in zip(scores, columns.scores, strict=True):
         if score is None:

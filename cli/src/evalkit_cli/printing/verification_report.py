@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from evalkit_cli.printing.tables import NO_VALUE, Rows, draw, printable
+from evalkit_cli.printing.streams import echo
+from evalkit_cli.printing.tables import NO_VALUE, Rows, draw
 
 if TYPE_CHECKING:
     from evalkit import Verification
@@ -27,38 +26,38 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
     """
     from evalkit.reporting import INTERVAL_RULES
 
-    click.echo(_in_a_sentence(found))
+    echo(_in_a_sentence(found))
     if found.differences:
-        click.echo()
+        echo()
         draw(_differences(found), "table", (0, 1, 2))
         more = len(found.differences) - _MOST_DIFFERENCES
         if more > 0:
-            click.echo(f"{more} more; --json gives all")
-        click.echo()
+            echo(f"{more} more; --json gives all")
+        echo()
     if not found.compares_intervals:
-        click.echo(
+        echo(
             "intervals: not compared: those of the run follow edition "
             f"{found.interval_rules} of the rules, those of this evalkit edition "
             f"{INTERVAL_RULES}"
         )
     for metric, reason in found.unverified.items():
-        click.echo(f"{metric}: not computed again: {printable(reason)}")
+        echo(f"{metric}: not computed again: {reason}")
     if quiet:
         return
     if not found.changes:
-        click.echo(_no_change(found))
+        echo(_no_change(found))
     for change in found.changes:
         then, now = _shortened(change.then), _shortened(change.now)
-        click.echo(f"changed since: {change.what}: {then}, now {now}")
-    click.echo(_data_in_words(found.data))
+        echo(f"changed since: {change.what}: {then}, now {now}")
+    echo(_data_in_words(found.data))
     for what in found.compared:
-        click.echo(f"compared: {what}")
+        echo(f"compared: {what}")
     for what in found.unchecked:
-        click.echo(f"not checked: {printable(what)}")
+        echo(f"not checked: {what}")
 
 
 def _in_a_sentence(found: Verification) -> str:
-    run = f"{printable(str(found.model))} ({found.run_id})"
+    run = f"{found.model!s} ({found.run_id})"
     if not found.scores:
         return f"{run}: no score could be computed again"
     scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
@@ -81,7 +80,7 @@ def _differences(found: Verification) -> Rows:
     rows = [["metric", "of", "field", "stored", "computed"]]
     for each in found.differences[:_MOST_DIFFERENCES]:
         numbers = [_number(value) for value in (each.stored, each.computed)]
-        rows.append([each.metric, printable(_whose(each)), each.field, *numbers])
+        rows.append([each.metric, _whose(each), each.field, *numbers])
     return rows
 
 

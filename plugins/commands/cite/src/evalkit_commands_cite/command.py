@@ -9,6 +9,8 @@ import click
 
 from evalkit_cli.commanding import (
     complete_runs,
+    echo,
+    echo_lines,
     folder_option,
     plugin_output_to_stderr,
 )
@@ -53,31 +55,31 @@ def cite_command(run: str, style: str, folder: Path) -> None:
     else:
         _print_text(found)
     for remark in found.remarks:
-        click.echo(f"evalkit: notice: {remark}", err=True)
+        echo(f"evalkit: notice: {remark}", err=True)
 
 
 def _print_bibtex(found: Works) -> None:
     from evalkit.runs import bibtex_entries
 
-    click.echo("\n\n".join(bibtex_entries(found.works)))
-    click.echo()
+    echo_lines("\n\n".join(bibtex_entries(found.works)))
+    echo()
     for line in _licenses(found.works):
         # BibTeX takes any text outside of an entry for a comment, but for an @
-        click.echo(f"% {line.replace('@', '(at)')}")
+        echo(f"% {line.replace('@', '(at)')}")
 
 
 def _print_text(found: Works) -> None:
     for work in found.works:
         if work.citation is None:
             continue
-        click.echo(_title(work))
+        echo(_title(work))
         for line in work.citation.strip().splitlines():
-            click.echo(f"    {line}".rstrip())
+            echo(f"    {line}".rstrip())
         if work.source_url:
-            click.echo(f"    {work.source_url}")
-        click.echo()
+            echo(f"    {work.source_url}")
+        echo()
     for line in _licenses(found.works):
-        click.echo(line)
+        echo(line)
 
 
 def _title(work: Work) -> str:

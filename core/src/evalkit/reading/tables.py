@@ -68,6 +68,8 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
             _read_names(pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
             assert isinstance(frame, pl.DataFrame)
+            # polars makes up a name for a column without one
+            frame.columns = batch.schema.names
             yield frame
     except (
         *(pa.ArrowException, OSError, UnicodeDecodeError),

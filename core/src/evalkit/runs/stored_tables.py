@@ -69,7 +69,7 @@ def measured_run(result: Result) -> Measured:
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
         pl.col("pred").alias("prediction"),
         pl.col("answer").alias("target"),
-        *scored_fields(examples),
+        all_named(scored_fields(examples)),
     )
     return measured_frame(result, examples, frame, answer_kind(result))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import frame_of, join_parts, unstorable_place
+from evalkit.base.columns import all_named, frame_of, join_parts, unstorable_place
 from evalkit.base.ids import (
     REPLICATION_KEY,
     RESPONSE_ID_KEYS,
@@ -164,7 +164,9 @@ class JudgedRows:
         keys = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
         optional = {"replication": pl.String}
         valid = [
-            part.select(name for name in (*keys, *optional) if name in part.columns)
+            part.select(
+                all_named(name for name in (*keys, *optional) if name in part.columns)
+            )
             for part in self._columns
         ]
         judged = pl.DataFrame(

@@ -168,7 +168,7 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
     for name in texts:
         if returned[name].dtype not in (pl.String, pl.Null):
             raise MetricError(f"{where}: the column {name!r} must hold texts")
-    defaults = {
+    defaults: dict[str, pl.Expr] = {
         "score": pl.lit("").alias("score"),
         "reason": pl.lit(None, dtype=pl.String).alias("reason"),
         "flag": pl.lit(None, dtype=pl.String).alias("flag"),

@@ -1,10 +1,10 @@
-"""Turns lists of Python values into polars columns, without guessing."""
+"""Makes polars columns of Python values, without guessing, and takes them by name."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -13,9 +13,68 @@ from uuid import UUID
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 _INT64 = range(-(2**63), 2**63)
 _FLOAT64 = range(-(10**308), 10**308)
+
+
+def is_pattern(name: str) -> bool:
+    """Tell whether polars may take a name for a pattern: `*`, `^a.*$`."""
+    return "*" in name or name.startswith("^")
+
+
+def named(name: str) -> pl.Expr:
+    """Return the expression of the one column that has a name.
+
+    `pl.col` takes `*` and `^a.*$` for patterns; a user's columns may be called so.
+
+    Args:
+        name: Name of the column.
+
+    Returns:
+        The column, for polars expressions and methods that take them.
+    """
+    return all_named([name]).as_expr() if is_pattern(name) else pl.col(name)
+
+
+def all_named(names: Iterable[str]) -> cs.Selector:
+    """Return a selector of the columns that have these names.
+
+    Polars' methods take texts such as `*` and `^a.*$` for patterns, and never a
+    selector of names.
+
+    Args:
+        names: Names of columns, each once.
+
+    Returns:
+        The columns in this order, for methods that take names of columns.
+    """
+    return cs.by_name(*names)
+
+
+def unnamed(column: pl.Series) -> pl.Series:
+    """Return a column without its name, which many methods of a series would parse.
+
+    Args:
+        column: A column of any name.
+
+    Returns:
+        The same values; the name is empty.
+    """
+    return column.alias("")
+
+
+def frame_of(columns: Iterable[pl.Series]) -> pl.DataFrame:
+    """Make a frame of columns that keep their names, also one with an empty name.
+
+    Args:
+        columns: The columns; each name once.
+
+    Returns:
+        The frame.
+    """
+    return pl.DataFrame({column.name: column for column in columns})
 
 
 def to_series(name: str, values: Sequence[Any]) -> pl.Series:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.columns import encode
+from evalkit.base.columns import all_named, encode, unnamed
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
@@ -159,7 +159,7 @@ class PairedRuns:
             The scores, of shape (n,); NaN where an example was not scored.
         """
         rows = self.rows(result)
-        scores = _examples(result)[column].gather(rows["position"])
+        scores = unnamed(_examples(result)[column]).gather(rows["position"])
         means = (
             rows.select("example", score=scores)
             .drop_nulls("score")
@@ -306,7 +306,7 @@ def _by_id(result: Result) -> pl.DataFrame:
     """Give each example once, with its answer where the run holds answers."""
     frame = _examples(result)
     kept = [name for name in ("id", "answer", "tags", "cluster") if name in frame]
-    return frame.select(kept).unique("id", keep="first", maintain_order=True)
+    return frame.select(all_named(kept)).unique("id", keep="first", maintain_order=True)
 
 
 def _check_answers(

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference, Levels, without_difference
 from evalkit.comparing.replicates import Replicates, most_apart, replicated_difference
 from evalkit.comparing.tables import PairedTables, Side
@@ -264,8 +265,10 @@ def _replicate_values(
         group=pl.col("replicate") * times + pl.col("replication")
     ).drop("replicate", "replication")
     keys = metric.attributes["keys"]
-    ordered = numbered.select("group", *keys, pl.exclude("group", *keys))
-    scores = finalize(metric, ordered.sort("group", *keys), side.table.context)
+    ordered = numbered.select(all_named(["group", *keys]), ~all_named(["group", *keys]))
+    scores = finalize(
+        metric, ordered.sort(all_named(["group", *keys])), side.table.context
+    )
     found = {}
     for (name,), part in scores.partition_by("score", as_dict=True).items():
         values = np.full(count * times, np.nan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from evalkit.base.columns import encode
+from evalkit.base.columns import all_named, encode, named
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.loading import ExampleRows
@@ -118,12 +118,12 @@ def cluster_notices(
 def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     """Tell which rows have null or NaN in one of the columns or more."""
     lacking = [
-        pl.col(name).is_null() | pl.col(name).is_nan().fill_null(value=False)
+        named(name).is_null() | named(name).is_nan().fill_null(value=False)
         if frame.schema[name].is_float()
-        else pl.col(name).is_null()
+        else named(name).is_null()
         for name in columns
     ]
-    return frame.select(pl.any_horizontal(lacking)).to_series()
+    return frame.select(lacking=pl.any_horizontal(lacking)).to_series()
 
 
 def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
@@ -153,11 +153,16 @@ def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
             f"names the column {unknown[0]!r}, which the data does not have "
             f"({', '.join(loaded.columns)})"
         )
-    distinct = frame.select(columns).unique(maintain_order=True)
+    values = frame.select(all_named(columns))
+    distinct = values.unique(maintain_order=True)
     texts = [str(encode(list(row))) for row in distinct.iter_rows()]
     numbered = distinct.with_columns(pl.Series("__number", unit_keys(texts, 0)))
-    numbers = frame.select(columns).join(
-        numbered, on=columns, how="left", nulls_equal=True, maintain_order="left"
+    numbers = values.join(
+        numbered,
+        on=all_named(columns),
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )["__number"]
     # rows without a cluster are independent: each is one of its own
     without = _without_value(frame, columns)

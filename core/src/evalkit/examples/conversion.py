@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import read_id
 from evalkit.base.names import is_component_name
@@ -336,7 +337,7 @@ def _foreign_id(bound: Bound, uid: str, found: Any) -> PluginContractError:
 
 def _expression(bound: Bound, column: Any) -> pl.Expr:
     if isinstance(column, str):
-        return pl.col(column)
+        return named(column)
     if isinstance(column, pl.Expr):
         return column
     raise PluginContractError(

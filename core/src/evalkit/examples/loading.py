@@ -12,7 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.columns import is_text_only, to_series, unstorable_place
+from evalkit.base.columns import (
+    all_named,
+    frame_of,
+    is_text_only,
+    to_series,
+    unstorable_place,
+)
 from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import Violation, describe, few, from_pydantic, shorten
@@ -267,7 +273,7 @@ def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
         columns.append(column)
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):
             nested[column.name] = values
-    return loaded._replace(frame=pl.DataFrame(columns), nested=nested)
+    return loaded._replace(frame=frame_of(columns), nested=nested)
 
 
 def _named_row(loaded: ExampleRows, position: int) -> str:
@@ -384,6 +390,6 @@ def _accepted(task: Bound, loaded: ExampleRows) -> pl.Series | None:
     if plan is None:
         return None
     plan = plan.of(plan.columns.keys() - loaded.dropped)
-    frame = loaded.frame.drop(loaded.nested)
+    frame = loaded.frame.drop(all_named(loaded.nested))
     passes = plan.passes(with_planned(frame, plan))
     return passes if loaded.passes is None else passes & loaded.passes

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import named, unnamed
 from evalkit.base.names import facet_of
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError
@@ -24,9 +25,6 @@ COLUMN_PREFIX = "column."
 """Before the name of a column, says that it is one and no facet or reserved key."""
 
 _SHOWN_VALUES = 5
-
-_PLAIN_NAME = "value"
-"""Stands for a column's own name, which polars may take for a pattern: `*`, `^a$`."""
 
 
 class Selection(NamedTuple):
@@ -173,14 +171,14 @@ def _replaced(tags: pl.Series, values: Mapping[str, str]) -> pl.Series:
     """Give the values of those tags that have one."""
     items = pl.element()
     kept = items.filter(items.is_in(list(values))).replace(dict(values))
-    return tags.to_frame().select(pl.col(tags.name).list.eval(kept)).to_series()
+    return tags.to_frame().select(named(tags.name).list.eval(kept)).to_series()
 
 
 def _hint(
     examples: Examples, key: str, values: Sequence[str], column: pl.Series
 ) -> str:
     """Say which values there are, and whether those asked for are answers."""
-    items = column.alias(_PLAIN_NAME)
+    items = unnamed(column)
     if isinstance(items.dtype, pl.List):
         items = items.explode()
     found = items.drop_nulls().unique().sort().cast(pl.String)
@@ -195,7 +193,7 @@ def _hint(
 
 
 def _has_value(given: pl.Series, values: Sequence[str]) -> pl.Series:
-    column = given.alias(_PLAIN_NAME)
+    column = unnamed(given)
     try:
         if isinstance(column.dtype, pl.List):
             return _has_any(column.cast(pl.List(pl.String)), values)

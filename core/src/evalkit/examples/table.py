@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import encode, list_column, to_series
+from evalkit.base.columns import all_named, encode, list_column, to_series
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few, shorten
@@ -171,14 +171,13 @@ def convert_examples(
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
-        texts = frame.drop(loaded.nested)
+        texts = frame.drop(all_named(loaded.nested))
         fields = _texts_of_input(task)
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
     if columns is not None:
-        frame = frame.select(
-            "uid", *(n for n in frame.columns if n in {*columns} - {"uid"})
-        )
+        others = [n for n in frame.columns if n in {*columns} - {"uid"}]
+        frame = frame.select(all_named(["uid", *others]))
     return Examples(
         prepared,
         frame,

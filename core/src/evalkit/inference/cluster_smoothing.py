@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.base.columns import all_named, named
 from evalkit.inference.cluster_sizes import effective_number
 from evalkit.inference.intervals import (
     Floats,
@@ -191,7 +192,7 @@ def smoothed_units(
     added = added_examples(golds, labels, [predicted], replicates, random)
     every = golds.to_frame().join(labels.to_frame(), how="cross")
     if others:
-        replications = cells.select(others).unique()
+        replications = cells.select(all_named(others)).unique()
         added = added.join(replications, how="cross")
         every = every.join(replications, how="cross")
     counted = pl.lit(mass).alias(column)
@@ -253,7 +254,7 @@ def right_shares(counts: pl.DataFrame, replicates: int) -> Floats:
     number, times = (
         counts[name].to_numpy() for name in ("replicate", counts.columns[-1])
     )
-    is_right = counts.select(pl.col(gold).eq_missing(pl.col(predicted))).to_series()
+    is_right = counts.select(named(gold).eq_missing(named(predicted))).to_series()
     totals = np.bincount(number, times, replicates)
     right = np.bincount(number, times * is_right.to_numpy(), replicates)
     with np.errstate(invalid="ignore"):
@@ -275,13 +276,18 @@ def with_added(
     Returns:
         The sums, sorted by the keys; their rounding depends on no order of rows.
     """
-    ordered = added.select(*keys, column).sort(*keys, column)
-    places = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
+    everything = all_named([*keys, column])
+    ordered = added.select(everything).sort(everything)
+    places = ordered.select(pl.struct(all_named(keys)).rle_id()).to_series().to_numpy()
     starts = np.flatnonzero(np.diff(places.astype(np.int64), prepend=-1))
     numbers = ordered[column].to_numpy()
     # numpy adds in the order of rows, unlike groups that threads add up
     totals = np.add.reduceat(numbers, starts) if len(starts) else numbers
-    once = ordered.select(keys)[starts].with_columns(pl.Series("__added", totals))
-    both = counts.join(once, on=keys, how="full", coalesce=True, nulls_equal=True)
-    total = pl.col(column).fill_null(0) + pl.col("__added").fill_null(0)
-    return both.select(*keys, total).sort(keys)
+    once = ordered.select(all_named(keys))[starts].with_columns(
+        pl.Series("__added", totals)
+    )
+    both = counts.join(
+        once, on=all_named(keys), how="full", coalesce=True, nulls_equal=True
+    )
+    total = named(column).fill_null(0) + pl.col("__added").fill_null(0)
+    return both.select(all_named(keys), total).sort(all_named(keys))

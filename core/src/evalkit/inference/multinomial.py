@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
+
 Pair: TypeAlias = tuple[str | None, str | None]
 """Gold and predicted label; None where nothing was predicted."""
 
@@ -168,7 +170,7 @@ def replicate_counts(
     total = round(float(counts.sum()))
     drawn = generator.multinomial(total, counts / counts.sum(), size=replicates)
     replicate, cell = np.nonzero(drawn)
-    found = counts_frame(smoothed, keys, column).select(keys)[cell]
+    found = counts_frame(smoothed, keys, column).select(all_named(keys))[cell]
     return found.with_columns(
         pl.Series("replicate", replicate),
         pl.Series(column, drawn[replicate, cell].astype(np.float64)),

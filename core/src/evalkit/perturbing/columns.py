@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.clusters import INPUT_ID
@@ -274,7 +275,8 @@ def _statements(
             examples.frame["id"],
         ]
     )
-    distinct = said.unique(said.columns[:3], keep="first", maintain_order=True)
+    statement = all_named(said.columns[:3])
+    distinct = said.unique(statement, keep="first", maintain_order=True)
     statements = [
         Statement(name, effect, tuple(sorted({*families})), source, uid)
         for name, effect, families, uid in distinct.iter_rows()

@@ -286,7 +286,7 @@ def _report_strangers(problems: Problems, rows: pl.DataFrame) -> None:
 def _report_duplicates(
     problems: Problems, rows: pl.DataFrame, matched: _Matched
 ) -> None:
-    placed = rows.with_columns(cell=matched.cells.of_rows)
+    placed = rows.with_columns(pl.Series("cell", matched.cells.of_rows))
     used = placed.filter(matched.is_kept).select("cell", used="line")
     joined = placed.filter(matched.is_dropped).join(
         used, on="cell", how="left", maintain_order="left"

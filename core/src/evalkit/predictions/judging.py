@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import join_parts, unstorable_place
+from evalkit.base.columns import all_named, frame_of, join_parts, unstorable_place
 from evalkit.base.ids import (
     REPLICATION_KEY,
     RESPONSE_ID_KEYS,
@@ -103,7 +103,7 @@ class JudgedRows:
         ]
         if REPLICATION_KEY in frame.columns:
             keys.append(frame[REPLICATION_KEY].alias("replication"))
-        self._columns.append(pl.DataFrame([*keys, *valid.get_columns()]))
+        self._columns.append(frame_of([*keys, *valid.get_columns()]))
         for index in (~accepted).arg_true():
             self._add_row(block.row_at(index), counts_keys=False)
 
@@ -164,7 +164,9 @@ class JudgedRows:
         keys = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
         optional = {"replication": pl.String}
         valid = [
-            part.select(name for name in (*keys, *optional) if name in part.columns)
+            part.select(
+                all_named(name for name in (*keys, *optional) if name in part.columns)
+            )
             for part in self._columns
         ]
         judged = pl.DataFrame(

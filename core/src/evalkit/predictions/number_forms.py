@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 
@@ -56,9 +57,9 @@ def is_about_numbers(notice: str) -> bool:
 
 
 def _is_number(column: str) -> pl.Expr:
-    text = pl.col(column)
+    text = named(column)
     return (text.str.len_bytes() <= _LONGEST) & text.str.contains(_DECIMAL)
 
 
 def _number(column: str) -> pl.Expr:
-    return pl.col(column).str.strip_chars().cast(pl.Float64)
+    return named(column).str.strip_chars().cast(pl.Float64)

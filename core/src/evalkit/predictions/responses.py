@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit.base.columns import all_named, frame_of
 from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
@@ -128,8 +129,8 @@ class ResponseReader:
         if self._verify is None or not accepted.any():
             return accepted
         hook = self._task.hooks.verify_columns
-        offered = pl.DataFrame(
-            [self.plan.planned_only(frame[name]) for name in self.plan.columns]
+        offered = frame_of(
+            self.plan.planned_only(frame[name]) for name in self.plan.columns
         )
         try:
             verified = hook(responses=offered, labels=self._labels)
@@ -180,7 +181,7 @@ class ResponseReader:
                 f"{missing[0]!r}, which the data does not have"
             )
         columns = list(dict.fromkeys(("uid", *fields)))
-        rows = examples.inputs.select(columns).rows(named=True)
+        rows = examples.inputs.select(all_named(columns)).rows(named=True)
         for name in examples.nested.keys() & {*fields}:
             for row, value in zip(rows, examples.nested[name], strict=True):
                 row[name] = value

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import encode
+from evalkit.base.columns import encode, frame_of
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
 from evalkit.predictions.alignment import Alignment
@@ -34,7 +34,7 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
         columns.append(values)
         taken.add(name)
     columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
-    frame = comparable(pl.DataFrame(columns), examples.answer_kind)
+    frame = comparable(frame_of(columns), examples.answer_kind)
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()

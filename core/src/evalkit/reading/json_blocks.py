@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from evalkit.base.columns import unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.json_lines import (
@@ -196,7 +197,7 @@ class _Parser:
         for name in self._planned.columns:
             if frame.schema[name] != self._planned.schema[name]:
                 # whether what it has beyond the plan is null or not there is unknown
-                doubtful |= frame[name].is_not_null().to_numpy()
+                doubtful |= unnamed(frame[name]).is_not_null().to_numpy()
         undeclared = {
             key: filled
             for key in others

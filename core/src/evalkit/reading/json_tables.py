@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from evalkit.base.columns import frame_of
 from evalkit.reading.json_lines import (
     JsonLines,
     Shape,
@@ -107,7 +108,7 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
     kept = [joined.get_column(key) for key in reader.kinds if key in joined.columns]
     return JsonTable(
         # a column of nothing but nulls is one of texts, as for rows
-        pl.DataFrame(kept).cast({pl.Null: pl.String}),
+        frame_of(kept).cast({pl.Null: pl.String}),
         np.concatenate(numbers),
         tuple(reader.kinds),
         pl.concat([part.passes for part in parts]),

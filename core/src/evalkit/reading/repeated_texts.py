@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from evalkit.base.columns import unnamed
+
 _LEAST_LENGTH = 20
 """Characters below which texts are words that repeat by themselves."""
 
@@ -25,6 +27,7 @@ def long_text_hashes(texts: pl.Series) -> pl.Series:
     Returns:
         A hash of each that has 20 characters or more, without the others.
     """
+    texts = unnamed(texts)
     return texts.filter(texts.str.len_chars() >= _LEAST_LENGTH).hash()
 
 

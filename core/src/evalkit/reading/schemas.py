@@ -18,6 +18,7 @@ import polars as pl
 from pydantic import AllowInfNan, BaseModel
 from pydantic.fields import FieldInfo
 
+from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
 
 
@@ -48,7 +49,7 @@ class ColumnPlan(NamedTuple):
             True for rows that surely keep them.
         """
         checks = [
-            _check(frame.schema[name], pl.col(name), column)
+            _check(frame.schema[name], named(name), column)
             for name, column in self.columns.items()
             # spares looking into structs that are not there
             if not (column.takes_null and frame[name].null_count() == frame.height)
@@ -73,9 +74,9 @@ class ColumnPlan(NamedTuple):
         dtype = self.columns[values.name].dtype
         if values.dtype == dtype or not isinstance(dtype, pl.Struct):
             return values
-        name = values.name
-        fields = [pl.col(name).struct.field(field.name) for field in dtype.fields]
-        kept = pl.when(pl.col(name).is_not_null()).then(pl.struct(fields))
+        name, whole = values.name, named(values.name)
+        fields = [whole.struct.field(field.name) for field in dtype.fields]
+        kept = pl.when(whole.is_not_null()).then(pl.struct(fields))
         return values.to_frame().select(kept.alias(name)).to_series()
 
 
@@ -111,11 +112,6 @@ def _other_fields(found: pl.DataType, planned: pl.DataType) -> list[str]:
     if any(map(is_pattern, types)):
         return []
     return [name for name in types if name not in wanted]
-
-
-def is_pattern(name: str) -> bool:
-    """Tell whether polars would take a field's name for a pattern of names."""
-    return "*" in name or name.startswith("^")
 
 
 def plan_of(
@@ -211,7 +207,7 @@ def _plan_field(
     annotation, inner_rules = _unwrap(annotation, ())
     rules = [*rules, *inner_rules]
     has_null_default = field.default is None and is_optional
-    value = pl.col(name)
+    value = named(name)
     planned = _plan_type(annotation, value, labels)
     if planned is None:
         return None

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named, frame_of, is_pattern, named
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row, object_row
-from evalkit.reading.schemas import ColumnPlan, is_pattern
+from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import refuse_other_than_file
 
 BATCH_ROWS = 100_000
@@ -67,6 +68,8 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
             _read_names(pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
             assert isinstance(frame, pl.DataFrame)
+            # polars makes up a name for a column without one
+            frame.columns = batch.schema.names
             yield frame
     except (
         *(pa.ArrowException, OSError, UnicodeDecodeError),
@@ -136,7 +139,7 @@ def table_blocks(
     if plan.forbids_undeclared and others:
         doubtful[:] = True
     kept = np.flatnonzero(~doubtful)
-    counted = frame.filter(~doubtful).select(others)
+    counted = frame.filter(~doubtful).select(all_named(others))
     undeclared = {
         name: filled
         for name in others
@@ -194,7 +197,7 @@ def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
         if cast is None:
             return None
         columns.append(cast)
-    return pl.DataFrame(columns)
+    return frame_of(columns)
 
 
 def _holds_ids(dtype: pl.DataType) -> bool:
@@ -242,7 +245,7 @@ def _cast_struct(
     given = {field.name: field.dtype for field in found.fields}
     if any(map(is_pattern, given)):
         return None
-    whole = pl.col(values.name)
+    whole = named(values.name)
     fields = []
     for field in dtype.fields:
         kind = given.pop(field.name, pl.Null())

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.terms import MetricContext
 from evalkit.comparing.differences import Difference
 from evalkit.comparing.replicates import Replicates, most_apart
@@ -318,8 +319,8 @@ class DropIntervals:
         are_weighted = not math.isclose(before, after)
         if np.count_nonzero(members[0]) != np.count_nonzero(members[1]):
             # so that an original whose copies are all as it is does not differ
-            together = parts[1].group_by("example", "replication", *keys)
-            copies = together.agg(pl.col(columns).sum() * (before / after))
+            together = parts[1].group_by(all_named(["example", "replication", *keys]))
+            copies = together.agg(all_named(columns).sum() * (before / after))
             source = UnitSums((parts[0], copies), keys, columns, self._units)
         return DropSwaps(
             source,
@@ -335,7 +336,8 @@ class DropIntervals:
         confidence = self._settings.confidence
         self._widening[group] = widening(smoothing.rows.units, confidence)
         self._shares[group] = self._shares_of(parts, columns)
-        content = parts[0].group_by(*columns[:2]).len().sort(*columns[:2]).rows()
+        labels = all_named(columns[:2])
+        content = parts[0].group_by(labels).len().sort(labels).rows()
         random = generator(
             self._settings.seed, "drop", self._metric.name, repr(content)
         )
@@ -357,8 +359,8 @@ class DropIntervals:
         numbered = [
             part.select(
                 (pl.col("replicate") + start).alias("group"),
-                *keys,
-                pl.exclude("replicate", "replication", *keys),
+                all_named(keys),
+                ~all_named(["replicate", "replication", *keys]),
             )
             for (part, _), start in zip(sums, ends[:-1].tolist(), strict=True)
         ]

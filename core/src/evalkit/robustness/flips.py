@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from evalkit.base.columns import encode
+from evalkit.base.columns import encode, named
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, StorageError
 from evalkit.perturbing.columns import FAMILY
@@ -178,7 +178,7 @@ def _scores(result: Result, frame: pl.DataFrame, metric: str) -> Any:
     name = score_column_of(frame, metric)
     if name not in frame.columns:
         raise StorageError(f"{_where(result)} has no scores of single copies")
-    return pl.col(name)
+    return named(name)
 
 
 def _where(result: Result) -> str:

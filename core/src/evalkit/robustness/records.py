@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import to_series
+from evalkit.base.columns import frame_of, to_series
 from evalkit.base.violations import describe
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
@@ -290,7 +290,7 @@ def _frame(
         stop = start + frame.height
         if scored.expected:
             columns.append(_expected(each, scored, start, stop))
-        frames.append(pl.DataFrame(columns))
+        frames.append(frame_of(columns))
         start = stop
     joined, mixed = _as_one_table(frames)
     files = ", ".join(each.source.predictions_name for each in copies)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference
 from evalkit.inference.intervals import Floats, Integers, without_interval
 from evalkit.plugins.registry import Bound
@@ -271,7 +272,9 @@ class SetScorer:
         )
         if (members.weight != 1).any():
             columns = value_columns(self._metric, self._statistics[part])
-            found = found.with_columns(pl.col(columns) * pl.col("__weight"))
+            found = found.with_columns(
+                all_named(columns).as_expr() * pl.col("__weight")
+            )
         return found.drop("__base", "__weight")
 
     def _lists(self, members: Members, part: int) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named, named, unnamed
 from evalkit.inference.cluster_smoothing import (
     UnitRows,
     added_examples,
@@ -56,7 +57,7 @@ class PairSmoothing:
     ) -> None:
         self._columns = columns
         self._golds = [
-            part[columns.gold].unique().sort().alias(columns.gold)
+            unnamed(part[columns.gold]).unique().sort().alias(columns.gold)
             for part in statistics
         ]
         seen = [
@@ -93,12 +94,12 @@ class PairSmoothing:
         other = self._golds[1].gather(
             random.integers(0, len(self._golds[1]), added.height)
         )
-        own = pl.col(gold)
+        own = named(gold)
         is_seen = own.is_in(self._golds[1].implode(), nulls_equal=True)
         sides = [
             added.select(
                 "replicate",
-                gold,
+                named(gold),
                 pl.col("before").alias(predicted),
                 pl.lit(self._masses[0]).alias(counts),
             ),
@@ -135,7 +136,7 @@ def count_changed(statistics: Sides, predicted: str) -> int:
         How many there are.
     """
     before, after = (
-        part.select("example", label=predicted).unique() for part in statistics
+        part.select("example", label=named(predicted)).unique() for part in statistics
     )
     changed = after.join(before, on=["example", "label"], how="anti", nulls_equal=True)
     return changed["example"].n_unique()
@@ -152,7 +153,7 @@ def right_differences(statistics: Sides, columns: PairColumns) -> pl.DataFrame:
         `example` and `difference`, -1 to 1, one row for each original with copies,
         sorted.
     """
-    is_right = pl.col(columns.gold).eq_missing(pl.col(columns.predicted))
+    is_right = named(columns.gold).eq_missing(named(columns.predicted))
     before, after = (
         part.group_by("example").agg(right=is_right.mean()) for part in statistics
     )
@@ -165,8 +166,8 @@ def _unit_rows(
 ) -> UnitRows:
     gold, predicted, _ = columns
     found = statistics.select(
-        pair=pl.struct(gold, predicted).rank("dense"),
-        is_right=pl.col(gold).eq_missing(pl.col(predicted)),
+        pair=pl.struct(all_named([gold, predicted])).rank("dense"),
+        is_right=named(gold).eq_missing(named(predicted)),
     )
     return UnitRows(
         units[statistics["example"].to_numpy()],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import frame_of
 from evalkit.base.terms import AnswerKind
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError, SchemaError, StorageError
@@ -170,7 +171,7 @@ def _examples(
     labels = record.get("labels")
     return Examples(
         frame.select("id", "answer", "tags", "cluster"),
-        pl.DataFrame(columns),
+        frame_of(columns),
         {},
         None if labels is None else tuple(labels),
         kind,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import chosen_clusters, cluster_names
 from evalkit.examples.selection import Selection
@@ -295,4 +296,4 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         alignment.statuses,
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
     ]
-    return with_example_scores(pl.DataFrame(columns), parts.scored)
+    return with_example_scores(frame_of(columns), parts.scored)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
 from evalkit.scoring.records import MetricScores
@@ -79,5 +80,7 @@ def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
     everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
         {position: scores.schema[position]}
     )
-    joined = everyone.join(scores, on=position, how="left", maintain_order="left")
+    joined = everyone.join(
+        scores, on=named(position), how="left", maintain_order="left"
+    )
     return joined[score].cast(pl.Float64)

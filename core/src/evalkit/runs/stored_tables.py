@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
@@ -68,7 +69,7 @@ def measured_run(result: Result) -> Measured:
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
         pl.col("pred").alias("prediction"),
         pl.col("answer").alias("target"),
-        *scored_fields(examples),
+        all_named(scored_fields(examples)),
     )
     return measured_frame(result, examples, frame, answer_kind(result))
 
@@ -177,10 +178,13 @@ def with_inputs(
     ids = pl.Series("uid", measured.everything.ids, dtype=pl.String)
     present = [name for name in sorted(lacking) if name in inputs.columns]
     joined = ids.to_frame().join(
-        inputs.select("uid", *present), on="uid", how="left", maintain_order="left"
+        inputs.select(all_named(["uid", *present])),
+        on="uid",
+        how="left",
+        maintain_order="left",
     )
     everything = measured.everything._replace(
-        frame=frame.hstack(joined.select(present).get_columns())
+        frame=frame.hstack(joined.select(all_named(present)).get_columns())
     )
     return measured._replace(everything=everything)
 

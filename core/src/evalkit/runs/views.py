@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
@@ -111,7 +112,7 @@ def _below_best(
             f"{metric} does not say whether higher is better, so that no score of it "
             "is wrong; name another metric"
         )
-    scored = examples.with_columns(score=pl.col(score_column_of(examples, metric)))
+    scored = examples.with_columns(score=named(score_column_of(examples, metric)))
     best = _best(score, scored["score"])
     value = pl.col("score")
     wrong = scored.filter(value < best if score.higher_is_better else value > best)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.plugins.registry import Bound
 from evalkit.scoring.calls import checked_value, value_columns
 from evalkit.scoring.finalization import finalize
@@ -115,7 +116,7 @@ def _constant(
     statistics = metric_statistics(metric, pairs)
     columns = value_columns(metric, statistics)
     weighted = statistics.with_columns(
-        [pl.col(name) * weights.gather(statistics["position"]) for name in columns]
+        [named(name) * weights.gather(statistics["position"]) for name in columns]
     )
     if statistics.is_empty():
         return None
@@ -129,7 +130,9 @@ def _constant(
 
 
 def _sum(frame: pl.DataFrame, keys: list[str], columns: list[str]) -> pl.DataFrame:
-    grouped: Any = frame.group_by(keys, maintain_order=True) if keys else None
-    sums = [pl.col(name).sum() for name in columns]
+    grouped: Any = (
+        frame.group_by(all_named(keys), maintain_order=True) if keys else None
+    )
+    sums = [named(name).sum() for name in columns]
     summed = grouped.agg(sums) if keys else frame.select(sums)
     return summed.select(pl.lit(WHOLE, dtype=pl.UInt32).alias("group"), pl.all())

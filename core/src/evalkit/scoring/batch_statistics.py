@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import all_named, unnamed
 from evalkit.base.failures import described, hook_failures
 from evalkit.errors import MetricError
 from evalkit.plugins.registry import Bound
@@ -81,7 +82,9 @@ def _attempt(metric: Bound, batch: Batch) -> pl.DataFrame | _Problem:
     keys = list(metric.attributes["keys"])
     position = batch.frame["position"].gather(returned["row"]).alias("position")
     checked: pl.DataFrame = returned.select(
-        position, *keys, pl.col(_value_names(metric, returned)).cast(pl.Float64)
+        position,
+        all_named(keys),
+        all_named(_value_names(metric, returned)).cast(pl.Float64),
     )
     return checked
 
@@ -165,7 +168,7 @@ def _broken_rules(
             returned["row"].is_duplicated(),
         )
     for name in _value_names(metric, returned):
-        values = returned[name]
+        values = unnamed(returned[name])
         yield f"the column {name!r} must not hold nulls", values.is_null()
         if not values.dtype.is_float():
             continue

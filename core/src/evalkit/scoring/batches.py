@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.registry import Bound, load_component
@@ -207,7 +208,7 @@ class _Rows:
 
     def __init__(self, metric: Bound, table: ScoringTable) -> None:
         columns = ["prediction", "target", *metric.attributes["columns"]]
-        frame = table.frame.select("position", *dict.fromkeys(columns))
+        frame = table.frame.select(all_named(["position", *dict.fromkeys(columns)]))
         names = tuple(table.frame.columns)
         self._all = Batch(frame, table.ids, table.context, names)
         self._done = 0

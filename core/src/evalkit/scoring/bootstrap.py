@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.base.columns import frame_of
 from evalkit.inference.resampling import (
     FEWEST_POISSON_UNITS,
     Keys,
@@ -102,7 +103,7 @@ def _summed(
     for number, name in enumerate(rows.columns):
         sums = np.add.reduceat(drawn * values[:, number, None], cell_starts, axis=0)
         columns.append(pl.Series(name, sums.T.ravel()))
-    return pl.DataFrame(columns).filter(pl.Series(is_drawn))
+    return frame_of(columns).filter(pl.Series(is_drawn))
 
 
 def _sorted_by(numbers: Codes) -> tuple[Codes, Codes]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.base.failures import hook_failures
 from evalkit.base.terms import MetricContext
 from evalkit.base.violations import shorten
@@ -76,7 +77,7 @@ def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
     merges = metric.attributes["merges"]
     expressions: list[pl.Expr] = []
     for name in columns:
-        column = pl.col(name)
+        column = named(name)
         # as lists, because the partial sums of polars depend on the number of threads
         listed = column.implode().list
         merge = merges.get(name, "sum")
@@ -112,7 +113,7 @@ def merge_by_group(
     Returns:
         `group`, the keys, and the merged columns, sorted.
     """
-    keys = ["group", *metric.attributes["keys"]]
+    keys = all_named(["group", *metric.attributes["keys"]])
     return (
         members.lazy()
         .join(statistics.lazy(), on="position", maintain_order="left_right")
@@ -167,7 +168,7 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
     for name in texts:
         if returned[name].dtype not in (pl.String, pl.Null):
             raise MetricError(f"{where}: the column {name!r} must hold texts")
-    defaults = {
+    defaults: dict[str, pl.Expr] = {
         "score": pl.lit("").alias("score"),
         "reason": pl.lit(None, dtype=pl.String).alias("reason"),
         "flag": pl.lit(None, dtype=pl.String).alias("flag"),

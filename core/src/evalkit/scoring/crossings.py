@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import encode
+from evalkit.base.columns import encode, unnamed
 from evalkit.base.names import facet_of
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
@@ -129,7 +129,7 @@ def _part(
         is_empty = lists.list.len().fill_null(0) == 0
         nothing = pl.Series([[f"{name}:{NONE}"]], dtype=pl.List(pl.String))
         return lists.zip_with(~is_empty, nothing.new_from_index(0, len(lists)))
-    labels = (f"{name}:" + _labels(columns[name])).rename("part")
+    labels = (f"{name}:" + _labels(unnamed(columns[name]))).rename("part")
     return labels.to_frame().select(pl.concat_list("part")).to_series()
 
 

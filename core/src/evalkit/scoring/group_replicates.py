@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.base.columns import all_named, named
 from evalkit.inference import draw_counts
 from evalkit.inference.cluster_smoothing import (
     UnitRows,
@@ -219,7 +220,7 @@ class GroupReplicates:
         """Tell whether a group has so few pairs of labels that it can be smoothed."""
         rows, (codes, _) = self._evidence.rows, self._evidence.cells_of(group)
         if len(codes) > MOST_PAIRS:  # free texts, which take long as tuples
-            different = rows.distinct[codes].select(rows.keys[:2]).n_unique()
+            different = rows.distinct[codes].select(all_named(rows.keys[:2])).n_unique()
             if different > MOST_PAIRS:
                 return False
         pairs = self.pairs_of(group)
@@ -251,7 +252,7 @@ class GroupReplicates:
     def _pairs(self) -> list[Pair]:
         """Gold and predicted label of every distinct row."""
         rows = self._evidence.rows
-        return rows.distinct.select(rows.keys[:2]).rows()
+        return rows.distinct.select(all_named(rows.keys[:2])).rows()
 
     def pairs_of(self, group: int) -> PairCounts:
         """Count the pairs of labels of a group.
@@ -310,10 +311,11 @@ class GroupReplicates:
         codes, times = evidence.cells_of(group)
         keys, [column] = evidence.rows.keys, evidence.rows.columns
         counted = evidence.rows.distinct[codes].select(
-            *keys, pl.Series(column, times, dtype=pl.Float64)
+            all_named(keys), pl.Series(column, times, dtype=pl.Float64)
         )
         # where there are very many pairs, equal rows of statistics are not one
-        cells = counted.group_by(keys).agg(pl.col(column).sum()).sort(keys)
+        by_keys = counted.group_by(all_named(keys))
+        cells = by_keys.agg(named(column).sum()).sort(all_named(keys))
         # an example that is added has the same answer in each replication
         effect = design_effect(self._unit_rows[group]) / evidence.table.repeats
         replicates, smoothed = smoothed_units(
@@ -338,8 +340,8 @@ class GroupReplicates:
         rows = self._evidence.rows
         gold, predicted = rows.keys[:2]
         found = rows.distinct.select(
-            number=pl.struct(gold, predicted).rank("dense"),
-            is_right=pl.col(gold).eq_missing(pl.col(predicted)),
+            number=pl.struct(all_named([gold, predicted])).rank("dense"),
+            is_right=named(gold).eq_missing(named(predicted)),
         )
         numbers: Codes = found["number"].to_numpy().astype(np.int64)
         return numbers, found["is_right"].to_numpy()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.scoring.finalization import MOST_ROWS, Finalizer
@@ -68,7 +69,11 @@ def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
         pl.int_range(pl.len(), dtype=pl.Int64).alias("__cell")
     )
     found = keys.join(
-        numbered, on=rows.keys, how="left", nulls_equal=True, maintain_order="left"
+        numbered,
+        on=all_named(rows.keys),
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
     return found["__cell"].fill_null(-1).to_numpy()
 
@@ -90,7 +95,7 @@ def row_influences(
     found: dict[int, Mapping[str, RowInfluences]] = {}
     for batch in _batches(sums, len(rows.columns)):
         for group, by_score in _known_gradients(finalizer, batch, rows.columns).items():
-            cells = batch[group].select(rows.keys)
+            cells = batch[group].select(all_named(rows.keys))
             found[group] = {
                 score: RowInfluences(rows, cells, gradient)
                 for score, gradient in by_score.items()
@@ -163,7 +168,7 @@ def _gradients(
 
 def _changed(part: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Floats]:
     """Change each sum up, then each down; give the steps, of shape (cells, columns)."""
-    base = part.select(columns).to_numpy()
+    base = part.select(all_named(columns)).to_numpy()
     step = _STEP * np.where(base == 0, 1.0, np.abs(base))
     size = base.size
     copies = np.tile(base, (2 * size, 1, 1))
@@ -172,7 +177,7 @@ def _changed(part: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, 
         copies.reshape(2 * size, -1)[entry, entry] += step.ravel()
         copies.reshape(2 * size, -1)[size + entry, entry] -= step.ravel()
     number = np.repeat(np.arange(2 * size), len(base))
-    keys = part.drop("group", *columns)
+    keys = part.drop(all_named(["group", *columns]))
     cells = [keys[np.tile(np.arange(len(base)), 2 * size)]] if keys.width else []
     sums = pl.DataFrame(
         {name: copies[:, :, place].ravel() for place, name in enumerate(columns)}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.seeds import generator
 from evalkit.scoring.paired_sums import MOST_STATES, SumPair
@@ -53,8 +54,8 @@ class JointCounts:
         self._seed_parts = seed_parts
         gold, predicted = labels.gold, labels.predicted
         first, second = statistics
-        joint = first.select("example", gold=gold, a=predicted).join(
-            second.select("example", b=predicted), on="example"
+        joint = first.select("example", gold=named(gold), a=named(predicted)).join(
+            second.select("example", b=named(predicted)), on="example"
         )
         self._cells = joint.group_by("gold", "a", "b").len("n").sort("gold", "a", "b")
         self._golds = self._cells["gold"].unique().sort()
@@ -236,7 +237,7 @@ class JointCounts:
         first, second = (
             drawn.group_by("replicate", pl.col("gold").alias(gold), predicted_by)
             .agg(pl.col("n").sum().alias(counts))
-            .sort("replicate", gold, predicted)
+            .sort(all_named(["replicate", gold, predicted]))
             .with_columns(replication=pl.lit(0, dtype=pl.Int64))
             for predicted_by in (
                 pl.col("a").alias(predicted),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.errors import MetricError
 from evalkit.plugins.registry import Bound
 
@@ -60,15 +61,15 @@ def merge_sums(
             )
     # an empty part may have columns without a type of their own
     stacked = pl.concat(
-        [part.select(columns) for part in given], how="vertical_relaxed"
+        [part.select(all_named(columns)) for part in given], how="vertical_relaxed"
     )
     values = [name for name in columns if name not in keys]
     return (
         stacked.lazy()
-        .group_by(list(keys), maintain_order=True)
+        .group_by(all_named(keys), maintain_order=True)
         .agg(_merge_expressions(metric, values))
-        .select(columns)
-        .sort(list(keys))
+        .select(all_named(columns))
+        .sort(all_named(keys))
         .collect(engine="in-memory")
     )
 
@@ -91,7 +92,7 @@ def _merge_expressions(metric: Bound, columns: Iterable[str]) -> list[pl.Expr]:
 
 
 def _merge(column: str, merge: str) -> pl.Expr:
-    values = pl.col(column)
+    values = named(column)
     if merge == "sum":
         return _sum(values).alias(column)
     if merge == "values":
@@ -102,9 +103,9 @@ def _merge(column: str, merge: str) -> pl.Expr:
 
 
 def _moment(name: str, suffix: str) -> pl.Expr:
-    given = pl.col(f"{name}_count") > 0
+    given = named(f"{name}_count") > 0
     count, mean, m2 = (
-        pl.col(f"{name}_{part}").filter(given) for part in MOMENT_SUFFIXES
+        named(f"{name}_{part}").filter(given) for part in MOMENT_SUFFIXES
     )
     total = _sum(count)
     if suffix == "count":

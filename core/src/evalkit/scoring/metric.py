@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
@@ -251,7 +252,9 @@ def score_statistics(
     evidence = _evidence(metric, repeated, table, groups, settings)
     intervals = GroupIntervals(evidence, advance)
     scores = [_score(evidence, intervals, row) for row in _values(evidence)]
-    per_example = statistics.select("position", score=column) if column else None
+    per_example = None
+    if column:
+        per_example = statistics.select("position", score=named(column))
     if table.repeats > 1:
         scores = _with_replications(scores, evidence, repeated, per_example)
     of_facets = aggregate_scores(evidence, intervals, scores)

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.inference.cluster_sizes import describe_sizes
 from evalkit.inference.intervals import (
     Floats,
@@ -78,8 +79,10 @@ class UnitSums:
         self._cell_keys = ["replication", *keys]
         self._columns = [*columns, ROWS]
         with_rows = [part.with_columns(pl.lit(1.0).alias(ROWS)) for part in statistics]
-        together = pl.concat([part.select(self._cell_keys) for part in with_rows])
-        self._cells = together.unique().sort(self._cell_keys)
+        together = pl.concat(
+            [part.select(all_named(self._cell_keys)) for part in with_rows]
+        )
+        self._cells = together.unique().sort(all_named(self._cell_keys))
         examples = np.concatenate([part["example"].to_numpy() for part in statistics])
         every = pair.units[np.unique(examples)]
         units, sizes = np.unique(every, return_counts=True)
@@ -184,9 +187,9 @@ class UnitSums:
         """Give the sums of each unit, of shape (units, cells * columns)."""
         numbered = self._cells.with_row_index("__cell")
         # sorted, so that the rounding of a unit's sums does not depend on rows' order
-        rows = part.join(numbered, on=self._cell_keys, nulls_equal=True).sort(
-            "example", "__cell", *self._columns
-        )
+        rows = part.join(
+            numbered, on=all_named(self._cell_keys), nulls_equal=True
+        ).sort(all_named(["example", "__cell", *self._columns]))
         unit = self._place[self._all_units[rows["example"].to_numpy()]]
         cells = self._cells.height
         flat = unit * cells + rows["__cell"].to_numpy().astype(np.int64)

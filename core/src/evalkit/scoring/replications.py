@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.inference.intervals import Floats
 from evalkit.scoring.finalization import REPLICATION
 from evalkit.scoring.grouping import Groups
@@ -49,9 +50,9 @@ def repeated_statistics(
     columns = [name for name in statistics.columns if name != "position"]
     means = (
         statistics.with_columns(position=first)
-        .sort("position", *columns)
+        .sort(all_named(["position", *columns]))
         .group_by("position", maintain_order=True)
-        .agg(pl.col(columns).mean(), pl.col(column).var(ddof=1).alias("__within"))
+        .agg(all_named(columns).mean(), named(column).var(ddof=1).alias("__within"))
     )
     positions = means["position"].to_numpy()
     within = np.full(int(positions.max(initial=0)) + 1, np.nan)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.failures import hook_failures
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
@@ -125,7 +126,7 @@ def _fields(metric: Bound, batch: Batch) -> list[dict[str, Any]]:
     columns = list(metric.attributes["columns"])
     if not columns:
         return [{} for _ in range(batch.rows)]
-    return batch.frame.select(columns).to_dicts()
+    return batch.frame.select(all_named(columns)).to_dicts()
 
 
 def _scores(metric: Bound, batch: Batch, values: Sequence[Any]) -> pl.DataFrame:

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.base.columns import all_named, unnamed
 from evalkit.base.terms import MergeKind
 from evalkit.inference.intervals import Floats
 from evalkit.scoring.grouping import Groups
@@ -78,7 +79,7 @@ class StatisticsRows:
         self._positions = statistics["position"].to_numpy().astype(np.int64)
         self._count = positions
         self.distinct, self._codes = _distinct_rows(
-            statistics.select(*self.keys, *self.columns)
+            statistics.select(all_named([*self.keys, *self.columns]))
         )
 
     @cached_property
@@ -96,7 +97,7 @@ class StatisticsRows:
     @cached_property
     def values(self) -> Floats:
         """The numbers of every distinct row, of shape (distinct, columns)."""
-        values: Floats = self.distinct.select(self.columns).to_numpy()
+        values: Floats = self.distinct.select(all_named(self.columns)).to_numpy()
         return values
 
     @cached_property
@@ -104,10 +105,14 @@ class StatisticsRows:
         """The distinct keys, sorted, and the number of each distinct row's keys."""
         if not self.keys:
             return pl.DataFrame(), np.zeros(self.distinct.height, dtype=np.int64)
-        keys = self.distinct.select(self.keys)
-        unique = keys.unique().sort(self.keys).with_row_index("__number")
+        keys = self.distinct.select(all_named(self.keys))
+        unique = keys.unique().sort(all_named(self.keys)).with_row_index("__number")
         numbered = keys.join(
-            unique, on=self.keys, nulls_equal=True, how="left", maintain_order="left"
+            unique,
+            on=all_named(self.keys),
+            nulls_equal=True,
+            how="left",
+            maintain_order="left",
         )
         number = numbered["__number"].to_numpy().astype(np.int64)
         return unique.drop("__number"), number
@@ -304,7 +309,7 @@ def _distinct_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, Codes]:
     combined = np.zeros(frame.height, dtype=np.int64)
     size = 1
     for name in frame.columns:
-        coded = _column_codes(frame[name])
+        coded = _column_codes(unnamed(frame[name]))
         if coded is None or size * coded[1] > _MOST_COMBINATIONS:
             return _sorted_rows(frame)
         codes, count = coded
@@ -355,5 +360,6 @@ def _sorted_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, Codes]:
 
 
 def _order(frame: pl.DataFrame) -> Codes:
-    indexed = frame.with_row_index("__row").sort(frame.columns, maintain_order=True)
+    columns = all_named(frame.columns)
+    indexed = frame.with_row_index("__row").sort(columns, maintain_order=True)
     return indexed["__row"].to_numpy().astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from evalkit.base.columns import all_named, named
 from evalkit.runs.results import Result
 
 
@@ -28,8 +29,10 @@ def have_same_outputs(first: Result, second: Result) -> bool:
     if one["pred"].dtype != other["pred"].dtype:
         return False
     keys = ["id", "replication"]
-    pairs = one.select(*keys, *values).join(
-        other.select(*keys, *values), on=keys, nulls_equal=True, suffix=" other"
+    columns, other_columns = all_named([*keys, *values]), [f"{n} other" for n in values]
+    pairs = one.select(columns).join(
+        other.select(columns), on=all_named(keys), nulls_equal=True, suffix=" other"
     )
-    same = [pl.col(name).eq_missing(pl.col(f"{name} other")) for name in values]
+    both = zip(values, other_columns, strict=True)
+    same = [named(name).eq_missing(named(other_name)) for name, other_name in both]
     return bool(pairs.select(pl.all_horizontal(same).all()).item())

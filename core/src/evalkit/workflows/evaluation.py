@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -298,9 +298,9 @@ def _own_scores(
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):
         return []
+    fields: Iterable[pl.Series] = alignment.fields.values()
     frame = examples.frame.drop("cluster").with_columns(
-        prediction_column(examples, alignment.predictions).alias("pred"),
-        *alignment.fields.values(),
+        prediction_column(examples, alignment.predictions).alias("pred"), *fields
     )
     scored = alignment.statuses == "scored"
     return own_scores(dataset, frame.filter(scored))

@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.names import is_component_name, metric_of
 from evalkit.base.progress import Progress
 from evalkit.base.terms import AnswerKind
@@ -239,7 +240,7 @@ def _with_lists(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 def _without_answers(frame: pl.DataFrame) -> pl.DataFrame:
     if "pred" not in frame.columns:
         return frame
-    return frame.drop("answer", "pred", *scored_fields(frame))
+    return frame.drop(all_named(["answer", "pred", *scored_fields(frame)]))
 
 
 def _ordered(joined: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:
@@ -248,7 +249,9 @@ def _ordered(joined: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:
         return joined
     others = [name for name in joined.columns if name not in fields]
     place = others.index("pred") + 1
-    return joined.select(*others[:place], *dict.fromkeys(fields), *others[place:])
+    return joined.select(
+        all_named([*others[:place], *dict.fromkeys(fields), *others[place:]])
+    )
 
 
 def _statistics(parts: Sequence[Result]) -> dict[str, pl.DataFrame]:
@@ -419,7 +422,7 @@ def _scored(joined: Result, metrics: Sequence[Bound], progress: Progress) -> Res
     assert joined.examples is not None
     names = {metric.name for metric in metrics}
     known = [name for name in joined.examples.columns if name in names]
-    examples = with_example_scores(joined.examples.drop(known), scored)
+    examples = with_example_scores(joined.examples.drop(all_named(known)), scored)
     statistics = saved_statistics(scored, includes)
     return Result(record, scores, joined.problems, examples, statistics)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.errors import EvalkitError
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import Floats, Integers
@@ -127,7 +128,7 @@ def spread_of(result: Result, metric: str, column: str) -> Spread:
     assert result.examples is not None
     score = result[metric]
     means = (
-        result.examples.select("id", "cluster", score=column)
+        result.examples.select("id", "cluster", score=named(column))
         .drop_nulls("score")
         .group_by("id", maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("score").cast(pl.Float64).mean())

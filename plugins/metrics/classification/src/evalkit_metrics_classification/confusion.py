@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from evalkit import Metric, MetricError
@@ -167,7 +168,9 @@ def _few_of_many(sums: pl.DataFrame) -> pl.DataFrame:
 
 def first_rows(ordered: pl.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
     """Give the place of the first row of each key in a table sorted by keys."""
-    places = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
+    places = (
+        ordered.select(pl.struct(cs.by_name(*keys)).rle_id()).to_series().to_numpy()
+    )
     return np.flatnonzero(np.diff(places.astype(np.int64), prepend=-1))
 
 

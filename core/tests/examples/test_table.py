@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 import evalkit
 from evalkit.base.terms import Source
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
-from evalkit.examples.table import Examples, fingerprints, load_examples
+from evalkit.examples import fingerprints
+from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import Bound, bind
 from evalkit.reading.schemas import plan_of

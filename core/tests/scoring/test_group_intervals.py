@@ -12,7 +12,8 @@ from scipy import stats
 import evalkit
 from evalkit import Metric
 from evalkit.inference.intervals import Interval
-from evalkit.scoring.metric import group_replicates, score_metric, statistics_rows
+from evalkit.scoring import group_replicates, statistics_rows
+from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import GroupScore, ScoringSettings
 
 from ..engine_tables import (

@@ -19,8 +19,9 @@ from evalkit.base.terms import MetricContext
 from evalkit.inference.bounded_means import bounded_mean_interval
 from evalkit.plugins.registry import Bound, Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.scoring import calls, group_replicates
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
-from evalkit.scoring.metric import calls, group_replicates, score_metric
+from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))

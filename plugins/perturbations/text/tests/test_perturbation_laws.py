@@ -115,7 +115,7 @@ def test_nothing_is_raised_and_the_same_seed_gives_the_same(
     [
         name
         for name, target in TARGETS.items()
-        if name not in ADDS_TO_ANY_TEXT and "checklist_minimum" not in target
+        if name not in ADDS_TO_ANY_TEXT and "checklist.minimum" not in target
     ],
 )
 @given(text=WITHOUT_LETTERS)

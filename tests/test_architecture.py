@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -70,3 +71,32 @@ def test_the_page_names_files() -> None:
 )
 def test_every_public_module_that_the_page_names_exists(named: str) -> None:
     assert named in children()
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        ("runs/results.py", ("Score", "_TEXTS", "_COUNTS", "_FLAGS")),
+        ("runs/repeated_runs.py", ("COMPUTED",)),
+        ("workflows/verification.py", ("OF_INTERVALS",)),
+        ("runs/record.py", ("Options", "make_result", "_inputs")),
+        ("reading/formats.py", ("Format",)),
+        ("predictions/alignment.py", ("Alignment",)),
+    ],
+)
+def test_the_names_that_the_page_sends_to_are_defined_there(
+    file: str, names: tuple[str, ...]
+) -> None:
+    assert f"`{file}`" in PAGE
+    tree = ast.parse((CORE / file).read_text(encoding="utf-8"))
+    defined = {
+        *(node.name for node in tree.body if hasattr(node, "name")),
+        *(
+            target.id
+            for node in tree.body
+            for target in getattr(node, "targets", [getattr(node, "target", None)])
+            if isinstance(target, ast.Name)
+        ),
+    }
+    assert set(names) <= defined
+    assert all(f"`{name}" in PAGE for name in names)

@@ -14,8 +14,15 @@ CORE = ROOT / "core" / "src" / "evalkit"
 MOST_LINES = 39_000
 """Of core without the kit; to be lowered with it."""
 
-MOST_OF_A_MODULE = 406
-LONGER = {"hookspecs.py": 600, "table.py": 470, "merging.py": 450, "intervals.py": 420}
+MOST_OF_A_MODULE = 400
+LONGER = {
+    "hookspecs.py": 600,
+    "table.py": 470,
+    "merging.py": 450,
+    "intervals.py": 420,
+    "results.py": 410,
+    "metric.py": 405,
+}
 """Modules that are longer than the others may be, and how long they may be."""
 
 MOST_OF_A_FUNCTION = 60

@@ -299,6 +299,54 @@ def test_a_public_module_imports_nothing_heavy_until_its_names_are_used(
         getattr(importlib.import_module(face), absent)
 
 
+EXAMPLES = [
+    path
+    for path in (ROOT / "examples").rglob("*.py")
+    if "tests" not in path.parts and ".venv" not in path.parts
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_import_public_modules_only(path: Path) -> None:
+    public = {"evalkit", "edits", "errors", "hookspecs", "testing"}
+    public |= {face.removeprefix("evalkit.") for face in FACES}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            if parts[0] == "evalkit":
+                assert len(parts) <= 2, node.module
+                assert parts[-1] in public, node.module
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_the_docs_name_everything_that_a_public_module_has(face: str) -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert f"`{face}`" in page
+    missing = [
+        name
+        for name in importlib.import_module(face).__all__
+        if f"`{name}`" not in page
+    ]
+    assert not missing
+
+
+PRIVATE_ROOMS = sorted(
+    {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"runs", "testing"}
+)
+PAGES = [
+    *(ROOT / "docs").glob("*.md"),
+    *(path for path in ROOT.rglob("README.md") if ".venv" not in path.parts),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name + page.stem)
+def test_pages_send_nobody_to_a_private_module(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    groups = "metrics|tasks|datasets|perturbations|recognisers|observers|commands"
+    named = re.findall(r"(?<![\w./])evalkit\.(\w+)\b", re.sub(groups, "", text))
+    assert not set(named) & set(PRIVATE_ROOMS)
+
+
 # hook specs
 
 
@@ -484,7 +532,8 @@ def test_tools_know_every_member() -> None:
     assert set(faces["source_modules"]) == plugins | {"evalkit_cli"}
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     public = {"runs", "testing"}
-    forbidden = {f"evalkit.{room}" for room in rooms - public} | {"evalkit.runs.*"}
+    forbidden = {f"evalkit.{room}" for room in rooms - public}
+    forbidden |= {f"evalkit.{room}.*" for room in public}
     assert set(faces["forbidden_modules"]) == forbidden
     assert plugins | {"evalkit_cli"} <= set(core["forbidden_modules"])
     assert plugins <= set(command_line["forbidden_modules"])

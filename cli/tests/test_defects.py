@@ -75,6 +75,7 @@ def test_the_traceback_is_printed_on_request(
         (KeyboardInterrupt(), main_module.INTERRUPTED),
         (click.UsageError("wrong"), 2),
         (OSError(28, "No space left on device"), 1),
+        (MemoryError(), 1),
         (SystemExit(5), 5),
     ],
 )

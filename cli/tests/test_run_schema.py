@@ -194,7 +194,7 @@ def change(record: Any, path: str, value: Any) -> Any:
         ("timings/extra", 1),
         ("policies/on_missing", "first"),
         ("policies/on_duplicate", "skip"),
-        ("format", 2),
+        ("format", 3),
         ("run_id", "XYZ"),
         ("status", "done"),
         ("status", "refused"),

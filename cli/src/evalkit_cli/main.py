@@ -212,6 +212,18 @@ def _is_ours(file: Path) -> bool:
     return False
 
 
+def _show_unforeseen(error: BaseException) -> int:
+    """Print what nothing else has handled; return the exit code."""
+    if isinstance(error, MemoryError):
+        echo("evalkit: error: there is not enough memory for this", err=True)
+        return 1
+    if cli.running is not None:  # in completing its words
+        _show_failure(cli.running, error)
+        return 1
+    show_defect(error)
+    return DEFECT
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     # pydantic reads the metadata of every distribution for plugins of its own, and
@@ -237,8 +249,4 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        if cli.running is not None:  # in completing its words
-            _show_failure(cli.running, error)
-            sys.exit(1)
-        show_defect(error)
-        sys.exit(DEFECT)
+        sys.exit(_show_unforeseen(error))

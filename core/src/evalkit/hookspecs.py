@@ -412,7 +412,7 @@ class PerturbationAttributes(Protocol):
     may not stay; reported apart."""
     protects: bool
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
-    placeholders (see `evalkit.perturbing.spans`)."""
+    placeholders (`docs/perturbations.md` lists them)."""
 
 
 class PerturbationSpec:

@@ -19,7 +19,7 @@ def source_hash(module: str, without: Collection[str] = ()) -> str | None:
 
     Args:
         module: Full name of the module.
-        without: Folders and files directly below that package that are left out.
+        without: Folders and files that are left out, relative to that package.
 
     Returns:
         SHA-256 over the names and contents of its files; None where there are none
@@ -36,7 +36,7 @@ def source_hash(module: str, without: Collection[str] = ()) -> str | None:
     digest = hashlib.sha256()
     for file in files:
         name = file.relative_to(path.parent)
-        if name.parts[0] in without:
+        if any(name.is_relative_to(each) for each in without):
             continue
         digest.update(name.as_posix().encode() + b"\0")
         digest.update(file.read_bytes() + b"\0")

@@ -20,7 +20,12 @@ from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.registry import Bound
 from evalkit.plugins.sources import sha256_of
 
-_NO_SCORES = ("catalog.py", "reporting.py", "testing", "workflows")
+_NO_SCORES = (
+    *("catalog.py", "reporting.py", "testing", "comparing/conclusions.py"),
+    *("runs/citations.py", "runs/listing.py", "runs/views.py"),
+    *("workflows/changed_code.py", "workflows/goals.py", "workflows/needs.py"),
+    *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
+)
 """Rooms and modules of core that compute nothing that a run holds."""
 
 

@@ -16,7 +16,7 @@ from evalkit.runs.repeated_runs import repeat_notice
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the run folder's format."""
 
 
@@ -49,7 +49,7 @@ class Score(NamedTuple):
     computed_on: str
     """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
     `expected`, `worst`, `worst-of-all`, `consistency`, `right-to-wrong`,
-    `wrong-to-right` or `wrong-to-other-wrong` (see `evalkit.robustness.scores`)."""
+    `wrong-to-right` or `wrong-to-other-wrong` (`docs/perturbations.md`)."""
     value: float | None
     """Full precision; proportions are 0 to 1."""
     se: float | None

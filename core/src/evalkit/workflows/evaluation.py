@@ -122,8 +122,8 @@ def evaluate(
         perturbed: Files of perturbed copies of the examples, as `evalkit perturb`
             writes them, or tables of such rows; or runs of them (a result, a path, or
             the start of an id, a model or `latest`, which are looked for in `out`, or
-            else in `runs`). Their effect on the scores is reported too (see
-            `evalkit.robustness.scores`).
+            else in `runs`). Their effect on the scores is reported too
+            (`docs/perturbations.md`).
         perturbed_predictions: The same model's predictions for each of the files, in
             their order; a run holds its own.
         weight: Whether each `original` counts the same under perturbation, or each

@@ -500,8 +500,8 @@ def test_a_worker_process_ends_with_its_pipe() -> None:
 SCRIPT = """
 import sys, polars as pl
 from evalkit.scoring import batches
-from evalkit.scoring.calls import ScoringTable
-from evalkit.plugins.metric import MetricContext
+from evalkit.scoring.table import ScoringTable
+from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.scoring.rows import score_examples
 from evalkit.parallel.workers import Workers

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 import evalkit
 from evalkit import AlignmentError, Component, Registry, Result
 from evalkit.plugins.discovery import Catalog
+from evalkit.runs.results import FORMAT_VERSION
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -47,7 +48,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("timings", "scores"),
     ]
     assert (record["format"], record["status"], record["task"]) == (
-        1,
+        FORMAT_VERSION,
         "complete",
         "mini",
     )

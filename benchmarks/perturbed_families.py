@@ -33,7 +33,6 @@ from evalkit.plugins.registry import Registry
 from evalkit.robustness.drops import Drawn, DropIntervals
 from evalkit.robustness.pairs import Rows, Sample
 from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
-from evalkit.robustness.units import units_of
 from evalkit.scoring.calls import finalize
 from evalkit.scoring.metric import metric_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -161,7 +160,7 @@ def _of_shares(
     return mean_differences(
         scores,
         rows,
-        units_of(sample, 0),
+        sample.units(0),
         levels,
         clustered=clusters is not None,
         shares=True,

@@ -837,7 +837,7 @@ def test_a_function_that_fails_on_what_is_drawn() -> None:
         for name in "ab"
     ]
     row = only(compare(*runs, metrics=[get_greatest]))
-    assert row.reason == "the difference is the same in all replicates"
+    assert row.reason == "all bootstrap replicates are equal"
     assert (row.difference, row.p_value) == (0, 1)
     alone = [
         make_run(name, answers=["z"], preds=["z"], whole={"greatest": 0.5})
@@ -1054,7 +1054,7 @@ def test_a_function_that_is_undefined_for_what_is_drawn() -> None:
         return 1.0 if targets.count("u") == 1 else None
 
     row = only(compare(*rare, metrics=[get_rare]))
-    assert row.reason == "the score is undefined in most replicates"
+    assert row.reason == "the score is undefined in most bootstrap replicates"
     skipped = dict.fromkeys(("on_missing", "on_invalid", "on_duplicate"), "skip")
     empty = make_run(
         "c",

@@ -140,7 +140,7 @@ def test_clusters_are_those_of_the_run_that_has_any() -> None:
     for pair in (pair_runs(clustered, plain), pair_runs(plain, clustered)):
         assert pair.clusters is not None
         assert pair.clusters.tolist() == [1, 0, 1]
-        assert len(pair.keys) == 2
+        assert pair.units.count == 2
     assert pair_runs(plain, plain).clusters is None
 
 
@@ -153,7 +153,7 @@ def test_keys_of_clusters_do_not_depend_on_the_order_of_examples() -> None:
     assert first.clusters is not None
     assert second.clusters is not None
     by_example = [
-        pair.keys[pair.clusters].tolist()
+        pair.units.keys[pair.clusters].tolist()
         for pair in (first, second)
         if pair.clusters is not None
     ]

@@ -15,9 +15,7 @@ from evalkit.inference.cluster_sizes import (
     intraclass_correlation,
 )
 from evalkit.inference.intervals import (
-    corrected_bounds,
     mean_interval,
-    percentile_interval,
     proportion_interval,
     wilson,
     without_interval,
@@ -205,54 +203,3 @@ def test_names_of_clusters_and_order_of_rows_do_not_matter(
 @pytest.mark.parametrize("n", [0, 1])
 def test_one_example_has_no_interval(function: type, n: int) -> None:
     assert function(np.ones(n), None, 0.95) == without_interval("n is 1")
-
-
-def test_percentile_interval_is_made_of_quantiles_and_standard_deviation() -> None:
-    replicates = np.random.default_rng(0).normal(size=500)
-    ordered = sorted(replicates)
-    found = percentile_interval(replicates, 0.9)
-    # position 0.05 * 499 = 24.95, interpolated
-    assert found.low == pytest.approx(0.05 * ordered[24] + 0.95 * ordered[25])
-    assert found.high == pytest.approx(0.95 * ordered[474] + 0.05 * ordered[475])
-    assert found.standard_error == pytest.approx(stats.tstd(replicates))
-    assert found.method == "bootstrap"
-
-
-def test_percentile_interval_of_clusters_says_so() -> None:
-    found = percentile_interval(np.arange(10.0), 0.9, method="bootstrap-clustered")
-    assert found.method == "bootstrap-clustered"
-
-
-def test_equal_replicates_have_no_interval() -> None:
-    found = percentile_interval(np.full(100, 0.25), 0.95)
-    assert found == without_interval("all bootstrap replicates are equal")
-
-
-def test_bounds_are_corrected_by_twice_the_median_bias() -> None:
-    """The bias-corrected percentiles of Efron (1981), by scipy."""
-    random = np.random.default_rng(4)
-    replicates = np.round(random.normal(size=4_000), 2)
-    for centre in (-0.5, 0.0, 0.7):
-        below = (replicates < centre).mean() + (replicates == centre).mean() / 2
-        shift = 2 * stats.norm.ppf(below)
-        levels = stats.norm.cdf([shift - 1.959964, shift + 1.959964])
-        found = corrected_bounds(replicates, centre, 0.95)
-        # bounds stand between replicates that are .01 apart, or more in the tails
-        assert found == pytest.approx(np.quantile(replicates, levels), abs=0.05)
-        assert (found[1] > 2.1) == (centre > 0.1)
-
-
-def test_corrected_bounds_without_bias_are_percentiles() -> None:
-    replicates = np.arange(-500, 501) / 1_000
-    found = corrected_bounds(replicates, 0.0, 0.95)
-    assert found == pytest.approx((-0.475, 0.475), abs=1e-6)
-
-
-@pytest.mark.parametrize("centre", [-2.0, 2.0])
-def test_corrected_bounds_are_finite_where_no_replicate_is_beyond_the_centre(
-    centre: float,
-) -> None:
-    replicates = np.linspace(-1, 1, 1_000)
-    low, high = corrected_bounds(replicates, centre, 0.95)
-    assert -1 <= low <= high <= 1
-    assert (low > 0) == (centre > 0)

@@ -19,6 +19,7 @@ from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Interval
 from evalkit.inference.paired_shares import tango_score
 from evalkit.inference.randomised_tests import Significance
+from evalkit.inference.resampling import Units
 from evalkit.robustness.drop_swaps import BEGUN
 from evalkit.robustness.pairs import Rows
 from evalkit.robustness.tested_drops import (
@@ -26,7 +27,6 @@ from evalkit.robustness.tested_drops import (
     difference_of_drop,
     mean_differences,
 )
-from evalkit.robustness.units import PerturbedUnits
 from evalkit.runs.repeated_runs import OF_DROPS as COMPARED
 from evalkit.runs.stored import read_run
 from evalkit.scoring.records import GroupScore
@@ -264,7 +264,7 @@ def test_no_drop_of_eight_is_shown_more_often_than_promised() -> None:
         numbers = np.arange(8).repeat(200)
         originals = np.tile(np.arange(200), 8)
         rows = Rows(numbers, originals, values.ravel(), sizes, sizes, True)
-        units = PerturbedUnits(np.arange(200), np.arange(200, dtype=np.uint64))
+        units = Units([str(number) for number in range(200)], None, 0)
         found_drops = mean_differences(
             scores, rows, units, levels, clustered=False, shares=True
         )

@@ -5,13 +5,12 @@ import polars as pl
 import pytest
 
 from evalkit.inference.resampling import unit_keys
-from evalkit.scoring.units import Units
 
 from ..engine_tables import make_table
 
 
 def test_examples_are_the_units_where_there_are_no_clusters() -> None:
-    units = Units(make_table([1, 0, 1], ids=["b", "a", "c"]), 5)
+    units = make_table([1, 0, 1], ids=["b", "a", "c"]).units(5)
     assert not units.clustered
     assert units.count == 3
     assert units.codes.tolist() == [0, 1, 2]
@@ -22,12 +21,12 @@ def test_examples_are_the_units_where_there_are_no_clusters() -> None:
 
 def test_examples_may_be_resampled_under_other_names() -> None:
     table = make_table([1, 0])._replace(unit_names=["x", "y"])
-    assert (Units(table, 0).keys == unit_keys(["x", "y"], 0)).all()
+    assert (table.units(0).keys == unit_keys(["x", "y"], 0)).all()
 
 
 def test_replications_of_an_example_are_one_unit() -> None:
     table = make_table([1, 0, 1, 1, 0, 0], ids=list("aaabbb"), replications="123")
-    units = Units(table, 0)
+    units = table.units(0)
     assert units.count == 2
     assert units.codes.tolist() == [0, 0, 0, 1, 1, 1]
     assert (units.keys == unit_keys(["a", "b"], 0)).all()
@@ -38,7 +37,7 @@ def test_replications_of_an_example_are_one_unit() -> None:
 def test_clusters_are_the_units_where_there_are_any(dtype: type[pl.DataType]) -> None:
     clusters = pl.Series([7, 2**31 - 1, 7, 3]).cast(dtype)
     table = make_table([1, 0, 1, 1], ids=["a", "b", "c", "d"], clusters=clusters)
-    units = Units(table, 1)
+    units = table.units(1)
     assert units.clustered
     assert units.count == 3
     assert units.codes[0] == units.codes[2]
@@ -51,12 +50,12 @@ def test_clusters_are_the_units_where_there_are_any(dtype: type[pl.DataType]) ->
 
 def test_clusters_of_a_part_are_drawn_as_in_the_whole() -> None:
     clusters = np.array([5, 2**64 - 1, 9, 5, 2**64 - 1], dtype=np.uint64)
-    whole = Units(make_table([0] * 5, clusters=clusters), 0)
-    part = Units(make_table([0] * 2, clusters=clusters[3:]), 0)
+    whole = make_table([0] * 5, clusters=clusters).units(0)
+    part = make_table([0] * 2, clusters=clusters[3:]).units(0)
     assert (part.keys[part.codes] == whole.keys[whole.codes][3:]).all()
 
 
 def test_replications_may_be_clustered() -> None:
     table = make_table([0] * 4, clusters=[1, 1, 1, 1], replications="ab")
-    units = Units(table, 0)
+    units = table.units(0)
     assert (units.count, units.codes.tolist()) == (1, [0, 0, 0, 0])

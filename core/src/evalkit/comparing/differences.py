@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evalkit.comparing.pairing import PairedRuns
-from evalkit.inference.intervals import Floats, Integers, Interval, without_interval
+from evalkit.inference.intervals import Integers, Interval, without_interval
 from evalkit.inference.randomised_tests import Significance
 from evalkit.scoring.grouping import WHOLE
 
@@ -110,21 +109,3 @@ def count_as_wrong(pair: PairedRuns, examples: Integers) -> tuple[int, int]:
     """Count the examples whose answer is missing or invalid and counts as wrong."""
     first, second = pair.as_wrong
     return int(first[examples].sum()), int(second[examples].sum())
-
-
-def sums_by_unit(
-    pair: PairedRuns, examples: Integers, values: Floats
-) -> tuple[Floats, NDArray[np.uint64]]:
-    """Add up values by unit.
-
-    Args:
-        pair: Says which unit an example belongs to.
-        examples: The examples, of shape (n,).
-        values: Their values, of shape (n,).
-
-    Returns:
-        The sums and the keys of the units that have any example.
-    """
-    units, membership = np.unique(pair.units[examples], return_inverse=True)
-    sums = np.bincount(membership, weights=values, minlength=len(units))
-    return sums.astype(np.float64), pair.keys[units]

@@ -16,7 +16,6 @@ from evalkit.comparing.differences import (
     count_as_wrong,
     count_clusters,
     members_of,
-    sums_by_unit,
     without_difference,
 )
 from evalkit.comparing.pairing import PairedRuns
@@ -145,7 +144,7 @@ def _compare(
     else:
         spread = spread_of(differences, clusters, shares=kind.shares)
         intervals, error, is_skewed = spread.intervals, spread.error, spread.is_skewed
-        tested = flip_test(*sums_by_unit(pair, examples, differences), level)
+        tested = flip_test(*pair.units.sums_of(examples, differences), level)
         if is_skewed:
             tested = agreeing(tested, intervals)
             detects = _detects_nothing

@@ -13,11 +13,7 @@ from evalkit.comparing.replicates import Replicates, most_apart, replicated_diff
 from evalkit.comparing.tables import PairedTables, Side
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import (
-    FEWEST_POISSON_UNITS,
-    exact_weights,
-    poisson_weights,
-)
+from evalkit.inference.resampling import unit_weights
 from evalkit.inference.sign_flips import swaps
 from evalkit.inference.swap_tests import RandomSwaps
 from evalkit.plugins.registry import Bound
@@ -111,15 +107,12 @@ def _replicates(
         )
         return many, many
     pair = tables.pair
-    units, membership = np.unique(pair.units[examples], return_inverse=True)
+    units, membership = np.unique(pair.units.codes[examples], return_inverse=True)
     if len(units) < 2:
         one = "n is 1" if pair.clusters is None else "all examples are in one cluster"
         return one, one
-    keys = pair.keys[units]
-    if len(units) < FEWEST_POISSON_UNITS:
-        weights = exact_weights(keys, LIST_REPLICATES)
-    else:
-        weights = poisson_weights(keys, 0, LIST_REPLICATES)
+    keys = pair.units.keys[units]
+    weights = unit_weights(keys, 0, LIST_REPLICATES, LIST_REPLICATES)
     draws = np.full(LIST_REPLICATES, np.nan)
     for replicate in range(LIST_REPLICATES):
         drawn = examples.repeat(weights[membership, replicate])

@@ -16,7 +16,7 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
 from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import Keys, unit_keys
+from evalkit.inference.resampling import Units
 from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.runs.results import Result
 from evalkit.runs.stored import counted_statuses
@@ -88,18 +88,13 @@ class PairedRuns:
         """Number of examples."""
         return self._shared.height
 
-    @property
-    def units(self) -> Integers:
-        """The unit of each example: its cluster, or else the example itself."""
-        return np.arange(self.n) if self.clusters is None else self.clusters
-
     @cached_property
-    def keys(self) -> Keys:
-        """A key for each unit, made of the cluster's number or the example's id."""
-        if self.clusters is None:
-            return unit_keys(self._shared["id"], self.seed)
-        clusters = self._shared["cluster"].unique().sort()
-        return unit_keys(map(str, clusters), self.seed)
+    def units(self) -> Units:
+        """The units that are drawn and swapped: clusters, or else examples."""
+        clusters = self._shared["cluster"].to_numpy()
+        is_clustered = self.clusters is not None
+        ids = self._shared["id"].to_list()
+        return Units(ids, clusters if is_clustered else None, self.seed)
 
     def _number_replications(self) -> pl.Expr:
         """Number replications by their names in both runs, so that like meets like."""

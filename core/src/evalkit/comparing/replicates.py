@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.comparing.differences import Difference
-from evalkit.inference.intervals import Floats, Interval
+from evalkit.inference.intervals import Floats, Interval, without_interval
+from evalkit.inference.percentiles import LEAST_IN_TAIL, percentile_interval
 from evalkit.inference.power import detectable_difference, error_of_equal_models
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.student_t import normal_quantile, t_quantile
 from evalkit.plugins.registry import Bound
-from evalkit.scoring.paired_sums import _LEAST_IN_TAIL, replicate_interval
 
 _FEWEST_DEGREES = 2
 """Degrees of freedom where no unit differs, or one: chosen by simulation."""
@@ -53,10 +53,14 @@ class Replicates(NamedTuple):
         replicates lie beyond a percentile, the last that they carry is moved.
         """
         draws = self.draws
-        if isinstance(draws, str) or self.units <= 1:
-            return replicate_interval(draws, confidence, self.method)
-        carried = min(confidence, 1 - 2 * _LEAST_IN_TAIL / max(1, len(draws)))
-        found = replicate_interval(draws, carried, self.method)
+        if isinstance(draws, str):
+            return without_interval(draws)
+        carried = confidence
+        if self.units > 1:
+            carried = min(confidence, 1 - 2 * LEAST_IN_TAIL / max(1, len(draws)))
+        found = percentile_interval(draws, len(draws), carried, self.method)
+        if self.units <= 1:
+            return found
         if found.low is None or found.high is None:
             return self._of_same_outputs(found, confidence)
         middle = float(np.nanmedian(draws))

@@ -165,7 +165,7 @@ class _Drawn:
         ):
             return cls.none("both runs have the same predictions")
         else:
-            source = UnitSums(both, keys, columns, tables.pair)
+            source = UnitSums(both, keys, columns, tables.pair.units)
             method = "paired-bootstrap" + ("-clustered" if clustered else "")
             if source.size > MOST_CELLS:
                 return cls.none("the group is too large to resample")

@@ -11,7 +11,6 @@ after Korn and Graubard (1998).
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -364,54 +363,3 @@ def _root(squares: Floats, count: float, n: float) -> float:
     """Give sqrt(G/(G-1) * sum of squares) / n; infinite where it is too large."""
     total = sum_or_infinity(squares) if np.isfinite(squares).all() else math.inf
     return math.sqrt(count / (count - 1) * total) / n
-
-
-def percentile_interval(
-    replicates: Floats, confidence: float, method: str = "bootstrap"
-) -> Interval:
-    """Compute the percentile interval of bootstrap replicates (Efron 1979).
-
-    Args:
-        replicates: Values of the score, of shape (replicates,), all finite.
-        confidence: Probability of the interval, such as 0.95.
-        method: What the interval is called.
-
-    Returns:
-        The interval with the replicates' standard deviation as standard error; none
-        where all replicates are equal.
-    """
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(replicates, [tail, 1 - tail])
-    error = float(np.std(replicates, ddof=1))
-    if high - low <= 1e-15 * max(1.0, abs(float(low))):
-        return without_interval("all bootstrap replicates are equal")
-    return Interval(float(low), float(high), error, method)
-
-
-def corrected_bounds(
-    replicates: Floats, centre: float, confidence: float
-) -> tuple[float, float]:
-    """Give the percentiles of replicates, corrected for their bias (Efron 1981).
-
-    Where the replicates lie lower than what they were drawn from, the score itself
-    lies lower than the truth, so the percentiles are moved the other way, by twice the
-    normal quantile of the share of replicates below the centre.
-
-    Args:
-        replicates: Values of the score, of shape (replicates,), all finite.
-        centre: The score of that which the replicates were drawn from.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        Lower and upper bound, each one of the replicates or between two of them.
-    """
-    normal = NormalDist()
-    slack = 1e-12 * max(1.0, abs(centre))
-    below = np.count_nonzero(replicates < centre - slack)
-    equal = np.count_nonzero(np.abs(replicates - centre) <= slack)
-    share = (float(below) + equal / 2 + 0.5) / (len(replicates) + 1)
-    shift = 2 * normal.inv_cdf(share)
-    quantile = normal_quantile(confidence)
-    levels = [normal.cdf(shift - quantile), normal.cdf(shift + quantile)]
-    low, high = np.quantile(replicates, levels)
-    return float(low), float(high)

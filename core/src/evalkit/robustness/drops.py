@@ -36,6 +36,8 @@ from evalkit.inference.intervals import (
     Interval,
     without_interval,
 )
+from evalkit.inference.percentiles import percentile_interval
+from evalkit.inference.resampling import Units
 from evalkit.inference.seeds import generator
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.drop_statistics import Drawn as Drawn
@@ -51,7 +53,6 @@ from evalkit.robustness.smoothing import (
     right_differences,
 )
 from evalkit.robustness.tested_drops import difference_of_drop
-from evalkit.robustness.units import PerturbedUnits, units_of
 from evalkit.scoring.calls import finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
@@ -59,7 +60,6 @@ from evalkit.scoring.paired_sums import (
     SUM_REPLICATES,
     SumPair,
     UnitSums,
-    replicate_interval,
 )
 from evalkit.scoring.records import GroupScore, ScoringSettings
 
@@ -138,16 +138,17 @@ class DropIntervals:
             The interval, or none with the reason.
         """
         members = self._members(group)
-        units = np.unique(self._units.units[self._sides[0].original[members[0]]])
-        if len(units) < 2:
+        if self._units.count_of(self._sides[0].original[members[0]]) < 2:
             clustered = self._sample.clusters is not None
             return without_interval(ONE_CLUSTER if clustered else N_IS_1)
         if self._is_large(group):
             return self._large.intervals(group, score, value)(self._settings.confidence)
         draws = self._draws_of(group, score)
         confidence = self._settings.confidence
-        interval = replicate_interval(draws, confidence, self._method)
-        if interval.low is None or interval.high is None or isinstance(draws, str):
+        if isinstance(draws, str):
+            return without_interval(draws)
+        interval = percentile_interval(draws, len(draws), confidence, self._method)
+        if interval.low is None or interval.high is None:
             return interval
         if group not in self._widening:
             return interval
@@ -221,7 +222,7 @@ class DropIntervals:
         found = right_differences(parts, columns)
         units = None
         if self._sample.clusters is not None:
-            units = self._units.units[found["example"].to_numpy()]
+            units = self._units.codes[found["example"].to_numpy()]
         return _Shares(found["difference"].to_numpy(), units)
 
     def _is_rare(self, group: int) -> bool:
@@ -246,8 +247,8 @@ class DropIntervals:
         return before, after
 
     @cached_property
-    def _units(self) -> PerturbedUnits:
-        return units_of(self._sample, self._settings.seed)
+    def _units(self) -> Units:
+        return self._sample.units(self._settings.seed)
 
     @cached_property
     def _large(self) -> LargeDrops:
@@ -332,7 +333,7 @@ class DropIntervals:
         self, group: int, parts: Sides, columns: PairColumns, drawn: pl.DataFrame
     ) -> pl.DataFrame:
         declared = self._context.labels or ()
-        smoothing = PairSmoothing(parts, columns, self._units.units, declared)
+        smoothing = PairSmoothing(parts, columns, self._units.codes, declared)
         confidence = self._settings.confidence
         self._widening[group] = widening(smoothing.rows.units, confidence)
         self._shares[group] = self._shares_of(parts, columns)

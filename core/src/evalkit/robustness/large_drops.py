@@ -14,12 +14,12 @@ import polars as pl
 from evalkit.base.terms import MetricContext
 from evalkit.comparing.differences import Difference, Intervals
 from evalkit.inference.intervals import influence_interval, without_interval
+from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.drop_statistics import Drawn
 from evalkit.robustness.tested_drops import FLIPS, difference_of_drop
-from evalkit.robustness.units import PerturbedUnits
-from evalkit.scoring.evidence import Evidence, UnitSums
+from evalkit.scoring.evidence import Evidence, UnitTotals
 from evalkit.scoring.group_intervals import NO_GRADIENT
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -42,7 +42,7 @@ class LargeDrops:
         self,
         metric: Bound,
         sides: tuple[Drawn, Drawn],
-        units: PerturbedUnits,
+        units: Units,
         clustered: bool,
         context: MetricContext,
         settings: ScoringSettings,
@@ -91,13 +91,13 @@ class LargeDrops:
         if added is None or drop.value is None:
             return None
         shares = added.sizes / added.sizes.sum()
-        units = np.unique(self._units.units[self._sides[0].original])
+        units = np.unique(self._units.codes[self._sides[0].original])
         keys = self._units.keys[units[added.units]]
         tested = flip_test(added.totals + drop.value * shares, keys, level, flips=FLIPS)
         intervals = self.intervals(drop.group, drop.score, drop.value)
         return difference_of_drop(drop, intervals, tested)
 
-    def _added(self, group: int, score: str) -> UnitSums | None:
+    def _added(self, group: int, score: str) -> UnitTotals | None:
         """Give what each unit adds to the error of a drop."""
         before, after = (each.influences(group, score) for each in self._evidence)
         if before is None or after is None:
@@ -116,7 +116,7 @@ class LargeDrops:
                 side.group.astype(np.uint32),
                 {},
             )
-            units = pl.Series("cluster", self._units.units[side.original])
+            units = pl.Series("cluster", self._units.codes[side.original])
             table = ScoringTable(pl.DataFrame(), [""] * count, units, self._context)
             found.append(
                 Evidence(self._metric, side.statistics, table, groups, self._settings)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.terms import IntervalKind, MetricContext
 from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import unit_keys
+from evalkit.inference.resampling import Units, unit_keys
 from evalkit.plugins.components import Component
 from evalkit.plugins.metric import Metric
 from evalkit.plugins.registry import Bound, bind
@@ -48,6 +48,11 @@ class Sample(NamedTuple):
     """The data set's clusters; None where it has none."""
     counted: Mask
     """Whether an example's prediction counts."""
+
+    def units(self, seed: int) -> Units:
+        """Say what is drawn, and what changes sides: examples, or clusters of them."""
+        clusters = None if self.clusters is None else self.clusters.to_numpy()
+        return Units(self.ids.to_list(), clusters, seed)
 
 
 class Pairs:

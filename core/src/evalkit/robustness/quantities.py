@@ -12,6 +12,7 @@ import polars as pl
 from evalkit.base.terms import IntervalKind
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
+from evalkit.inference.resampling import Units
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.effects import View
@@ -26,7 +27,6 @@ from evalkit.robustness.pairs import (
 )
 from evalkit.robustness.shares import is_share, score_share_drops
 from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
-from evalkit.robustness.units import PerturbedUnits, units_of
 from evalkit.robustness.values import PerturbedTables
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE, group_by_tag
@@ -198,8 +198,8 @@ class ExampleQuantities:
         return Quantity("drop", groups.tags, scores, shown, tested)
 
     @cached_property
-    def _units(self) -> PerturbedUnits:
-        return units_of(self._pairs.sample, self._effects.settings.seed)
+    def _units(self) -> Units:
+        return self._pairs.sample.units(self._effects.settings.seed)
 
     def _agreement_of(self, view: View, groups: PairGroups) -> Quantity:
         if isinstance(self._agreement, str):

@@ -18,9 +18,9 @@ from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.intervals import Floats, Integers, Interval
 from evalkit.inference.paired_shares import tango_interval
 from evalkit.inference.randomised_tests import Significance
+from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
 from evalkit.robustness.pairs import Rows
-from evalkit.robustness.units import PerturbedUnits
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore
 
@@ -99,7 +99,7 @@ def difference_of_drop(
 def mean_differences(
     scores: Sequence[GroupScore],
     rows: Rows,
-    units: PerturbedUnits,
+    units: Units,
     levels: DropLevels,
     *,
     clustered: bool,
@@ -148,17 +148,15 @@ def _test_mean(
     drops: Floats,
     originals: Integers,
     are_alone: bool,
-    units: PerturbedUnits,
+    units: Units,
     level: float,
     shares: bool,
 ) -> Difference:
     if shares and are_alone and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
         return _test_right_or_wrong(score, drops)
-    clusters = None if are_alone else units.units[originals]
+    clusters = None if are_alone else units.codes[originals]
     intervals = spread_of(drops, clusters, shares=shares).intervals
-    found, place = np.unique(units.units[originals], return_inverse=True)
-    sums = np.bincount(place, weights=drops, minlength=len(found)).astype(np.float64)
-    tested = flip_test(sums, units.keys[found], level, flips=FLIPS)
+    tested = flip_test(*units.sums_of(originals, drops), level, flips=FLIPS)
     return difference_of_drop(score, intervals, tested)
 
 

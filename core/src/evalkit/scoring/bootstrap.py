@@ -12,12 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
-from evalkit.inference.resampling import (
-    FEWEST_POISSON_UNITS,
-    Keys,
-    exact_weights,
-    poisson_weights,
-)
+from evalkit.inference.resampling import Keys, unit_weights
 from evalkit.scoring.statistics_rows import Codes, Memberships, StatisticsRows
 
 MOST_DRAWS = 5_000_000
@@ -65,25 +60,6 @@ def replicate_sums(
         )
         parts.append(_summed(rows, drawn, values, cell_starts, keys_of_cells, first))
     return pl.concat(parts)
-
-
-def unit_weights(
-    keys: Keys, first: int, count: int, replicates: int
-) -> NDArray[np.uint8]:
-    """Draw how often each unit of a group is in some of its replicates.
-
-    Args:
-        keys: Keys of the group's units.
-        first: Number of the first replicate.
-        count: How many are wanted.
-        replicates: How many there are in all.
-
-    Returns:
-        Weights of shape (units, count).
-    """
-    if len(keys) < FEWEST_POISSON_UNITS:
-        return exact_weights(keys, replicates)[:, first : first + count]
-    return poisson_weights(keys, first, count)
 
 
 def _summed(

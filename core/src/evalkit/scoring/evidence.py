@@ -21,6 +21,7 @@ from evalkit.inference.cluster_sizes import (
     sum_or_infinity,
 )
 from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Bound
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
@@ -36,10 +37,9 @@ from evalkit.scoring.statistics_rows import (
     weighted_sums,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.units import Units
 
 
-class UnitSums(NamedTuple):
+class UnitTotals(NamedTuple):
     """Sums over the units of a group."""
 
     units: Codes
@@ -81,7 +81,7 @@ class Evidence:
     @cached_property
     def units(self) -> Units:
         """The units that a sample is made of."""
-        return Units(self.table, self.settings.seed)
+        return self.table.units(self.settings.seed)
 
     @property
     def clustered(self) -> bool:
@@ -202,7 +202,7 @@ class Evidence:
         [total] = weighted_sums(values, counts, np.zeros(1, dtype=np.int64))
         return float(total) / math.fsum(counts)
 
-    def unit_sums(self, group: int, by_code: Floats | RowInfluences) -> UnitSums:
+    def unit_sums(self, group: int, by_code: Floats | RowInfluences) -> UnitTotals:
         """Sum a number of every distinct row over the units of a group.
 
         Args:
@@ -216,7 +216,7 @@ class Evidence:
         unit_of_row = self.units.codes[members.position]
         if self.is_simple:
             totals: Floats = by_code[members.code]
-            return UnitSums(unit_of_row, totals, np.ones(len(totals)))
+            return UnitTotals(unit_of_row, totals, np.ones(len(totals)))
         units, local = np.unique(unit_of_row, return_inverse=True)
         # sorted by value, so that rounding does not depend on the order of rows
         values = by_code[members.code]
@@ -229,13 +229,13 @@ class Evidence:
         )
         examples: Integers = np.searchsorted(units, self.units.codes[positions])
         sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
-        return UnitSums(units, totals, sizes)
+        return UnitTotals(units, totals, sizes)
 
     @cached_property
     def _influences(self) -> Mapping[int, Mapping[str, RowInfluences]]:
         return row_influences(self.finalizer, self.rows, self.sums)
 
-    def influences(self, group: int, score: str = "") -> UnitSums | None:
+    def influences(self, group: int, score: str = "") -> UnitTotals | None:
         """Give what each unit of a group adds to the error of a score.
 
         Args:

@@ -39,20 +39,20 @@ from evalkit.inference.intervals import (
     Floats,
     Interval,
     clustered_share_interval,
-    corrected_bounds,
     delta_interval,
     influence_interval,
     share_interval,
     without_interval,
 )
 from evalkit.inference.multinomial import PairCounts
+from evalkit.inference.percentiles import corrected_bounds, percentile_interval
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,
 )
 from evalkit.scoring.evidence import Evidence, example_column, interval_kind
 from evalkit.scoring.group_replicates import GroupReplicates
-from evalkit.scoring.records import Advance, bootstrap_interval, bootstrap_method
+from evalkit.scoring.records import Advance, bootstrap_method
 
 NO_INTERVAL = "the metric declares no interval"
 NO_SUM = "the metric's statistics do not merge by sum"
@@ -257,7 +257,7 @@ class GroupIntervals:
         method = bootstrap_method(evidence.clustered)
         if replicates.draws_counts(group):
             method = "multinomial"
-        interval = bootstrap_interval(values, replicates.count, confidence, method)
+        interval = percentile_interval(values, replicates.count, confidence, method)
         if not replicates.is_smoothed(group):
             return interval
         return self._corrected(interval, values, group, score, value, confidence)

@@ -12,8 +12,9 @@ from evalkit.errors import MetricError
 from evalkit.inference import draw_counts
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
+from evalkit.inference.percentiles import percentile_interval
+from evalkit.inference.resampling import unit_weights
 from evalkit.plugins.registry import Bound
-from evalkit.scoring.bootstrap import unit_weights
 from evalkit.scoring.calls import call, checked_value
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.records import (
@@ -21,12 +22,10 @@ from evalkit.scoring.records import (
     GroupScore,
     MetricScores,
     ScoringSettings,
-    bootstrap_interval,
     bootstrap_method,
 )
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.units import Units
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
@@ -100,7 +99,7 @@ class _Lists:
         self._metric = metric
         self._table = table
         self._settings = settings
-        self._units = Units(table, settings.seed)
+        self._units = table.units(settings.seed)
         rows = table.frame.select("position", "prediction", "target").iter_rows()
         self._pairs: dict[int, Pair] = {
             position: (prediction, target) for position, prediction, target in rows
@@ -193,7 +192,7 @@ class _Lists:
                 continue
             if value is not None:
                 replicates.append(value)
-        return bootstrap_interval(
+        return percentile_interval(
             np.array(replicates),
             LIST_REPLICATES,
             self._settings.confidence,

@@ -8,26 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.inference.cluster_sizes import describe_sizes
-from evalkit.inference.intervals import (
-    Floats,
-    Integers,
-    Interval,
-    percentile_interval,
-    without_interval,
-)
-from evalkit.inference.resampling import (
-    FEWEST_POISSON_UNITS,
-    Keys,
-    exact_weights,
-    poisson_weights,
-)
+from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.resampling import Keys, Units, unit_weights
 from evalkit.inference.sign_flips import swaps
 
 MOST_CELLS = 20_000_000
@@ -42,20 +30,11 @@ ROWS = "__rows"
 MOST_STATES = 2_000
 """Different outcomes of swaps up to which all of them are looked at."""
 
+SUM_REPLICATES = 1_000
+"""Replicates of a difference."""
+
 SumPair = tuple[pl.DataFrame, pl.DataFrame]
 """`replicate`, `replication`, the keys and the sums, of either model."""
-
-
-class Sampled(Protocol):
-    """Says what is drawn."""
-
-    @property
-    def units(self) -> Integers:
-        """The unit that each example belongs to, from 0."""
-
-    @property
-    def keys(self) -> Keys:
-        """The key of each unit."""
 
 
 class UnitSums:
@@ -66,7 +45,7 @@ class UnitSums:
             examples of one group.
         keys: Names of the key columns.
         columns: Names of the number columns, which merge by sum.
-        pair: Says which unit an example belongs to.
+        units: Says which unit an example belongs to.
     """
 
     def __init__(
@@ -74,7 +53,7 @@ class UnitSums:
         statistics: SumPair,
         keys: Sequence[str],
         columns: Sequence[str],
-        pair: Sampled,
+        units: Units,
     ) -> None:
         self._cell_keys = ["replication", *keys]
         self._columns = [*columns, ROWS]
@@ -84,16 +63,15 @@ class UnitSums:
         )
         self._cells = together.unique().sort(all_named(self._cell_keys))
         examples = np.concatenate([part["example"].to_numpy() for part in statistics])
-        every = pair.units[np.unique(examples)]
-        units, sizes = np.unique(every, return_counts=True)
+        every = units.codes[np.unique(examples)]
+        present, sizes = np.unique(every, return_counts=True)
         # in the order of their keys, so that sums round alike whatever the rows' order
-        order = np.argsort(pair.keys[units], kind="stable")
-        self._units = units[order]
+        order = np.argsort(units.keys[present], kind="stable")
         self._sizes = sizes[order].astype(np.float64)
-        self.keys: Keys = pair.keys[self._units]
-        self._place = np.zeros(len(pair.keys), dtype=np.int64)
-        self._place[self._units] = np.arange(len(self._units))
-        self._all_units = pair.units
+        self.keys: Keys = units.keys[present[order]]
+        self._place = np.zeros(units.count, dtype=np.int64)
+        self._place[present[order]] = np.arange(len(present))
+        self._codes = units.codes
         self._parts = with_rows
 
     @property
@@ -106,14 +84,9 @@ class UnitSums:
         first, second = self._both
         sums = np.empty((2, replicates, first.shape[1]))
         step = max(1, _MOST_WEIGHTS // len(self.keys))
-        few = len(self.keys) < FEWEST_POISSON_UNITS
-        all_weights = exact_weights(self.keys, replicates) if few else None
         for start in range(0, replicates, step):
             count = min(step, replicates - start)
-            if all_weights is None:
-                weights = poisson_weights(self.keys, start, count)
-            else:
-                weights = all_weights[:, start : start + count]
+            weights = unit_weights(self.keys, start, count, replicates)
             drawn = weights.T.astype(np.float64)
             sums[0, start : start + count] = drawn @ first
             sums[1, start : start + count] = drawn @ second
@@ -190,7 +163,7 @@ class UnitSums:
         rows = part.join(
             numbered, on=all_named(self._cell_keys), nulls_equal=True
         ).sort(all_named(["example", "__cell", *self._columns]))
-        unit = self._place[self._all_units[rows["example"].to_numpy()]]
+        unit = self._place[self._codes[rows["example"].to_numpy()]]
         cells = self._cells.height
         flat = unit * cells + rows["__cell"].to_numpy().astype(np.int64)
         size = len(self.keys) * cells
@@ -216,37 +189,3 @@ class UnitSums:
                 ]
             )
         )
-
-
-def replicate_interval(draws: Floats | str, confidence: float, method: str) -> Interval:
-    """Make an interval of the differences in replicates.
-
-    Args:
-        draws: The difference in each replicate, NaN where it is undefined; or why
-            there are none.
-        confidence: Probability of the interval.
-        method: Name of the way they were drawn.
-
-    Returns:
-        The percentile interval; none where most replicates are undefined, or there are
-        too few of them for this confidence.
-    """
-    if isinstance(draws, str):
-        return without_interval(draws)
-    if len(draws) * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
-        few = f"{len(draws)} replicates are too few for this confidence"
-        return without_interval(few)
-    defined = draws[np.isfinite(draws)]
-    if len(defined) <= len(draws) / 2:
-        return without_interval("the score is undefined in most replicates")
-    found = percentile_interval(defined, confidence)
-    if found.low is None:
-        return without_interval("the difference is the same in all replicates")
-    return found._replace(method=method)
-
-
-_LEAST_IN_TAIL = 5
-"""Replicates beyond each end of an interval."""
-
-
-SUM_REPLICATES = 1_000

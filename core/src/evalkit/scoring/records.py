@@ -10,12 +10,7 @@ import polars as pl
 from evalkit.base.names import score_name
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
-from evalkit.inference.intervals import (
-    Floats,
-    Interval,
-    percentile_interval,
-    without_interval,
-)
+from evalkit.inference.intervals import Interval
 from evalkit.plugins.registry import Bound
 
 Advance = Callable[[str], None]
@@ -113,33 +108,6 @@ class MetricScores(NamedTuple):
 def notices_of(scored: Sequence[MetricScores]) -> list[str]:
     """Give the notices of several metrics."""
     return [notice for found in scored for notice in found.notices]
-
-
-_LEAST_IN_TAIL = 5
-"""Replicates beyond each end of a percentile interval."""
-
-
-def bootstrap_interval(
-    replicates: Floats, requested: int, confidence: float, method: str
-) -> Interval:
-    """Make an interval of bootstrap replicates.
-
-    Args:
-        replicates: The values that are defined.
-        requested: How many were drawn.
-        confidence: Probability of the interval.
-        method: What it is called.
-
-    Returns:
-        The interval; none where fewer than half of the replicates are defined.
-    """
-    if requested * (1 - confidence) / 2 < _LEAST_IN_TAIL - 1e-9:
-        return without_interval(
-            f"{requested} bootstrap replicates are too few for this confidence"
-        )
-    if len(replicates) < requested / 2:
-        return without_interval("the score is undefined in most bootstrap replicates")
-    return percentile_interval(replicates, confidence, method)
 
 
 def bootstrap_method(clustered: bool) -> str:

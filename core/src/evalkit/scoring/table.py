@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.terms import MetricContext
+from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Bound
 
 
@@ -33,6 +34,18 @@ class ScoringTable(NamedTuple):
     def repeats(self) -> int:
         """How many answers each example has, at least 1."""
         return max(1, len(self.replications))
+
+    def units(self, seed: int) -> Units:
+        """Say which units are resampled.
+
+        Args:
+            seed: Seed of the resampling.
+
+        Returns:
+            The units of all positions.
+        """
+        clusters = None if self.clusters is None else self.clusters.to_numpy()
+        return Units(self.unit_names or self.ids, clusters, seed, self.repeats)
 
     def without_prediction(self) -> int:
         """Count the examples whose prediction is null."""

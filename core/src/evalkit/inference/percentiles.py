@@ -1,0 +1,74 @@
+"""Intervals and bounds that are percentiles of replicates."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from evalkit.inference.intervals import Floats, Interval, without_interval
+from evalkit.inference.student_t import normal_quantile
+
+LEAST_IN_TAIL = 5
+"""Replicates beyond each end of a percentile interval."""
+
+
+def percentile_interval(
+    replicates: Floats, requested: int, confidence: float, method: str
+) -> Interval:
+    """Compute the percentile interval of replicates (Efron 1979).
+
+    Args:
+        replicates: Values of the score, of shape (replicates,). Undefined ones are nan,
+            or left out.
+        requested: How many were drawn.
+        confidence: Probability of the interval, such as 0.95.
+        method: What the interval is called.
+
+    Returns:
+        The interval with the replicates' standard deviation as standard error; none
+        where more than half of those drawn are undefined, where all are equal, or where
+        fewer than `LEAST_IN_TAIL` of those drawn lie beyond each end.
+    """
+    tail = (1 - confidence) / 2
+    if requested * tail < LEAST_IN_TAIL - 1e-9:
+        return without_interval(
+            f"{requested} bootstrap replicates are too few for this confidence"
+        )
+    defined = replicates[np.isfinite(replicates)]
+    if len(defined) < requested / 2:
+        return without_interval("the score is undefined in most bootstrap replicates")
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    error = float(np.std(defined, ddof=1))
+    if high - low <= 1e-15 * max(1.0, abs(float(low))):
+        return without_interval("all bootstrap replicates are equal")
+    return Interval(float(low), float(high), error, method)
+
+
+def corrected_bounds(
+    replicates: Floats, centre: float, confidence: float
+) -> tuple[float, float]:
+    """Give the percentiles of replicates, corrected for their bias (Efron 1981).
+
+    Where the replicates lie lower than what they were drawn from, the score itself
+    lies lower than the truth, so the percentiles are moved the other way, by twice the
+    normal quantile of the share of replicates below the centre.
+
+    Args:
+        replicates: Values of the score, of shape (replicates,), all finite.
+        centre: The score of that which the replicates were drawn from.
+        confidence: Probability of the interval, such as 0.95.
+
+    Returns:
+        Lower and upper bound, each one of the replicates or between two of them.
+    """
+    normal = NormalDist()
+    slack = 1e-12 * max(1.0, abs(centre))
+    below = np.count_nonzero(replicates < centre - slack)
+    equal = np.count_nonzero(np.abs(replicates - centre) <= slack)
+    share = (float(below) + equal / 2 + 0.5) / (len(replicates) + 1)
+    shift = 2 * normal.inv_cdf(share)
+    quantile = normal_quantile(confidence)
+    levels = [normal.cdf(shift - quantile), normal.cdf(shift + quantile)]
+    low, high = np.quantile(replicates, levels)
+    return float(low), float(high)

@@ -30,9 +30,14 @@ from evalkit.comparing.judging import judge
 from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import without_interval
 from evalkit.plugins.registry import Registry
-from evalkit.robustness.drops import Drawn, DropIntervals
-from evalkit.robustness.pairs import Rows, Sample
-from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
+from evalkit.robustness.drops import DropIntervals
+from evalkit.robustness.pairs import PerturbedSample, Rows
+from evalkit.robustness.tested_drops import (
+    DropLevels,
+    GroupedStatistics,
+    TestedDrops,
+    mean_differences,
+)
 from evalkit.scoring.calls import finalize
 from evalkit.scoring.metric import metric_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -117,7 +122,7 @@ def tested_sets(world: World, answers: Answers) -> list[Sequence[Difference | No
     sets = len(answers.gold)
     count = sets * ORIGINALS
     clusters = answers.clusters
-    sample = Sample(
+    sample = PerturbedSample(
         pl.Series([str(one) for one in range(count)]),
         pl.Series([[]] * count, dtype=pl.List(pl.String)),
         None if clusters is None else pl.Series(clusters.ravel()),
@@ -140,7 +145,7 @@ def tested_sets(world: World, answers: Answers) -> list[Sequence[Difference | No
 
 def _of_shares(
     answers: Answers,
-    sample: Sample,
+    sample: PerturbedSample,
     group: Integers,
     original: Integers,
     levels: DropLevels,
@@ -162,7 +167,6 @@ def _of_shares(
         rows,
         sample.units(0),
         levels,
-        clustered=clusters is not None,
         shares=True,
     )
 
@@ -170,7 +174,7 @@ def _of_shares(
 def _of_sets(
     metric: str,
     answers: Answers,
-    sample: Sample,
+    sample: PerturbedSample,
     group: Integers,
     original: Integers,
     levels: DropLevels,
@@ -195,7 +199,7 @@ def _of_sets(
             context,
         )
         statistics = metric_statistics(bound, table)
-        sides.append(Drawn(statistics, group, original))
+        sides.append(GroupedStatistics(statistics, group, original))
         numbered = statistics.with_columns(
             group=pl.Series(group)[statistics["position"].to_numpy()]
         )
@@ -203,7 +207,7 @@ def _of_sets(
         sums = numbered.drop("position").group_by(keys).sum().sort(keys)
         values.append(finalize(bound, sums, context).sort("group")["value"].to_list())
     intervals = DropIntervals(
-        bound, (sides[0], sides[1]), sample, context, ScoringSettings()
+        bound, (sides[0], sides[1]), sample.units(0), context, ScoringSettings()
     )
     tested = []
     for number, (before, after) in enumerate(zip(*values, strict=True)):

@@ -24,10 +24,11 @@ from evalkit.comparing.pairing import PairedRuns
 from evalkit.comparing.sets import compare_statistics
 from evalkit.comparing.tables import PairedTables, Side
 from evalkit.inference.intervals import Interval
+from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.robustness.drops import Drawn, DropIntervals
-from evalkit.robustness.pairs import Sample as PerturbedSample
+from evalkit.robustness.drops import DropIntervals
+from evalkit.robustness.tested_drops import GroupedStatistics
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import metric_statistics, score_metric
@@ -341,20 +342,17 @@ def drop_outcomes(
             None,
             context,
         )
-        sides.append(Drawn(metric_statistics(bound, table), side.sets, original))
+        sides.append(
+            GroupedStatistics(metric_statistics(bound, table), side.sets, original)
+        )
         found = score_metric(
             bound, table, group_by_tag(_set_tags(side.sets)), ScoringSettings()
         )
         values.append(_main_values(found))
     clusters = originals.clusters
-    sample = PerturbedSample(
-        pl.Series([str(one) for one in range(count)]),
-        pl.Series([[]] * count, dtype=pl.List(pl.String)),
-        None if clusters is None else pl.Series(clusters),
-        np.ones(count, dtype=bool),
-    )
+    units = Units([str(one) for one in range(count)], clusters, 0)
     intervals = DropIntervals(
-        bound, (sides[0], sides[1]), sample, context, ScoringSettings()
+        bound, (sides[0], sides[1]), units, context, ScoringSettings()
     )
     found_intervals = [
         intervals.of(group, "", before - after)

@@ -784,6 +784,6 @@ class TestEdges:
 
 
 def test_the_mean_of_numbers_is_over_the_numbers_themselves() -> None:
-    from evalkit.robustness.pairs import Mean
+    from evalkit.robustness.means import Mean
 
     assert Mean().score_example(0.25) == 0.25

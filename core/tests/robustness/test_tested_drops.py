@@ -265,9 +265,7 @@ def test_no_drop_of_eight_is_shown_more_often_than_promised() -> None:
         originals = np.tile(np.arange(200), 8)
         rows = Rows(numbers, originals, values.ravel(), sizes, sizes, True)
         units = Units([str(number) for number in range(200)], None, 0)
-        found_drops = mean_differences(
-            scores, rows, units, levels, clustered=False, shares=True
-        )
+        found_drops = mean_differences(scores, rows, units, levels, shares=True)
         tested = [drop for drop in found_drops if drop is not None]
         adjusted += any(judge(drop, 8, 0.95, None).different for drop in tested)
         alone += any(judge(drop, 1, 0.95, None).different for drop in tested)

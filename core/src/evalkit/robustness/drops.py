@@ -36,15 +36,7 @@ from evalkit.inference.intervals import (
     Interval,
     without_interval,
 )
-from evalkit.inference.percentiles import percentile_interval
-from evalkit.inference.resampling import Units
-from evalkit.inference.seeds import generator
-from evalkit.plugins.registry import Bound
-from evalkit.robustness.drop_statistics import Drawn as Drawn
-from evalkit.robustness.drop_swaps import DropSwaps
-from evalkit.robustness.large_drops import LargeDrops
-from evalkit.robustness.pairs import Mask, Sample
-from evalkit.robustness.smoothing import (
+from evalkit.inference.pair_smoothing import (
     PairColumns,
     PairSmoothing,
     Sides,
@@ -52,7 +44,14 @@ from evalkit.robustness.smoothing import (
     count_changed,
     right_differences,
 )
-from evalkit.robustness.tested_drops import difference_of_drop
+from evalkit.inference.percentiles import percentile_interval
+from evalkit.inference.resampling import Units
+from evalkit.inference.seeds import generator
+from evalkit.plugins.registry import Bound
+from evalkit.robustness.drop_swaps import DropSwaps
+from evalkit.robustness.large_drops import LargeDrops
+from evalkit.robustness.pairs import Mask
+from evalkit.robustness.tested_drops import GroupedStatistics, difference_of_drop
 from evalkit.scoring.calls import finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
@@ -85,7 +84,7 @@ class _Draws(NamedTuple):
     """The same of units whose answers are not all alike."""
 
 
-class _Shares(NamedTuple):
+class _RightDrops(NamedTuple):
     """The drop of the share of right answers of each original."""
 
     differences: Floats
@@ -103,7 +102,7 @@ class DropIntervals:
     Args:
         metric: A metric whose statistics add up.
         sides: The originals and the copies that have each other.
-        sample: The examples that originals are.
+        units: The unit of each original.
         context: The metric's context.
         settings: Seed and probability.
     """
@@ -111,19 +110,19 @@ class DropIntervals:
     def __init__(
         self,
         metric: Bound,
-        sides: tuple[Drawn, Drawn],
-        sample: Sample,
+        sides: tuple[GroupedStatistics, GroupedStatistics],
+        units: Units,
         context: MetricContext,
         settings: ScoringSettings,
     ) -> None:
         self._metric = metric
         self._sides = sides
-        self._sample = sample
+        self._units = units
         self._context = context
         self._settings = settings
         self._drawn: dict[int, _Draws] = {}
         self._widening: dict[int, float] = {}
-        self._shares: dict[int, _Shares] = {}
+        self._shares: dict[int, _RightDrops] = {}
         self._rare: dict[int, bool] = {}
 
     def of(self, group: int, score: str, value: float) -> Interval:
@@ -139,8 +138,7 @@ class DropIntervals:
         """
         members = self._members(group)
         if self._units.count_of(self._sides[0].original[members[0]]) < 2:
-            clustered = self._sample.clusters is not None
-            return without_interval(ONE_CLUSTER if clustered else N_IS_1)
+            return without_interval(ONE_CLUSTER if self._units.clustered else N_IS_1)
         if self._is_large(group):
             return self._large.intervals(group, score, value)(self._settings.confidence)
         draws = self._draws_of(group, score)
@@ -207,8 +205,7 @@ class DropIntervals:
 
     @property
     def _method(self) -> str:
-        clustered = self._sample.clusters is not None
-        return "paired-bootstrap" + ("-clustered" if clustered else "")
+        return "paired-bootstrap" + ("-clustered" if self._units.clustered else "")
 
     def _draws_of(self, group: int, score: str) -> Floats | str:
         """Give the drop of a score in each replicate, or why there is none."""
@@ -218,12 +215,12 @@ class DropIntervals:
         drops = self._drawn[group].drops
         return drops if isinstance(drops, str) else drops.get(score, np.empty(0))
 
-    def _shares_of(self, parts: Sides, columns: PairColumns) -> _Shares:
+    def _shares_of(self, parts: Sides, columns: PairColumns) -> _RightDrops:
         found = right_differences(parts, columns)
         units = None
-        if self._sample.clusters is not None:
+        if self._units.clustered:
             units = self._units.codes[found["example"].to_numpy()]
-        return _Shares(found["difference"].to_numpy(), units)
+        return _RightDrops(found["difference"].to_numpy(), units)
 
     def _is_rare(self, group: int) -> bool:
         """Tell whether so few answers change that they have to be smoothed."""
@@ -247,16 +244,11 @@ class DropIntervals:
         return before, after
 
     @cached_property
-    def _units(self) -> Units:
-        return self._sample.units(self._settings.seed)
-
-    @cached_property
     def _large(self) -> LargeDrops:
         return LargeDrops(
             self._metric,
             self._sides,
             self._units,
-            self._sample.clusters is not None,
             self._context,
             self._settings,
         )

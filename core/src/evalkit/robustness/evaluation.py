@@ -22,7 +22,7 @@ from evalkit.robustness.copies import (
 from evalkit.robustness.effects import Effect, find_effects, make_views
 from evalkit.robustness.expectations import ask_expectations
 from evalkit.robustness.inputs import CopySource, RunSource
-from evalkit.robustness.pairs import Pairs, Sample, Weight
+from evalkit.robustness.pairs import Pairs, PerturbedSample, Weight
 from evalkit.robustness.quantities import Effects
 from evalkit.robustness.scores import PerturbedScores, score_perturbations
 from evalkit.robustness.stored import copies_of_run
@@ -113,7 +113,7 @@ def score_perturbed(
     examples = originals.examples
     if not any(len(each.originals) for each in copies):
         return PerturbedScores([], {}, [])
-    sample = Sample(
+    sample = PerturbedSample(
         examples.frame["id"],
         examples.frame["tags"],
         examples.frame["cluster"] if examples.clustered else None,
@@ -170,7 +170,8 @@ def score_pairs(
     views = make_views(
         effect for name, effect in effects.items() if pairs.made_by([name]).any()
     )
-    asked = Effects(tables, views, told, weight, settings, split)
+    units = pairs.sample.units(settings.seed)
+    asked = Effects(tables, views, told, weight, settings, split, units)
     return score_perturbations(scored, asked, judge)
 
 

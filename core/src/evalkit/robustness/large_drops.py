@@ -17,11 +17,10 @@ from evalkit.inference.intervals import influence_interval, without_interval
 from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
 from evalkit.plugins.registry import Bound
-from evalkit.robustness.drop_statistics import Drawn
-from evalkit.robustness.tested_drops import FLIPS, difference_of_drop
+from evalkit.robustness.means import numbered_groups
+from evalkit.robustness.tested_drops import FLIPS, GroupedStatistics, difference_of_drop
 from evalkit.scoring.evidence import Evidence, UnitTotals
 from evalkit.scoring.group_intervals import NO_GRADIENT
-from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 
@@ -33,7 +32,6 @@ class LargeDrops:
         metric: A metric whose statistics add up.
         sides: The originals and the copies that have each other.
         units: The unit of each original.
-        clustered: Whether units are clusters of originals.
         context: The metric's context.
         settings: Seed and probability.
     """
@@ -41,16 +39,14 @@ class LargeDrops:
     def __init__(
         self,
         metric: Bound,
-        sides: tuple[Drawn, Drawn],
+        sides: tuple[GroupedStatistics, GroupedStatistics],
         units: Units,
-        clustered: bool,
         context: MetricContext,
         settings: ScoringSettings,
     ) -> None:
         self._metric = metric
         self._sides = sides
         self._units = units
-        self._clustered = clustered
         self._context = context
         self._settings = settings
 
@@ -73,7 +69,7 @@ class LargeDrops:
             influence_interval,
             value,
             added.totals,
-            clustered=self._clustered,
+            clustered=self._units.clustered,
             sizes=added.sizes,
         )
 
@@ -109,15 +105,11 @@ class LargeDrops:
     def _evidence(self) -> tuple[Evidence, ...]:
         found = []
         for side in self._sides:
-            count = len(side.group)
-            groups = Groups(
-                tuple(map(str, range(int(side.group.max()) + 1))),
-                np.arange(count, dtype=np.uint32),
-                side.group.astype(np.uint32),
-                {},
-            )
+            tags = [str(number) for number in range(int(side.group.max()) + 1)]
+            groups = numbered_groups(tags, side.group)
             units = pl.Series("cluster", self._units.codes[side.original])
-            table = ScoringTable(pl.DataFrame(), [""] * count, units, self._context)
+            ids = [""] * len(side.group)
+            table = ScoringTable(pl.DataFrame(), ids, units, self._context)
             found.append(
                 Evidence(self._metric, side.statistics, table, groups, self._settings)
             )

@@ -1,4 +1,4 @@
-"""Pairs of a copy and its original, in groups, and means over them.
+"""The table of pairs of a copy and its original, in groups.
 
 A tag's group holds the copies that have the tag, and an original takes part in it
 through these copies. With weights per original, the copies of an original that are in a
@@ -10,25 +10,17 @@ are pairs, and the originals are their clusters where some have several copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.terms import IntervalKind, MetricContext
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Units, unit_keys
-from evalkit.plugins.components import Component
-from evalkit.plugins.metric import Metric
-from evalkit.plugins.registry import Bound, bind
 from evalkit.robustness.copies import Copies
-from evalkit.scoring.finalization import EXAMPLES
-from evalkit.scoring.grouping import Groups, group_by_tag
-from evalkit.scoring.metric import score_statistics
-from evalkit.scoring.records import GroupScore, ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.grouping import group_by_tag
 
 Weight = Literal["original", "copy"]
 """Whether every original or every copy counts the same."""
@@ -39,7 +31,7 @@ Reduction = Literal["mean", "least", "greatest"]
 Mask = NDArray[np.bool_]
 
 
-class Sample(NamedTuple):
+class PerturbedSample(NamedTuple):
     """The examples that originals are."""
 
     ids: pl.Series
@@ -73,7 +65,7 @@ class Pairs:
     """
 
     def __init__(
-        self, copies: Sequence[Copies], counted: Sequence[str], sample: Sample
+        self, copies: Sequence[Copies], counted: Sequence[str], sample: PerturbedSample
     ) -> None:
         self.sample = sample
         self.originals: Integers = np.concatenate([each.originals for each in copies])
@@ -114,6 +106,13 @@ class Rows(NamedTuple):
     are_originals: bool
     """Whether each original has one row in a group."""
 
+    @property
+    def by_group(self) -> list[Integers]:
+        """The numbers of the rows of each group."""
+        order = np.argsort(self.group, kind="stable")
+        ends = np.searchsorted(self.group[order], np.arange(1, len(self.offered)))
+        return np.split(order, ends)
+
 
 class PairGroups:
     """The groups of some of the pairs.
@@ -143,26 +142,32 @@ class PairGroups:
         several = len(np.unique(pairs.originals[numbers])) < len(numbers)
         self.by_original = weight == "original" or not several
 
-    def rows(self, values: Floats, chosen: Mask | None = None) -> Rows:
-        """Make rows of the values of pairs; those of one original become their mean.
+    @cached_property
+    def once(self) -> Integers:
+        """The memberships of originals: where rows are originals, one in each group."""
+        if not self.by_original:
+            return np.arange(len(self.group))
+        code = self.group * np.int64(len(self.pairs.sample.ids)) + self.original
+        first: Integers = np.unique(code, return_index=True)[1]
+        return first
+
+    def rows(
+        self, values: Floats, chosen: Mask | None = None, reduction: Reduction = "mean"
+    ) -> Rows:
+        """Make rows of the values of pairs; those of one original become one value.
 
         Args:
             values: The value of each pair, of shape (pairs,); NaN for none.
             chosen: Which pairs could have a value, for the coverage; all by default.
+            reduction: What the values of an original become: with weights per original
+                their mean; their least or greatest whatever the weight.
 
         Returns:
             The rows.
         """
-        found = values[self.pair]
-        offered = np.ones(len(found), dtype=bool)
-        if chosen is not None:
-            offered = chosen[self.pair]
-        used = np.isfinite(found) & offered
-        counts = self._per_group(offered), self._per_group(used)
-        group, original, value = self.group[used], self.original[used], found[used]
-        if self.by_original:
-            group, original, value = self._reduced(group, original, value, "mean")
-        return Rows(group, original, value, *counts, self.by_original)
+        offered = None if chosen is None else chosen[self.pair]
+        found = self.group, self.original, values[self.pair]
+        return self._rows(*found, offered, reduction)
 
     def rows_of_originals(self, values: Floats) -> Rows:
         """Make rows of the values of the originals that have a pair.
@@ -173,51 +178,29 @@ class PairGroups:
         Returns:
             The rows.
         """
-        group, original = self.group, self.original
-        if self.by_original:
-            group, original, _ = self._reduced(
-                group, original, np.zeros(len(group)), "mean"
-            )
-        value = values[original]
+        original = self.original[self.once]
+        return self._rows(self.group[self.once], original, values[original])
+
+    def _rows(
+        self,
+        group: Integers,
+        original: Integers,
+        value: Floats,
+        offered: Mask | None = None,
+        reduction: Reduction = "mean",
+    ) -> Rows:
         used = np.isfinite(value)
-        offered = np.bincount(group, minlength=len(self.tags))
+        if offered is not None:
+            used &= offered
+        sizes = np.bincount(
+            group if offered is None else group[offered], minlength=len(self.tags)
+        )
         taken = np.bincount(group[used], minlength=len(self.tags))
-        return Rows(
-            group[used],
-            original[used],
-            value[used],
-            offered,
-            taken,
-            self.by_original,
-        )
-
-    def extremes(self, values: Floats, reduction: Reduction) -> Rows:
-        """Make a row of each original: the least or greatest value of its pairs.
-
-        Args:
-            values: The value of each pair, of shape (pairs,); NaN for none.
-            reduction: Which of them.
-
-        Returns:
-            The rows, whatever the weight.
-        """
-        found = values[self.pair]
-        used = np.isfinite(found)
-        counts = self._per_group(np.ones(len(found), dtype=bool)), self._per_group(used)
-        reduced = self._reduced(
-            self.group[used], self.original[used], found[used], reduction
-        )
-        return Rows(*reduced, *counts, True)
-
-    def _per_group(self, chosen: Mask) -> Integers:
-        return np.bincount(self.group[chosen], minlength=len(self.tags))
-
-    def _reduced(
-        self, group: Integers, original: Integers, value: Floats, reduction: Reduction
-    ) -> tuple[Integers, Integers, Floats]:
-        return reduce_values(
-            group, original, value, len(self.pairs.sample.ids), reduction
-        )
+        are_originals = self.by_original or reduction != "mean"
+        found = group[used], original[used], value[used]
+        if are_originals:
+            found = reduce_values(*found, len(self.pairs.sample.ids), reduction)
+        return Rows(*found, sizes, taken, are_originals)
 
 
 def reduce_values(
@@ -255,118 +238,3 @@ def reduce_values(
         value = np.add.reduceat(value, first) / counts
     chosen = order[first]
     return group[chosen], original[chosen], value
-
-
-class Mean(Metric):
-    """The mean of numbers, each of which stands in place of a prediction."""
-
-    def score_example(self, prediction: float) -> float:
-        """Give the number itself."""
-        return prediction
-
-
-class _Share(Mean):
-    """The mean of numbers which is a share where they are zeros and ones."""
-
-    interval = "wilson"
-
-
-class _StudentMean(Mean):
-    """A mean with Student's interval."""
-
-    interval = "t"
-
-
-class _BareMean(Mean):
-    """A mean without interval."""
-
-    interval = "none"
-
-
-_MEANS: dict[IntervalKind, type[Mean]] = {
-    "wilson": _Share,
-    "t": _StudentMean,
-    "none": _BareMean,
-}
-
-
-@cache
-def _bound_mean(interval: IntervalKind) -> Bound:
-    kind = _MEANS.get(interval, _StudentMean)
-    component = Component(
-        "metrics", "mean", f"{__name__}:{kind.__name__}", "evalkit-core", "0"
-    )
-    return bind(component, kind)
-
-
-def score_rows(
-    rows: Rows,
-    groups: PairGroups,
-    interval: IntervalKind,
-    settings: ScoringSettings,
-    tags: Sequence[str | None] | None = None,
-) -> list[GroupScore]:
-    """Compute the mean of each group, with the interval that fits.
-
-    Args:
-        rows: What the means are over.
-        groups: The groups of pairs that they are of.
-        interval: `wilson` where the values may be zeros and ones, `t`, or `none`.
-        settings: Probability of the intervals.
-        tags: The tags of the groups, where they are not those of the pairs.
-
-    Returns:
-        A score for each group, with its coverage.
-    """
-    count = len(rows.value)
-    statistics = pl.DataFrame(
-        {
-            "position": np.arange(count, dtype=np.uint32),
-            "score": rows.value,
-            EXAMPLES: np.ones(count),
-        }
-    )
-    names = groups.tags if tags is None else tuple(tags)
-    members = Groups(
-        names,
-        np.arange(count, dtype=np.uint32),
-        rows.group.astype(np.uint32),
-        {},
-    )
-    table = ScoringTable(
-        statistics.select("position"),
-        [""] * count,
-        clusters_of(groups.pairs, rows.original, rows.are_originals),
-        MetricContext(None, "one"),
-    )
-    found = score_statistics(
-        _bound_mean(interval), statistics, table, members, settings
-    )
-    return [
-        score._replace(coverage=_coverage(rows, score.group)) for score in found.scores
-    ]
-
-
-def clusters_of(
-    pairs: Pairs, originals: Integers, are_originals: bool
-) -> pl.Series | None:
-    """Give the cluster of each row of a mean; None for independent rows.
-
-    Args:
-        pairs: All pairs.
-        originals: The original of each row.
-        are_originals: Whether each original has one row.
-
-    Returns:
-        The data set's clusters; else the originals, where they have several rows each.
-    """
-    if pairs.sample.clusters is not None:
-        return pairs.sample.clusters.gather(originals)
-    if are_originals:
-        return None
-    return pl.Series("cluster", pairs.original_keys[originals])
-
-
-def _coverage(rows: Rows, group: int) -> float | None:
-    offered = int(rows.offered[group])
-    return int(rows.used[group]) / offered if offered else None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import IntervalKind
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
 from evalkit.inference.resampling import Units
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.effects import View
+from evalkit.robustness.means import score_rows
 from evalkit.robustness.pairs import (
     Mask,
     PairGroups,
@@ -23,11 +22,10 @@ from evalkit.robustness.pairs import (
     Rows,
     Weight,
     reduce_values,
-    score_rows,
 )
-from evalkit.robustness.shares import is_share, score_share_drops
 from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
 from evalkit.robustness.values import PerturbedTables
+from evalkit.runs.scores import Shown, shown_as
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE, group_by_tag
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -46,6 +44,8 @@ class Effects(NamedTuple):
     weight: Weight
     settings: ScoringSettings
     split: str
+    units: Units
+    """The unit of each original."""
 
     def levels(self, view: View, groups: PairGroups) -> DropLevels:
         """Give the levels that the tests of a perturbation or family must decide at.
@@ -70,14 +70,6 @@ class ExampleValues(NamedTuple):
     """By pair; nan for none."""
 
 
-class Shown(NamedTuple):
-    """How a score is read."""
-
-    unit: str
-    scale: float
-    higher_is_better: bool | None
-
-
 _SHARE = Shown("%", 100.0, True)
 
 
@@ -93,16 +85,6 @@ class Quantity(NamedTuple):
     """Of drops: the test of each score; empty where there are none."""
 
 
-def shown_as(metric: Bound) -> Shown:
-    """Say how the scores of a metric are read."""
-    attributes = metric.attributes
-    return Shown(
-        attributes.get("unit", ""),
-        attributes.get("scale", 1.0),
-        attributes.get("higher_is_better"),
-    )
-
-
 def as_drop(shown: Shown) -> Shown:
     """Say how a drop is read: more of it is worse where a higher score is better."""
     better = shown.higher_is_better
@@ -113,6 +95,19 @@ def without_value(reason: str) -> list[GroupScore]:
     """Give the score of the whole set that has no value."""
     nothing = without_interval("there is no value")
     return [GroupScore("", WHOLE, None, 0, None, nothing, reason)]
+
+
+class _Declared(NamedTuple):
+    """A mean over pairs that is asked for."""
+
+    computed_on: str
+    values: Floats
+    """The value of each pair; nan for none."""
+    chosen: Mask | None = None
+    """Which pairs could have a value; None for all."""
+    reduction: Reduction = "mean"
+    """What several copies of an original become."""
+    shown: Shown = _SHARE
 
 
 class ExampleQuantities:
@@ -152,26 +147,45 @@ class ExampleQuantities:
         Yields:
             One after the other.
         """
-        plain = self._interval
-        yield self._quantity(
-            "original", groups, groups.rows_of_originals(self._original), plain
-        )
-        yield self._quantity("perturbed", groups, groups.rows(self._perturbed), plain)
+        rows = groups.rows_of_originals(self._original)
+        yield self._scored("original", groups, rows)
+        yield self._scored("perturbed", groups, groups.rows(self._perturbed))
         yield self._drop(view, groups)
-        if view.invariant:
-            yield self._agreement_of(view, groups)
+        if view.invariant and isinstance(self._agreement, str):
+            nothing = without_value(self._agreement)
+            yield Quantity("agreement", groups.tags, nothing, self._shown)
+        elif view.invariant:
+            chosen = self._pairs.made_by(view.invariant)
+            rows = groups.rows(np.asarray(self._agreement), chosen)
+            yield self._scored("agreement", groups, rows)
         yield from self._worst(view, groups)
 
-    def _quantity(
+    def of_judge(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
+        """Give what only the metric has that tells right from wrong, as 1 and 0.
+
+        Args:
+            view: A perturbation or a family.
+            groups: The groups of its pairs.
+
+        Yields:
+            Flips; of a perturbation expected changes and consistency, too.
+        """
+        declared = [] if view.is_family else [*self._as_it_should_be(view)]
+        for one in [*declared, *self._flips()]:
+            rows = groups.rows(one.values, one.chosen, one.reduction)
+            settings = self._effects.settings
+            scores = score_rows(rows, groups, "wilson", settings)
+            yield Quantity(one.computed_on, groups.tags, scores, one.shown)
+
+    def _scored(
         self,
         computed_on: str,
         groups: PairGroups,
         rows: Rows,
-        interval: IntervalKind,
         tags: Sequence[str | None] | None = None,
     ) -> Quantity:
         settings = self._effects.settings
-        scores = score_rows(rows, groups, interval, settings, tags)
+        scores = score_rows(rows, groups, self._interval, settings, tags)
         return Quantity(computed_on, tags or groups.tags, scores, self._shown)
 
     def _drop(self, view: View, groups: PairGroups) -> Quantity:
@@ -181,33 +195,16 @@ class ExampleQuantities:
         if self._interval == "none":
             scores = score_rows(rows, groups, "none", settings)
             return Quantity("drop", groups.tags, scores, shown)
-        shares = is_share(self._metric)
-        if shares:
-            scores = score_share_drops(rows, groups, settings)
-        else:
-            scores = score_rows(rows, groups, "t", settings)
-        levels = self._effects.levels(view, groups)
+        is_share = tuple(self._metric.attributes["bounds"] or ()) == (0, 1)
+        scores = score_rows(rows, groups, "tango" if is_share else "t", settings)
         tested = mean_differences(
             scores,
             rows,
-            self._units,
-            levels,
-            clustered=self._pairs.sample.clusters is not None,
-            shares=shares,
+            self._effects.units,
+            self._effects.levels(view, groups),
+            shares=is_share,
         )
         return Quantity("drop", groups.tags, scores, shown, tested)
-
-    @cached_property
-    def _units(self) -> Units:
-        return self._pairs.sample.units(self._effects.settings.seed)
-
-    def _agreement_of(self, view: View, groups: PairGroups) -> Quantity:
-        if isinstance(self._agreement, str):
-            scores = without_value(self._agreement)
-            return Quantity("agreement", groups.tags, scores, self._shown)
-        chosen = self._pairs.made_by(view.invariant)
-        rows = groups.rows(self._agreement, chosen)
-        return self._quantity("agreement", groups, rows, self._interval)
 
     def _worst(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
         better = self._shown.higher_is_better
@@ -218,11 +215,11 @@ class ExampleQuantities:
         choose = np.minimum if better else np.maximum
         worse: Floats = choose(self._before, self._perturbed)
         reduction: Reduction = "least" if better else "greatest"
-        rows = groups.extremes(worse, reduction)
-        yield self._quantity("worst", groups, rows, self._interval)
+        rows = groups.rows(worse, reduction=reduction)
+        yield self._scored("worst", groups, rows)
         if view.is_family:
             rows, tags = self._worst_of_all(groups, worse, reduction)
-            yield self._quantity("worst-of-all", groups, rows, self._interval, tags)
+            yield self._scored("worst-of-all", groups, rows, tags)
 
     def _worst_of_all(
         self, groups: PairGroups, worse: Floats, reduction: Reduction
@@ -260,57 +257,30 @@ class ExampleQuantities:
         )
         return rows, everyone.tags
 
-
-class Judgements(ExampleQuantities):
-    """The quantities of the metric that tells right from wrong, as 1 and 0."""
-
-    def of_judge(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Give what only right and wrong answers have.
-
-        Args:
-            view: A perturbation or a family.
-            groups: The groups of its pairs.
-
-        Yields:
-            Flips; of a perturbation expected changes and consistency, too.
-        """
-        if not view.is_family:
-            yield from self._judged(view, groups)
-        for name, is_flip, better in self._flips():
-            found = self._quantity(name, groups, groups.rows(is_flip), "wilson")
-            yield found._replace(shown=_SHARE._replace(higher_is_better=better))
-
-    def _judged(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        rows = self._expected(view, groups)
-        if rows is not None:
-            found = self._quantity("expected", groups, rows, "wilson")
-            yield found._replace(shown=_SHARE)
-        if view.transforming:
-            both = np.minimum(self._before, self._perturbed)
-            rows = groups.extremes(both, "least")
-            found = self._quantity("consistency", groups, rows, "wilson")
-            yield found._replace(shown=_SHARE)
-
-    def _expected(self, view: View, groups: PairGroups) -> Rows | None:
+    def _as_it_should_be(self, view: View) -> Iterator[_Declared]:
         told = self._effects.expected.get(view.name)
         if told is not None:
-            return groups.rows(told, np.isfinite(told))
-        if not view.transforming:
-            return None
-        was_right: Mask = self._before == 1
-        return groups.rows(np.where(was_right, self._perturbed, np.nan), was_right)
+            yield _Declared("expected", told, np.isfinite(told))
+        elif view.transforming:
+            was_right: Mask = self._before == 1
+            after = np.where(was_right, self._perturbed, np.nan)
+            yield _Declared("expected", after, was_right)
+        if view.transforming:
+            both = np.minimum(self._before, self._perturbed)
+            yield _Declared("consistency", both, reduction="least")
 
-    def _flips(self) -> Iterator[tuple[str, Floats, bool | None]]:
+    def _flips(self) -> Iterator[_Declared]:
         before, after = self._before, self._perturbed
         known = np.isfinite(before) & np.isfinite(after)
-        both_wrong = known & (before == 0) & (after == 0)
-        other = self._effects.tables.differ(both_wrong)
+        other = self._effects.tables.differ(known & (before == 0) & (after == 0))
         for name, is_flip, better in (
             ("right-to-wrong", (before == 1) & (after == 0), False),
             ("wrong-to-right", (before == 0) & (after == 1), True),
             ("wrong-to-other-wrong", other, None),
         ):
-            yield name, np.where(known, is_flip.astype(np.float64), np.nan), better
+            values = np.where(known, is_flip.astype(np.float64), np.nan)
+            shown = _SHARE._replace(higher_is_better=better)
+            yield _Declared(name, values, shown=shown)
 
 
 def agreement_of(metric: Bound, effects: Effects, workers: Workers) -> Floats | str:

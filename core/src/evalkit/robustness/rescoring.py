@@ -12,7 +12,7 @@ from evalkit.inference.intervals import Floats
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.effects import Effect
 from evalkit.robustness.evaluation import score_pairs
-from evalkit.robustness.pairs import Pairs, Sample
+from evalkit.robustness.pairs import Pairs, PerturbedSample
 from evalkit.robustness.records import AS_EXPECTED
 from evalkit.robustness.scores import PerturbedScores
 from evalkit.robustness.stored import stored_copies
@@ -76,7 +76,7 @@ def rescore_perturbed(
     examples = examples_of(result)
     copies = stored_copies(result)
     clusters = examples["cluster"]
-    sample = Sample(
+    sample = PerturbedSample(
         examples["id"],
         examples["tags"],
         clusters if clusters.null_count() < examples.height else None,

@@ -41,26 +41,30 @@ import numpy as np
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
-from evalkit.robustness.drop_families import TestedScore, adjust, adjust_whole
 from evalkit.robustness.effects import View
 from evalkit.robustness.pairs import PairGroups
 from evalkit.robustness.quantities import (
     Effects,
+    ExampleQuantities,
     ExampleValues,
-    Judgements,
     Quantity,
     agreement_of,
     as_drop,
-    shown_as,
     without_value,
 )
 from evalkit.robustness.sets import SetScorer
-from evalkit.robustness.tested_drops import DropLevels
+from evalkit.robustness.tested_drops import (
+    DropLevels,
+    TestedScore,
+    adjust,
+    adjust_whole,
+)
 from evalkit.robustness.values import values_of
-from evalkit.runs.results import Score, plain_number
+from evalkit.runs.results import Score
+from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.records import GroupScore, MetricScores
+from evalkit.scoring.records import MetricScores
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 UNCERTAIN = "the answers may not hold after this perturbation"
@@ -179,10 +183,10 @@ class _Scorer:
     def _of_metric(self, found: MetricScores, is_judge: bool) -> Iterator[TestedScore]:
         values = self._values.get(found.name)
         parts = {score.score for score in found.scores} - {"" if values else None}
-        single: Judgements | None = None
+        single: ExampleQuantities | None = None
         if values is not None:
             agreement = agreement_of(found.metric, self._effects, self._workers)
-            single = Judgements(found.metric, values, self._effects, agreement)
+            single = ExampleQuantities(found.metric, values, self._effects, agreement)
         scorer = self._set_scorer(found) if parts else None
         confidence = self._effects.settings.confidence
         for view in self._effects.views:
@@ -212,8 +216,7 @@ class _Scorer:
             statistics = (found.statistics, copies)
         elif not found.metric.has("compute"):
             return found.error or found.scores[0].reason or NOTHING_SCORED
-        settings = self._effects.settings
-        return SetScorer(found.metric, self._tables, settings, statistics)
+        return SetScorer(found.metric, self._effects, statistics)
 
     def _absent(self, found: MetricScores, reason: str) -> Iterator[TestedScore]:
         for view in self._effects.views:
@@ -238,12 +241,15 @@ class _Scorer:
                 flag = UNCERTAIN
             tests = quantity.tested or [None] * len(quantity.scores)
             for score, tested in zip(quantity.scores, tests, strict=True):
-                record = _record(
-                    found.full_name(score.score),
-                    self._effects.split,
-                    view.name,
-                    quantity,
+                record = group_record(
                     score._replace(flag=flag or score.flag),
+                    found.full_name(score.score),
+                    quantity.tags[score.group],
+                    self._effects.split,
+                    quantity.shown,
+                )
+                record = record._replace(
+                    perturbation=view.name, computed_on=quantity.computed_on
                 )
                 yield TestedScore(record, tested)
 
@@ -279,38 +285,6 @@ def _of_sets(
         )
     if "" in parts:
         yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
-
-
-def _record(
-    name: str, split: str, perturbation: str, quantity: Quantity, found: GroupScore
-) -> Score:
-    mean, stddev, low, high = found.spread or (None,) * 4
-    return Score(
-        metric=name,
-        split=split,
-        tag=quantity.tags[found.group],
-        perturbation=perturbation,
-        computed_on=quantity.computed_on,
-        value=found.value,
-        se=plain_number(found.interval.standard_error),
-        ci_low=plain_number(found.interval.low),
-        ci_high=plain_number(found.interval.high),
-        ci_method=found.interval.method,
-        n=found.n,
-        n_clusters=found.n_clusters,
-        coverage=found.coverage,
-        unit=quantity.shown.unit,
-        scale=quantity.shown.scale,
-        higher_is_better=quantity.shown.higher_is_better,
-        reason=found.reason or found.interval.reason,
-        flag=found.flag,
-        bound_low=None,
-        bound_high=None,
-        mean=mean,
-        stddev=stddev,
-        min=low,
-        max=high,
-    )
 
 
 def _is_binary(values: Floats) -> bool:

@@ -16,18 +16,17 @@ from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference
 from evalkit.inference.intervals import Floats, Integers, without_interval
 from evalkit.plugins.registry import Bound
-from evalkit.robustness.drops import Drawn, DropIntervals
-from evalkit.robustness.pairs import Mask, PairGroups, clusters_of
-from evalkit.robustness.quantities import without_value
-from evalkit.robustness.tested_drops import DropLevels
-from evalkit.robustness.values import PerturbedTables
+from evalkit.robustness.drops import DropIntervals
+from evalkit.robustness.means import clusters_of, numbered_groups, share_of
+from evalkit.robustness.pairs import Mask, PairGroups
+from evalkit.robustness.quantities import Effects, without_value
+from evalkit.robustness.tested_drops import DropLevels, GroupedStatistics
 from evalkit.scoring.calls import value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_intervals import NO_INTERVAL, NO_SUM
-from evalkit.scoring.grouping import Groups
 from evalkit.scoring.lists import score_lists
 from evalkit.scoring.metric import score_statistics
-from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
 
 UNEQUAL = (
@@ -53,7 +52,7 @@ class Members(NamedTuple):
     """How many entries each group could have, by number."""
 
     def only(self, kept: Mask) -> Members:
-        """Give some of the entries."""
+        """Return some of the entries."""
         return self._replace(
             base=self.base[kept],
             group=self.group[kept],
@@ -83,8 +82,7 @@ class SetScorer:
 
     Args:
         metric: A metric with scores of whole sets.
-        tables: What it scores.
-        settings: How intervals are computed.
+        effects: The copies, and what is asked about them.
         statistics: Its statistics of the originals and of the copies; None for a
             function of lists.
     """
@@ -92,13 +90,13 @@ class SetScorer:
     def __init__(
         self,
         metric: Bound,
-        tables: PerturbedTables,
-        settings: ScoringSettings,
+        effects: Effects,
         statistics: tuple[pl.DataFrame, pl.DataFrame] | None,
     ) -> None:
         self._metric = metric
-        self._tables = tables
-        self._settings = settings
+        self._tables = effects.tables
+        self._settings = effects.settings
+        self._units = effects.units
         self._statistics = statistics
 
     def score(self, groups: PairGroups, levels: DropLevels) -> SetScores:
@@ -137,33 +135,22 @@ class SetScorer:
         return SetScores(before, after, _drops(*compared, intervals, levels))
 
     def _members(self, groups: PairGroups) -> tuple[Members, Members]:
-        count = len(groups.tags)
-        has_original, has_copy = self._has_rows
-        group, original = groups.group, groups.original
-        if groups.by_original:
-            code = np.unique(group * np.int64(len(has_original)) + original)
-            group = code // len(has_original)
-            original = code % len(has_original)
-        originals = Members(
-            original,
-            group,
-            original,
-            np.ones(len(group)),
-            groups.by_original,
-            np.bincount(group, minlength=count),
-        )
-        copies = Members(
-            groups.pair,
-            groups.group,
-            groups.original,
-            np.ones(len(groups.pair)),
-            groups.by_original,
-            np.bincount(groups.group, minlength=count),
-        )
-        return (
-            originals.only(has_original[originals.base]),
-            copies.only(has_copy[copies.base]),
-        )
+        everyone, once = np.arange(len(groups.group)), groups.once
+        sides = []
+        for base, places, has_rows in zip(
+            (groups.original[once], groups.pair),
+            (once, everyone),
+            self._has_rows,
+            strict=True,
+        ):
+            group, original = groups.group[places], groups.original[places]
+            offered = np.bincount(group, minlength=len(groups.tags))
+            weight = np.ones(len(base))
+            members = Members(
+                base, group, original, weight, groups.by_original, offered
+            )
+            sides.append(members.only(has_rows[base]))
+        return sides[0], sides[1]
 
     def _weighted(self, copies: Members) -> Members | None:
         """Let copies count 1/k where their numbers differ; None if they cannot."""
@@ -210,14 +197,14 @@ class SetScorer:
     def _scores(
         self, members: Members, part: int, groups: PairGroups
     ) -> list[GroupScore]:
-        count = len(groups.tags)
-        own = Groups(
-            groups.tags,
-            np.arange(len(members.base), dtype=np.uint32),
-            members.group.astype(np.uint32),
-            {},
+        pairs, per_original = self._tables.pairs, groups.by_original
+        own = numbered_groups(groups.tags, members.group)
+        table = ScoringTable(
+            pl.DataFrame(),
+            pairs.sample.ids.gather(members.original).to_list(),
+            clusters_of(pairs, members.original, members.are_originals),
+            self._tables.originals.context,
         )
-        table = self._table(members)
         if self._statistics is None:
             found = score_lists(
                 self._metric,
@@ -230,29 +217,20 @@ class SetScorer:
             found = score_statistics(
                 self._metric, self._expanded(members, part), table, own, self._settings
             )
-        per_original = groups.by_original
+        count = len(groups.tags)
         n = _count(members, count, per_original)
         used = np.bincount(members.group, minlength=count)
-        has_clusters = self._tables.pairs.sample.clusters is not None
+        has_clusters = pairs.sample.clusters is not None
         return [
             score._replace(
                 n=int(n[score.group]),
                 n_clusters=(
                     score.n_clusters if has_clusters or not per_original else None
                 ),
-                coverage=_share(used[score.group], members.offered[score.group]),
+                coverage=share_of(used[score.group], members.offered[score.group]),
             )
             for score in found.scores
         ]
-
-    def _table(self, members: Members) -> ScoringTable:
-        pairs = self._tables.pairs
-        return ScoringTable(
-            pl.DataFrame(),
-            pairs.sample.ids.gather(members.original).to_list(),
-            clusters_of(pairs, members.original, members.are_originals),
-            self._tables.originals.context,
-        )
 
     def _expanded(self, members: Members, part: int) -> pl.DataFrame:
         """Give the statistics of each entry, at the entry's own position."""
@@ -295,7 +273,7 @@ class SetScorer:
         if not self._adds_up:
             return NO_SUM
         sides = tuple(
-            Drawn(
+            GroupedStatistics(
                 self._expanded(members, part),
                 members.group,
                 members.original,
@@ -303,11 +281,10 @@ class SetScorer:
             )
             for part, members in enumerate((originals, copies))
         )
-        pairs = self._tables.pairs
         return DropIntervals(
             self._metric,
             (sides[0], sides[1]),
-            pairs.sample,
+            self._units,
             self._tables.originals.context,
             self._settings,
         )
@@ -360,7 +337,3 @@ def _count(members: Members, groups: int, per_original: bool) -> Integers:
         return np.bincount(members.group, minlength=groups)
     distinct = np.unique(np.stack([members.group, members.original]), axis=1)
     return np.bincount(distinct[0], minlength=groups)
-
-
-def _share(used: int, offered: int) -> float | None:
-    return int(used) / int(offered) if offered else None

@@ -3,24 +3,35 @@
 The test of a drop is that of two models on the same examples: McNemar's where an
 original and its copy are right or wrong, flipped signs of units' mean drops else. If
 there is no drop, which of an original's two answers is the copy's is a coin toss.
+
+Drops are adjusted for all that are read together in one table, a family: one metric's
+drops of the whole set under all perturbations, those under all families of
+perturbations, or those of all tags under one perturbation or family. Within it p-values
+and intervals are adjusted as those of compared models are
+(`evalkit.comparing.judging`), so that they agree with each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from evalkit.comparing.differences import Difference, Intervals
 from evalkit.comparing.examples import spread_of
+from evalkit.comparing.judging import judge
 from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.intervals import Floats, Integers, Interval
 from evalkit.inference.paired_shares import tango_interval
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
-from evalkit.robustness.pairs import Rows
+from evalkit.perturbing.columns import FAMILY
+from evalkit.robustness.pairs import Mask, Rows
+from evalkit.runs.results import Score, plain_number
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore
 
@@ -29,6 +40,25 @@ FLIPS = 1_000
 
 TestedDrops = Sequence[Difference | None]
 """The tests of scores, in their order; None of a score that has none."""
+
+
+class GroupedStatistics(NamedTuple):
+    """The statistics of originals, or of copies, in groups."""
+
+    statistics: pl.DataFrame
+    """`position` (the number of the entry), keys and number columns that add up."""
+    group: Integers
+    """The group of each entry."""
+    original: Integers
+    """The original of each entry."""
+    weight: Floats | None = None
+    """How much each entry counts already; None for 1."""
+
+    def mass(self, members: Mask) -> float:
+        """Give how much some entries count."""
+        if self.weight is None:
+            return float(np.count_nonzero(members))
+        return float(self.weight[members].sum())
 
 
 class DropLevels:
@@ -102,7 +132,6 @@ def mean_differences(
     units: Units,
     levels: DropLevels,
     *,
-    clustered: bool,
     shares: bool,
 ) -> TestedDrops:
     """Test the mean drop of each group.
@@ -112,52 +141,29 @@ def mean_differences(
         rows: Original less perturbed of each row.
         units: The unit of each original.
         levels: Levels that the tests must decide at.
-        clustered: Whether units are clusters of originals.
         shares: Whether the scores lie between 0 and 1.
 
     Returns:
         The tests.
     """
-    order = np.argsort(rows.group, kind="stable")
-    last = max((score.group for score in scores), default=0)
-    ends = np.searchsorted(rows.group[order], np.arange(last + 2))
-    are_alone = rows.are_originals and not clustered
-
-    def found() -> Iterator[Difference | None]:
-        for score in scores:
-            level = levels.of(score)
-            if level is None:
-                yield None
-                continue
-            part = order[ends[score.group] : ends[score.group + 1]]
-            yield _test_mean(
-                score,
-                rows.value[part],
-                rows.original[part],
-                are_alone,
-                units,
-                level,
-                shares,
-            )
-
-    return list(found())
-
-
-def _test_mean(
-    score: GroupScore,
-    drops: Floats,
-    originals: Integers,
-    are_alone: bool,
-    units: Units,
-    level: float,
-    shares: bool,
-) -> Difference:
-    if shares and are_alone and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
-        return _test_right_or_wrong(score, drops)
-    clusters = None if are_alone else units.codes[originals]
-    intervals = spread_of(drops, clusters, shares=shares).intervals
-    tested = flip_test(*units.sums_of(originals, drops), level, flips=FLIPS)
-    return difference_of_drop(score, intervals, tested)
+    by_group = rows.by_group
+    are_alone = rows.are_originals and not units.clustered
+    tested: list[Difference | None] = []
+    for score in scores:
+        level = levels.of(score)
+        if level is None:
+            tested.append(None)
+            continue
+        part = by_group[score.group]
+        drops, originals = rows.value[part], rows.original[part]
+        if shares and are_alone and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
+            tested.append(_test_right_or_wrong(score, drops))
+            continue
+        clusters = None if are_alone else units.codes[originals]
+        intervals = spread_of(drops, clusters, shares=shares).intervals
+        flipped = flip_test(*units.sums_of(originals, drops), level, flips=FLIPS)
+        tested.append(difference_of_drop(score, intervals, flipped))
+    return tested
 
 
 def _test_right_or_wrong(score: GroupScore, drops: Floats) -> Difference:
@@ -166,3 +172,76 @@ def _test_right_or_wrong(score: GroupScore, drops: Floats) -> Difference:
     tested = Significance(mcnemar(worse, better).exact, "mcnemar-exact", least=least)
     intervals = partial(tango_interval, worse, better, len(drops))
     return difference_of_drop(score, intervals, tested)
+
+
+class TestedScore(NamedTuple):
+    """A score under perturbation, and the test of a drop."""
+
+    score: Score
+    tested: Difference | None = None
+    """None of what is no drop, or cannot be tested."""
+
+
+def adjust(found: Iterable[TestedScore], confidence: float) -> Iterator[TestedScore]:
+    """Adjust the drops of tags under one perturbation or family.
+
+    Args:
+        found: Its scores by one metric.
+        confidence: Probability of the intervals; 1 less it is the level of the tests.
+
+    Returns:
+        The same scores, of which drops of tags have adjusted p-values and intervals and
+        no test any more.
+    """
+    listed = list(found)
+    yield from _adjusted(listed, confidence, whole=False)
+
+
+def adjust_whole(found: Sequence[TestedScore], confidence: float) -> list[Score]:
+    """Adjust the drops of the whole set, under perturbations and under families.
+
+    Args:
+        found: All scores by one metric under all perturbations.
+        confidence: Probability of the intervals; 1 less it is the level of the tests.
+
+    Returns:
+        The scores, of which drops of the whole set have adjusted p-values and
+        intervals.
+    """
+    return [each.score for each in _adjusted(found, confidence, whole=True)]
+
+
+def _adjusted(
+    found: Sequence[TestedScore], confidence: float, *, whole: bool
+) -> Iterator[TestedScore]:
+    sizes: dict[tuple[str, bool], int] = {}
+    for score, tested in found:
+        if tested is not None and (score.tag is None) == whole:
+            sizes[_family(score)] = sizes.get(_family(score), 0) + 1
+    for score, tested in found:
+        if tested is None or (score.tag is None) != whole:
+            yield TestedScore(score, tested)
+        else:
+            size = sizes[_family(score)]
+            yield TestedScore(_judged(score, tested, size, confidence))
+
+
+def _family(score: Score) -> tuple[str, bool]:
+    """Tell what a drop is read with: those of a metric, families apart."""
+    return score.metric, str(score.perturbation).startswith(FAMILY)
+
+
+def _judged(score: Score, found: Difference, size: int, confidence: float) -> Score:
+    judged = judge(found, size, confidence, None)
+    tested = found.tested
+    return score._replace(
+        reason=score.reason or found.reason,
+        p_value=None if tested is None else tested.p_value,
+        p_adjusted=judged.p_value,
+        p_method=None if tested is None else tested.method,
+        p_at_most=None if tested is None else tested.at_most,
+        ci_low_adjusted=plain_number(judged.interval.low),
+        ci_high_adjusted=plain_number(judged.interval.high),
+        family_size=size,
+        different=judged.different,
+    )

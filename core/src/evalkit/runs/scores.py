@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -73,19 +74,13 @@ def _to_score(
 ) -> Score:
     size = groups.sizes[found.group]
     coverage = found.n / size if size else None
-    mean, stddev, low, high = found.spread or (None,) * 4
     bound_low, bound_high = found.bounds or (None, None)
     clusters = found.cluster_sizes
-    return _record(
-        scored, found, scored.full_name(found.score), groups.tags[found.group], split
-    )._replace(
+    name, tag = scored.full_name(found.score), groups.tags[found.group]
+    return group_record(found, name, tag, split, shown_as(scored.metric))._replace(
         coverage=coverage if found.coverage is None else found.coverage,
         bound_low=bound_low,
         bound_high=bound_high,
-        mean=mean,
-        stddev=stddev,
-        min=low,
-        max=high,
         replications=found.replications,
         stddev_within=found.stddev_within,
         stddev_replications=found.stddev_replications,
@@ -95,21 +90,62 @@ def _to_score(
 
 
 def _to_aggregate(scored: MetricScores, found: AggregateScore, split: str) -> Score:
-    record = _record(scored, found, scored.full_name(""), found.tag, split)
+    record = _record(
+        found, scored.full_name(""), found.tag, split, shown_as(scored.metric)
+    )
     return record._replace(
         aggregate=found.kind, p_value=found.p_value, p_adjusted=found.p_adjusted
     )
 
 
+class Shown(NamedTuple):
+    """How a score is read."""
+
+    unit: str
+    scale: float
+    higher_is_better: bool | None
+
+
+def shown_as(metric: Bound) -> Shown:
+    """Say how the scores of a metric are read."""
+    attributes = metric.attributes
+    return Shown(
+        attributes.get("unit", ""),
+        attributes.get("scale", 1.0),
+        attributes.get("higher_is_better"),
+    )
+
+
+def group_record(
+    found: GroupScore, name: str, tag: str | None, split: str, shown: Shown
+) -> Score:
+    """Make the record of a score of one group.
+
+    Args:
+        found: The score.
+        name: Full name of the score.
+        tag: The group's tag; None for the whole set.
+        split: Name of the split.
+        shown: How it is read.
+
+    Returns:
+        The record, without what only scores of all data have: bounds, replications and
+        sizes of clusters.
+    """
+    mean, stddev, low, high = found.spread or (None,) * 4
+    return _record(found, name, tag, split, shown)._replace(
+        coverage=found.coverage, mean=mean, stddev=stddev, min=low, max=high
+    )
+
+
 def _record(
-    scored: MetricScores,
     found: GroupScore | AggregateScore,
     name: str,
     tag: str | None,
     split: str,
+    shown: Shown,
 ) -> Score:
-    """Give what groups and aggregates have in common."""
-    attributes = scored.metric.attributes
+    """Make what groups and aggregates have in common."""
     rank_best, rank_worst = found.ranks or (None, None)
     return Score(
         metric=name,
@@ -125,9 +161,9 @@ def _record(
         n=found.n,
         n_clusters=found.n_clusters,
         coverage=None,
-        unit=attributes.get("unit", ""),
-        scale=attributes.get("scale", 1.0),
-        higher_is_better=attributes.get("higher_is_better"),
+        unit=shown.unit,
+        scale=shown.scale,
+        higher_is_better=shown.higher_is_better,
         reason=found.reason or found.interval.reason,
         flag=found.flag,
         bound_low=None,

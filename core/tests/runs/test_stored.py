@@ -19,7 +19,7 @@ from evalkit.errors import DataError
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.listing import LATEST, find_run, list_runs
 from evalkit.runs.stored import bound_metrics, read_run
-from evalkit.runs.stored_tables import scoring_table
+from evalkit.runs.stored_tables import stored_scoring_table
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
@@ -393,7 +393,7 @@ def test_a_run_without_a_table_of_examples_has_none(
     read = read_run(path)
     assert read.examples is None
     with pytest.raises(StorageError, match=r"has no examples.parquet$"):
-        scoring_table(read)
+        stored_scoring_table(read)
 
 
 def test_reading_what_is_no_run_is_a_storage_error(tmp_path: Path) -> None:
@@ -413,12 +413,12 @@ def test_a_run_can_be_saved_elsewhere(
         assert (second / name).read_bytes() == (first / name).read_bytes()
 
 
-# scoring_table
+# stored_scoring_table
 
 
 def scores_of_table(result: Result) -> list[tuple[Any, ...]]:
     """Score the stored table, as a metric added later would be."""
-    table = scoring_table(result)
+    table = stored_scoring_table(result)
     [metric] = bound_metrics(result, Resolver(Registry()))
     assert result.examples is not None
     groups = group_by_tag(result.examples["tags"])
@@ -445,7 +445,7 @@ def test_the_table_holds_what_metrics_may_ask_for(
 ) -> None:
     rows = [RIGHT[2], {"id": "1", "label": None}, {"id": "2", "label": 5}]
     result = saved(rows, on_invalid="skip")
-    table = scoring_table(read_run(path_of(result)))
+    table = stored_scoring_table(read_run(path_of(result)))
     assert table.frame.schema == {
         "position": pl.UInt32(),
         "prediction": pl.String(),
@@ -457,7 +457,7 @@ def test_the_table_holds_what_metrics_may_ask_for(
     assert table.ids == ["1", "2", "3"]
     assert table.clusters is None
     assert table.context == (("yes", "no"), "one")
-    memory = scoring_table(result)
+    memory = stored_scoring_table(result)
     assert memory.frame.equals(table.frame)
     assert memory[1:] == table[1:]
 
@@ -472,22 +472,22 @@ def test_recorded_clusters_and_kinds_of_answers_are_kept(
     )
     several.write_parquet(path / "examples.parquet")
     change_record(path, answer_kind="any-of")
-    table = scoring_table(read_run(path))
+    table = stored_scoring_table(read_run(path))
     assert table.context.answer_kind == "any-of"
     assert table.clusters is not None
     assert table.clusters.to_list() == [0, 0, 1]
     change_record(path, answer_kind="all-of", labels=None)
-    assert scoring_table(read_run(path)).context == (None, "all-of")
+    assert stored_scoring_table(read_run(path)).context == (None, "all-of")
 
 
 def test_a_run_without_examples_has_no_table(saved: Callable[..., Result]) -> None:
     result = saved(include_examples=False)
     with pytest.raises(StorageError, match="made with --no-examples") as caught:
-        scoring_table(read_run(path_of(result)))
+        stored_scoring_table(read_run(path_of(result)))
     assert str(caught.value).startswith(f"{result.path}: ")
     unsaved = evalkit.evaluate("mini", RIGHT, include_examples=False)
     with pytest.raises(StorageError, match=f"^the run {unsaved.run_id}: holds no"):
-        scoring_table(unsaved)
+        stored_scoring_table(unsaved)
 
 
 def test_a_refused_run_has_no_table(
@@ -499,7 +499,7 @@ def test_a_refused_run_has_no_table(
     assert result.status == "refused"
     assert [problem.id for problem in result.problems] == ["2", "3"]
     with pytest.raises(StorageError, match="was refused"):
-        scoring_table(result)
+        stored_scoring_table(result)
 
 
 # bound_metrics

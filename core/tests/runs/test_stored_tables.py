@@ -15,9 +15,9 @@ from evalkit.runs.stored_tables import (
     load_data,
     measured_run,
     measured_statistics,
-    scoring_table,
     settings_of,
     stored_groups,
+    stored_scoring_table,
     with_inputs,
 )
 from evalkit.scoring.records import ScoringSettings
@@ -80,7 +80,7 @@ def test_all_examples_are_there_and_those_that_count(
         "target",
         "conf",
     ]
-    assert scoring_table(result).frame.equals(measured.table.frame)
+    assert stored_scoring_table(result).frame.equals(measured.table.frame)
     wrong = measured_run(run(rows=rows, on_missing="wrong"))
     assert wrong.counted.all()
     assert wrong.everything.clusters is None
@@ -119,7 +119,7 @@ def test_runs_without_examples_or_scores_are_refused(
     with pytest.raises(evalkit.AlignmentError) as caught:
         run(rows=predictions()[:3])
     refused = caught.value.result
-    for function in (measured_run, measured_statistics, scoring_table):
+    for function in (measured_run, measured_statistics, stored_scoring_table):
         with pytest.raises(StorageError, match="was refused, so that there is nothing"):
             function(refused)
 

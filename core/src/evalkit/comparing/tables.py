@@ -10,7 +10,7 @@ from evalkit.comparing.differences import count_clusters, members_of
 from evalkit.comparing.pairing import PairedRuns
 from evalkit.inference.cluster_sizes import describe_sizes
 from evalkit.inference.intervals import Integers
-from evalkit.runs.stored_tables import scoring_table
+from evalkit.runs.stored_tables import stored_scoring_table
 from evalkit.scoring.table import ScoringTable
 
 
@@ -59,7 +59,7 @@ class PairedTables:
 
     def __init__(self, pair: PairedRuns) -> None:
         self.pair = pair
-        tables = [scoring_table(result) for result in (pair.first, pair.second)]
+        tables = [stored_scoring_table(result) for result in (pair.first, pair.second)]
         rows = [
             pair.rows(result).join(table.frame.select("position"), on="position")
             for result, table in zip((pair.first, pair.second), tables, strict=True)

@@ -33,7 +33,7 @@ class Example(NamedTuple):
     """Its tags, where they are not a field of the row."""
 
 
-class Sample(NamedTuple):
+class ChangedExample(NamedTuple):
     """A changed example, to be looked at."""
 
     uid: str
@@ -57,7 +57,7 @@ class Tally(NamedTuple):
     changed: int = 0
     """Examples of which there is a changed copy."""
     copies: int = 0
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[ChangedExample, ...] = ()
     """A few changed examples; which ones depends on their ids only."""
 
     def plus(self, other: Tally) -> Tally:
@@ -131,7 +131,9 @@ class _Count:
 
     def tally(self) -> Tally:
         """Give the counts, and the examples to be shown."""
-        samples = tuple(Sample(uid, copy.changes()) for (_, uid), copy in self._samples)
+        samples = tuple(
+            ChangedExample(uid, copy.changes()) for (_, uid), copy in self._samples
+        )
         return Tally(self._changed, self.copies, samples)
 
 
@@ -154,7 +156,7 @@ def _plain(value: Any) -> Any:
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
-def first_samples(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def first_samples(samples: Sequence[ChangedExample]) -> tuple[ChangedExample, ...]:
     """Give the few samples that are kept, whatever the order they come in."""
     return tuple(nsmallest(MOST_SAMPLES, samples, key=lambda sample: sample.rank))
 

@@ -29,7 +29,7 @@ from evalkit.perturbing.chunks import (
     portable,
 )
 from evalkit.perturbing.copying import Perturber
-from evalkit.perturbing.originals import Originals, read_originals
+from evalkit.perturbing.originals import SourceExamples, read_originals
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.rows import read_settings
 from evalkit.perturbing.spans import ProtectedKind
@@ -170,7 +170,7 @@ def perturb_dataset(
 class _Job(NamedTuple):
     """What is to be done."""
 
-    originals: Originals
+    originals: SourceExamples
     perturbers: Sequence[Perturber]
     task: Bound
     settings: Settings
@@ -207,7 +207,7 @@ def _target(out: Any, overwrite: bool) -> Path:
     return path
 
 
-def _refuse_absent_fields(settings: Settings, originals: Originals) -> None:
+def _refuse_absent_fields(settings: Settings, originals: SourceExamples) -> None:
     columns = originals.loaded.columns
     for field in settings.fields or ():
         if field not in columns:

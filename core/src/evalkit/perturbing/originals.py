@@ -30,7 +30,7 @@ from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.streams import line_blocks
 
 
-class Originals(NamedTuple):
+class SourceExamples(NamedTuple):
     """The examples that are to be perturbed."""
 
     uids: pl.Series
@@ -76,7 +76,7 @@ def _id_of(row: Mapping[str, Any]) -> str | None:
 
 def read_originals(
     dataset: Bound, task: Bound, split: str, selection: Selection, again: bool
-) -> Originals:
+) -> SourceExamples:
     """Load and check the examples that are to be perturbed.
 
     A file need not hold answers.
@@ -114,7 +114,7 @@ def read_originals(
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
         identity = fingerprint(dataset, loaded)[0]
-        return Originals(uids, selected, None, loaded, identity, None)
+        return SourceExamples(uids, selected, None, loaded, identity, None)
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
     ids, tags = examples.frame["id"], examples.frame["tags"]
@@ -122,7 +122,9 @@ def read_originals(
         ids, tags = ids.filter(selected), tags.filter(selected)
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
-    return Originals(ids, selected, own, loaded, examples.fingerprint, answer_field)
+    return SourceExamples(
+        ids, selected, own, loaded, examples.fingerprint, answer_field
+    )
 
 
 def _refuse_perturbed(dataset: Bound, loaded: ExampleRows) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.edits import Edit
-from evalkit.perturbing.chunks import Sample
+from evalkit.perturbing.chunks import ChangedExample
 from evalkit.perturbing.copying import Change
 from evalkit.perturbing.steps import LabelEffect
 
@@ -24,7 +24,7 @@ class PerturbationCount(NamedTuple):
     """Examples of which there is a changed copy; the others have no row."""
     copies: int
     """Rows that were written."""
-    samples: tuple[Sample, ...]
+    samples: tuple[ChangedExample, ...]
     """A few changed examples; which ones depends on their ids only."""
 
 
@@ -56,7 +56,7 @@ class PerturbationSummary(NamedTuple):
         return values
 
 
-def plain_sample(sample: Sample) -> dict[str, Any]:
+def plain_sample(sample: ChangedExample) -> dict[str, Any]:
     """Write a changed example as JSON values."""
     changes = {
         field: {
@@ -69,7 +69,7 @@ def plain_sample(sample: Sample) -> dict[str, Any]:
     return {"uid": sample.uid, "changes": changes}
 
 
-def read_sample(values: Mapping[str, Any]) -> Sample:
+def read_sample(values: Mapping[str, Any]) -> ChangedExample:
     """Read what `plain_sample` wrote."""
     changes = {
         field: Change(
@@ -77,4 +77,4 @@ def read_sample(values: Mapping[str, Any]) -> Sample:
         )
         for field, change in values["changes"].items()
     }
-    return Sample(values["uid"], changes)
+    return ChangedExample(values["uid"], changes)

@@ -133,7 +133,7 @@ class Bound:
         return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
 
 
-class Choice(NamedTuple):
+class SelectedComponent(NamedTuple):
     """What a user asked for: a component and its parameters."""
 
     component: Component
@@ -163,7 +163,7 @@ class Registry:
         name: str,
         parameters: Mapping[str, Any] | None = None,
         named_by: Component | None = None,
-    ) -> Choice:
+    ) -> SelectedComponent:
         """Find the component that a user or a plugin names, without importing it.
 
         Args:
@@ -183,7 +183,9 @@ class Registry:
         """
         reference = parse_reference(name)
         component = find_meant(self.catalog, kind, reference, named_by)
-        return Choice(component, {**reference.parameters, **(parameters or {})})
+        return SelectedComponent(
+            component, {**reference.parameters, **(parameters or {})}
+        )
 
     def load(
         self,

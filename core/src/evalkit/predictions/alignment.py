@@ -22,7 +22,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
 from evalkit.predictions.cells import Cells, place
 from evalkit.predictions.judging import JudgedRows
-from evalkit.predictions.matching import NOWHERE, Positions
+from evalkit.predictions.matching import NOWHERE, Places
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
@@ -179,7 +179,7 @@ def _match(
     )
 
 
-def _first_of_each(cells: Positions, is_last: bool) -> NDArray[np.bool_]:
+def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
     """Tell which row is the first or last of its cell; none without a cell is."""
     is_placed: NDArray[np.bool_] = cells != NOWHERE
     counts = np.bincount(cells[is_placed])
@@ -301,7 +301,7 @@ def _report_duplicates(
 
 
 def _report_missing(
-    problems: Problems, ids: pl.Series, cells: Cells, missing: Positions
+    problems: Problems, ids: pl.Series, cells: Cells, missing: Places
 ) -> None:
     violation = Violation("id", "no prediction names this example", None)
     for uid, cell in zip(ids.gather(missing // cells.width), missing, strict=True):

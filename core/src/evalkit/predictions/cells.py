@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.errors import DataError
-from evalkit.predictions.matching import NOWHERE, IdIndex, Positions
+from evalkit.predictions.matching import NOWHERE, IdIndex, Places
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -29,7 +29,7 @@ class Cells(NamedTuple):
     replications: tuple[str, ...]
     """The replications that rows name, numbers by value before other texts; empty where
     no row names one."""
-    of_rows: Positions
+    of_rows: Places
     """The cell of each row: example by example, replication by replication; `NOWHERE`
     for a row of no example, or one too many that names no replication."""
     is_lacking: NDArray[np.bool_]
@@ -42,7 +42,7 @@ class Cells(NamedTuple):
 
 
 def place(
-    examples: Positions,
+    examples: Places,
     replications: pl.Series | None,
     count: int,
     is_last_first: bool = False,
@@ -105,7 +105,7 @@ def _refuse_too_many(replications: int, examples: int, rows: int) -> None:
         )
 
 
-def _pair(wanted: Positions, owners: Positions, free: Positions) -> Positions:
+def _pair(wanted: Places, owners: Places, free: Places) -> Places:
     """Give the k-th row of an example the k-th free cell of it."""
     rank = pl.int_range(pl.len()).over("example").alias("rank")
     rows = pl.DataFrame({"example": wanted}).with_columns(rank)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Positions = NDArray[np.int64]
+Places = NDArray[np.int64]
 
 NOWHERE = -1
 """The position of an id that is not there."""
@@ -27,7 +27,7 @@ class IdIndex:
         self._order = np.argsort(hashes)
         self._hashes = hashes[self._order]
 
-    def find(self, wanted: pl.Series) -> Positions:
+    def find(self, wanted: pl.Series) -> Places:
         """Find texts.
 
         Args:
@@ -49,7 +49,7 @@ class IdIndex:
             positions[doubtful] = self._join(wanted.gather(doubtful))
         return positions
 
-    def _propose(self, wanted: pl.Series) -> tuple[Positions, NDArray[np.bool_]]:
+    def _propose(self, wanted: pl.Series) -> tuple[Places, NDArray[np.bool_]]:
         """Give for each text the first id with its hash, and whether there is one."""
         hashes = _hashes(wanted)
         order = np.argsort(hashes)
@@ -63,7 +63,7 @@ class IdIndex:
         is_likely[order] = self._hashes[places] == in_order
         return proposed, is_likely
 
-    def _join(self, wanted: pl.Series) -> Positions:
+    def _join(self, wanted: pl.Series) -> Places:
         """Find texts whose hash several ids share."""
         known = self._ids.to_frame().with_row_index("position")
         joined = wanted.to_frame().join(

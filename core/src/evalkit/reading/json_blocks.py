@@ -25,12 +25,12 @@ from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.json_lines import (
     JsonLines,
     Shape,
+    arrow_series,
     json_type,
     lines_with_constants,
     read_json_rows,
     read_table,
     split_lines,
-    to_series,
     too_long,
     unsafe_lines,
 )
@@ -183,10 +183,10 @@ class _Parser:
         frame = pl.DataFrame(
             [
                 *(
-                    to_series(columns[key], name).cast(pl.String)
+                    arrow_series(columns[key], name).cast(pl.String)
                     for key, name in keys.items()
                 ),
-                *(to_series(columns[name], name) for name in self._planned.columns),
+                *(arrow_series(columns[name], name) for name in self._planned.columns),
             ]
         )
         doubtful = np.zeros(len(lines), dtype=bool)

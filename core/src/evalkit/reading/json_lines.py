@@ -141,7 +141,7 @@ def json_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def to_series(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
+def arrow_series(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
     """Make a polars column of an Arrow one."""
     series = pl.from_arrow(column)
     assert isinstance(series, pl.Series)
@@ -217,7 +217,7 @@ def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
         return True
     # not `flatten`, which imports much; what a null hides may be looked at too
     if pa.types.is_floating(column.type):
-        return to_series(column, "").is_finite().all()
+        return arrow_series(column, "").is_finite().all()
     if pa.types.is_list(column.type):
         return pa.types.is_string(column.type.value_type) or all(
             _is_finite(chunk.values) for chunk in _chunks(column)

@@ -17,9 +17,9 @@ from evalkit.base.columns import frame_of
 from evalkit.reading.json_lines import (
     JsonLines,
     Shape,
+    arrow_series,
     read_table,
     split_lines,
-    to_series,
     unsafe_lines,
 )
 from evalkit.reading.repeated_texts import long_text_hashes
@@ -254,7 +254,7 @@ def _holds_plain_values(column: pa.ChunkedArray) -> bool:
     if pa.types.is_list(column.type):
         return not any(chunk.values.null_count for chunk in column.chunks)
     if pa.types.is_floating(column.type):
-        return not (to_series(column, "").abs() > _LARGEST).any()
+        return not (arrow_series(column, "").abs() > _LARGEST).any()
     return True
 
 

@@ -218,7 +218,7 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
     return load_examples(dataset, task, record["split"], columns)
 
 
-def scoring_table(result: Result) -> ScoringTable:
+def stored_scoring_table(result: Result) -> ScoringTable:
     """Make what metrics score of those stored examples that count.
 
     Args:

@@ -11,7 +11,7 @@ import polars as pl
 from evalkit.base.columns import all_named, named
 from evalkit.plugins.registry import Bound
 from evalkit.scoring.calls import checked_value, value_columns
-from evalkit.scoring.finalization import finalize
+from evalkit.scoring.finalization import score_sums
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.lists import compute
 from evalkit.scoring.metric import metric_statistics, why_not
@@ -124,7 +124,7 @@ def _constant(
         return None
     keys = list(metric.attributes["keys"])
     sums = _sum(weighted, keys, columns)
-    values = finalize(metric, sums, table.context)
+    values = score_sums(metric, sums, table.context)
     main = values.filter(pl.col("score") == "")["value"].to_list()
     return checked_value(metric, main[0])[0] if main else None
 

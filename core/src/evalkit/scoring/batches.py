@@ -34,7 +34,7 @@ _BATCH_SECONDS = 0.25
 _SHARED_SECONDS = 0.5
 _SHARES_A_WORKER = 4
 
-Advance = Callable[[int], None]
+AdvanceRows = Callable[[int], None]
 """Told how many rows were done since it was last told."""
 
 
@@ -125,7 +125,7 @@ def compute_batches(
     function: BatchFunction,
     sizes: BatchSizes,
     workers: Workers | None = None,
-    advance: Advance | None = None,
+    advance: AdvanceRows | None = None,
 ) -> list[pl.DataFrame]:
     """Compute all rows of a table.
 

@@ -19,7 +19,7 @@ from evalkit.plugins.calling import failure as failure
 from evalkit.plugins.registry import Bound
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
 from evalkit.scoring.batch_statistics import batch_statistics
-from evalkit.scoring.batches import Advance, GrowingSizes, compute_batches
+from evalkit.scoring.batches import AdvanceRows, GrowingSizes, compute_batches
 from evalkit.scoring.table import ScoringTable
 
 BATCH_ROWS = 32_768
@@ -33,7 +33,7 @@ def compute_statistics(
     metric: Bound,
     table: ScoringTable,
     workers: Workers | None = None,
-    advance: Advance | None = None,
+    advance: AdvanceRows | None = None,
 ) -> pl.DataFrame:
     """Get the statistics of all examples, batch by batch.
 

@@ -28,7 +28,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.influence import RowInfluences, row_influences
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
-    Cells,
+    CellCounts,
     Codes,
     Memberships,
     StatisticsRows,
@@ -110,7 +110,7 @@ class Evidence:
         return self.rows.of_groups(self.groups)
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _cells(self) -> CellCounts:
         count = len(self.groups.tags)
         return count_cells(self._members, count, self.rows.distinct.height)
 

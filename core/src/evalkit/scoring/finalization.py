@@ -59,12 +59,12 @@ class Finalizer:
             MetricError: The metric failed.
         """
         if self._replications == 1:
-            scores = finalize(self.metric, sums, self._context)
+            scores = score_sums(self.metric, sums, self._context)
             return scores.with_columns(
                 stddev_replications=pl.lit(None, dtype=pl.Float64)
             )
         apart = pl.col("group") * self._replications + pl.col(REPLICATION)
-        scores = finalize(
+        scores = score_sums(
             self.metric,
             sums.with_columns(group=apart).drop(REPLICATION),
             self._context,
@@ -72,7 +72,9 @@ class Finalizer:
         return _mean_of_replications(scores, self._replications)
 
 
-def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+def score_sums(
+    metric: Bound, sums: pl.DataFrame, context: MetricContext
+) -> pl.DataFrame:
     """Turn sums into scores, also those of a metric written as `score_example`.
 
     Args:
@@ -117,7 +119,7 @@ def _mean_of_replications(scores: pl.DataFrame, replications: int) -> pl.DataFra
     )
 
 
-class Replicates(NamedTuple):
+class FinalizedReplicates(NamedTuple):
     """Values of a group's bootstrap replicates."""
 
     values: Mapping[str, Floats]
@@ -128,7 +130,7 @@ class Replicates(NamedTuple):
 
 def finalize_replicates(
     finalizer: Finalizer, parts: Iterable[tuple[int, pl.DataFrame]], replicates: int
-) -> dict[int, Replicates]:
+) -> dict[int, FinalizedReplicates]:
     """Finalize the replicates of many groups, as many at a time as fit.
 
     Args:
@@ -139,7 +141,7 @@ def finalize_replicates(
     Returns:
         The values by group; the reason where the metric failed.
     """
-    found: dict[int, Replicates] = {}
+    found: dict[int, FinalizedReplicates] = {}
     waiting: list[tuple[int, pl.DataFrame]] = []
     rows = 0
     for group, sums in parts:
@@ -153,7 +155,7 @@ def finalize_replicates(
 
 def _finalize_together(
     finalizer: Finalizer, parts: list[tuple[int, pl.DataFrame]], replicates: int
-) -> dict[int, Replicates]:
+) -> dict[int, FinalizedReplicates]:
     if not parts:
         return {}
     numbered = [
@@ -166,7 +168,9 @@ def _finalize_together(
         values = finalizer(pl.concat(numbered))
     except MetricError as error:
         if len(parts) == 1:
-            return {parts[0][0]: Replicates({}, f"the bootstrap failed: {error}")}
+            return {
+                parts[0][0]: FinalizedReplicates({}, f"the bootstrap failed: {error}")
+            }
         apart = (_finalize_together(finalizer, [part], replicates) for part in parts)
         return {group: values for one in apart for group, values in one.items()}
     # sorted, so that rounding does not depend on the order of what the metric returned
@@ -179,4 +183,4 @@ def _finalize_together(
     found: dict[int, dict[str, Floats]] = {group: {} for group, _ in parts}
     for (place, score), frame in by_score.items():
         found[parts[int(place)][0]][str(score)] = frame["value"].to_numpy()
-    return {group: Replicates(values) for group, values in found.items()}
+    return {group: FinalizedReplicates(values) for group, values in found.items()}

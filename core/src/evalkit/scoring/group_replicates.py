@@ -37,7 +37,7 @@ from evalkit.inference.multinomial import (
 from evalkit.inference.seeds import generator
 from evalkit.scoring.bootstrap import replicate_sums
 from evalkit.scoring.evidence import Evidence, interval_kind
-from evalkit.scoring.finalization import Replicates, finalize_replicates
+from evalkit.scoring.finalization import FinalizedReplicates, finalize_replicates
 from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.records import Advance
 from evalkit.scoring.statistics_rows import Codes
@@ -83,7 +83,7 @@ class GroupReplicates:
         self._unit_rows: dict[int, UnitRows] = {}
         self._right_shares: dict[int, RightShares] = {}
 
-    def of(self, group: int) -> Replicates | None:
+    def of(self, group: int) -> FinalizedReplicates | None:
         """Give the replicates of a group; None where none are drawn of it.
 
         Args:
@@ -109,7 +109,7 @@ class GroupReplicates:
         Returns:
             The score; None where nothing was smoothed, or it is undefined.
         """
-        found = self._centres.get(group, Replicates({})).values.get(score)
+        found = self._centres.get(group, FinalizedReplicates({})).values.get(score)
         return None if found is None else float(found[0])
 
     def of_one_class(self, group: int) -> tuple[Floats, float] | None:
@@ -123,8 +123,8 @@ class GroupReplicates:
             they were drawn from; None for other groups, or without such a score.
         """
         drawn, centres = self._one_class
-        values = drawn.get(group, Replicates({})).values.get("")
-        found = centres.get(group, Replicates({})).values.get("")
+        values = drawn.get(group, FinalizedReplicates({})).values.get("")
+        found = centres.get(group, FinalizedReplicates({})).values.get("")
         if values is None or found is None or len(values) < self.count / 2:
             return None
         return values, float(found[0])
@@ -152,12 +152,12 @@ class GroupReplicates:
         return self._right_shares.get(group)
 
     @cached_property
-    def _drawn(self) -> dict[int, Replicates]:
+    def _drawn(self) -> dict[int, FinalizedReplicates]:
         finalizer = self._evidence.finalizer
         return finalize_replicates(finalizer, self._parts(), self.count)
 
     @cached_property
-    def _centres(self) -> dict[int, Replicates]:
+    def _centres(self) -> dict[int, FinalizedReplicates]:
         """The scores of the smoothed counts, which drawing replicates makes."""
         parts = (
             (group, self._smoothed[group].with_columns(replicate=pl.lit(0)))
@@ -167,7 +167,9 @@ class GroupReplicates:
         return finalize_replicates(self._evidence.finalizer, parts, 1)
 
     @cached_property
-    def _one_class(self) -> tuple[Mapping[int, Replicates], Mapping[int, Replicates]]:
+    def _one_class(
+        self,
+    ) -> tuple[Mapping[int, FinalizedReplicates], Mapping[int, FinalizedReplicates]]:
         evidence = self._evidence
         parts, centres = [], []
         for group in self._drawn:

@@ -19,7 +19,7 @@ from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.calling import failure
 from evalkit.plugins.registry import Bound
-from evalkit.scoring.batches import Advance, TimedSizes, compute_batches
+from evalkit.scoring.batches import AdvanceRows, TimedSizes, compute_batches
 from evalkit.scoring.calls import BOUNDS_SLACK, checked_value
 from evalkit.scoring.table import Batch, ScoringTable
 
@@ -35,7 +35,7 @@ def score_examples(
     metric: Bound,
     table: ScoringTable,
     workers: Workers | None = None,
-    advance: Advance | None = None,
+    advance: AdvanceRows | None = None,
 ) -> pl.DataFrame:
     """Score every example of a table by itself.
 

@@ -38,7 +38,7 @@ _HIGH_DIGITS = np.int64(-(2**26))
 """Mask of the bits of a float without the lower half of its digits."""
 
 
-class Cells(NamedTuple):
+class CellCounts(NamedTuple):
     """How often each distinct row occurs in each group, sorted by both."""
 
     group: Codes
@@ -171,7 +171,7 @@ class StatisticsRows:
         )
 
 
-def count_cells(members: Memberships, groups: int, distinct: int) -> Cells:
+def count_cells(members: Memberships, groups: int, distinct: int) -> CellCounts:
     """Count how often each distinct row occurs in each group.
 
     Args:
@@ -186,13 +186,13 @@ def count_cells(members: Memberships, groups: int, distinct: int) -> Cells:
     if groups * distinct <= _MOST_COMBINATIONS:
         counts = np.bincount(together, minlength=groups * distinct)
         found = np.flatnonzero(counts)
-        return Cells(found // distinct, found % distinct, counts[found])
+        return CellCounts(found // distinct, found % distinct, counts[found])
     found, counts = np.unique(together, return_counts=True)
-    return Cells(found // distinct, found % distinct, counts)
+    return CellCounts(found // distinct, found % distinct, counts)
 
 
 def merge_cells(
-    rows: StatisticsRows, cells: Cells, merges: Mapping[str, MergeKind]
+    rows: StatisticsRows, cells: CellCounts, merges: Mapping[str, MergeKind]
 ) -> pl.DataFrame:
     """Merge the statistics of each group.
 
@@ -209,7 +209,7 @@ def merge_cells(
     key_frame, key_of_code = rows.numbered_keys
     together = cells.group * max(1, key_frame.height) + key_of_code[cells.code]
     order = np.argsort(together, kind="stable")
-    sorted_cells = Cells(*(part[order] for part in cells))
+    sorted_cells = CellCounts(*(part[order] for part in cells))
     together = together[order]
     starts = np.flatnonzero(np.diff(together, prepend=-1))
     merged = pl.DataFrame(

@@ -20,7 +20,7 @@ _NEVER_CHECKED = (
 Recorded = Mapping[str, Any]
 
 
-class Change(NamedTuple):
+class CodeChange(NamedTuple):
     """Something that computes the numbers and is not what it was."""
 
     what: str
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 class CodeComparison(NamedTuple):
     """What was compared with today, and what could not be."""
 
-    changes: Sequence[Change]
+    changes: Sequence[CodeChange]
     compared: Sequence[str]
     unchecked: Sequence[str]
 
@@ -55,7 +55,7 @@ def compare_code(
     others, unchecked = _other_components(record, resolver)
     compared += others
     core = record.get("core") or {}
-    changes: list[Change] = []
+    changes: list[CodeChange] = []
     libraries: dict[str, str | None] = {}
     for name, bound, before in compared:
         now = describe_component(bound)
@@ -74,7 +74,7 @@ def compare_code(
             then = before["libraries"].get(library)
             if then != libraries[library]:
                 what = f"{library}, which {name} uses"
-                changes.append(Change(what, then, libraries[library]))
+                changes.append(CodeChange(what, then, libraries[library]))
     changes += _changed("evalkit-core", core, describe_core())
     changes += _changed_environment(record)
     names = ", ".join(["evalkit-core", *(name for name, _, _ in compared)])
@@ -102,17 +102,17 @@ def _other_components(
     return found, unchecked
 
 
-def _changed(name: str, before: Recorded, now: Recorded) -> Iterator[Change]:
+def _changed(name: str, before: Recorded, now: Recorded) -> Iterator[CodeChange]:
     if before.get("version") != now["version"]:
-        yield Change(f"{name} version", before.get("version"), now["version"])
+        yield CodeChange(f"{name} version", before.get("version"), now["version"])
     elif before.get("source_sha256") != now["source_sha256"]:
-        yield Change(
+        yield CodeChange(
             f"{name} source", before.get("source_sha256"), now["source_sha256"]
         )
 
 
-def _changed_environment(record: Recorded) -> Iterator[Change]:
+def _changed_environment(record: Recorded) -> Iterator[CodeChange]:
     then: Mapping[str, str] = record.get("environment") or {}
     for name, version in environment().items():
         if name != "evalkit-core" and then.get(name) != version:
-            yield Change(name, then.get(name), version)
+            yield CodeChange(name, then.get(name), version)

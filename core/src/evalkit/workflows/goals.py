@@ -8,7 +8,7 @@ from numbers import Real
 from evalkit.errors import EvalkitError
 from evalkit.inference.sample_sizes import Goal
 from evalkit.runs.results import Score
-from evalkit.workflows.score_spreads import Spread
+from evalkit.workflows.score_spreads import ScoreVariance
 
 
 def goal_of(
@@ -55,7 +55,7 @@ def goal_of(
     return Goal(detect, level, power)
 
 
-def refuse_more_than_there_is(score: Score, spread: Spread, goal: Goal) -> None:
+def refuse_more_than_there_is(score: Score, spread: ScoreVariance, goal: Goal) -> None:
     """Refuse a difference of shares that no other model can have from this one.
 
     Args:

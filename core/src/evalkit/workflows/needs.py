@@ -25,7 +25,7 @@ from evalkit.inference.sample_sizes import (
     pairs_for,
     units_for,
 )
-from evalkit.workflows.score_spreads import Factors, Spread
+from evalkit.workflows.score_spreads import Factors, ScoreVariance
 
 _LEAST_POWER = 0.5
 """Power up to which Student's quantiles are not asked for."""
@@ -37,7 +37,7 @@ _MOST_STUDENT = 200
 class Needs(NamedTuple):
     """What a comparison needs under one supposition."""
 
-    spread: Spread
+    spread: ScoreVariance
     factors: Factors
     """What becomes of the spread of one model's scores."""
     answers: int | None

@@ -25,7 +25,7 @@ from evalkit.workflows.goals import goal_of, refuse_more_than_there_is
 from evalkit.workflows.needs import Needs
 from evalkit.workflows.score_spreads import (
     AS_IT_IS,
-    Spread,
+    ScoreVariance,
     of_difference,
     spread_of,
     spread_of_differences,
@@ -201,7 +201,7 @@ def _score(results: list[Result], metric: str | None) -> Score:
     return score
 
 
-def _spread(result: Result, metric: str) -> Spread:
+def _spread(result: Result, metric: str) -> ScoreVariance:
     column = score_column(result, metric) if result.examples is not None else None
     if column is not None:
         return spread_of(result, metric, column)
@@ -213,7 +213,7 @@ def _spread(result: Result, metric: str) -> Spread:
     return spread_of_set(score.se, score.n, score.n_clusters, score.replications)
 
 
-def _spread_of_both(results: list[Result], metric: str) -> Spread:
+def _spread_of_both(results: list[Result], metric: str) -> ScoreVariance:
     first, second = results
     columns = [
         score_column(result, metric) if result.examples is not None else None
@@ -241,7 +241,12 @@ def _spread_of_both(results: list[Result], metric: str) -> Spread:
 
 
 def _rows(
-    spread: Spread, alone: Spread, goal: Goal, confidence: float, *, measured: bool
+    spread: ScoreVariance,
+    alone: ScoreVariance,
+    goal: Goal,
+    confidence: float,
+    *,
+    measured: bool,
 ) -> Iterator[Requirement]:
     supposed = [None] if measured else _correlations(spread, goal)
     for answers in _answers(spread):
@@ -266,7 +271,7 @@ def _rows(
             )
 
 
-def _correlations(spread: Spread, goal: Goal) -> Sequence[float | None]:
+def _correlations(spread: ScoreVariance, goal: Goal) -> Sequence[float | None]:
     """Give the correlations that are supposed, as far as they are possible.
 
     Two models whose shares differ by d disagree on d of the examples at least: then
@@ -280,7 +285,7 @@ def _correlations(spread: Spread, goal: Goal) -> Sequence[float | None]:
     return possible if len(possible) == len(CORRELATIONS) else [*possible, greatest]
 
 
-def _answers(spread: Spread) -> Sequence[int | None]:
+def _answers(spread: ScoreVariance) -> Sequence[int | None]:
     """Give the numbers of answers per example that are planned for."""
     if spread.replications is None:
         return [None]
@@ -290,7 +295,7 @@ def _answers(spread: Spread) -> Sequence[int | None]:
 
 
 def _half_width(
-    spread: Spread, examples: int, answers: int | None, confidence: float
+    spread: ScoreVariance, examples: int, answers: int | None, confidence: float
 ) -> float | None:
     units = examples / spread.cluster_size
     if units < 2:
@@ -299,14 +304,14 @@ def _half_width(
     return t_quantile(confidence, max(1, round(units) - 1)) * error
 
 
-def _test(spread: Spread) -> str:
+def _test(spread: ScoreVariance) -> str:
     if spread.binary and spread.clusters is None:
         return "mcnemar-exact"
     return "swaps" if spread.is_of_set else "sign-flips"
 
 
 def _assumptions(
-    spread: Spread, goal: Goal, tags: int, rows: Sequence[Requirement]
+    spread: ScoreVariance, goal: Goal, tags: int, rows: Sequence[Requirement]
 ) -> Iterator[str]:
     yield "further examples are like those of the run; both models answer all of them"
     yield _how_alike(spread, goal, rows)
@@ -329,7 +334,7 @@ def _assumptions(
         )
 
 
-def _how_alike(spread: Spread, goal: Goal, rows: Sequence[Requirement]) -> str:
+def _how_alike(spread: ScoreVariance, goal: Goal, rows: Sequence[Requirement]) -> str:
     if rows[-1].correlation is not None:
         return (
             "both models' scores are spread as these are; how alike they are, one run "
@@ -345,7 +350,7 @@ def _how_alike(spread: Spread, goal: Goal, rows: Sequence[Requirement]) -> str:
     return "the two runs differ as far as the models to be compared will"
 
 
-def _how_tested(spread: Spread) -> str:
+def _how_tested(spread: ScoreVariance) -> str:
     if spread.binary and spread.clusters is None:
         return "the test is McNemar's exact one"
     if spread.binary:

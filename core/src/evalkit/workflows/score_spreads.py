@@ -42,7 +42,7 @@ def of_difference(correlation: float) -> Factors:
     return Factors(2 * (1 - correlation), 2.0)
 
 
-class Spread(NamedTuple):
+class ScoreVariance(NamedTuple):
     """The spread of one model's scores, or of the differences between two models'."""
 
     n: int
@@ -114,7 +114,7 @@ class Spread(NamedTuple):
         return factors.between * between + factors.within * self.within / answers
 
 
-def spread_of(result: Result, metric: str, column: str) -> Spread:
+def spread_of(result: Result, metric: str, column: str) -> ScoreVariance:
     """Measure the spread of one model's scores.
 
     Args:
@@ -155,7 +155,7 @@ def spread_of_differences(
     clusters: Integers | None,
     within: Sequence[float | None],
     replications: Sequence[int | None],
-) -> Spread:
+) -> ScoreVariance:
     """Measure the spread of the differences between two models' scores.
 
     Args:
@@ -189,7 +189,7 @@ def spread_of_differences(
 
 def spread_of_set(
     error: float, n: int, clusters: int | None, replications: int | None
-) -> Spread:
+) -> ScoreVariance:
     """Take the spread of a score of whole sets, such as macro-F1, from its error.
 
     Args:
@@ -202,7 +202,7 @@ def spread_of_set(
         A spread by which as many units have the same standard error.
     """
     size = 1.0 if clusters is None else n / clusters
-    return Spread(
+    return ScoreVariance(
         n,
         # all of it per cluster, as nothing tells how alike a cluster's examples are
         error**2 * n,
@@ -214,7 +214,7 @@ def spread_of_set(
     )
 
 
-def _measure(values: Floats, clusters: Integers | None) -> Spread:
+def _measure(values: Floats, clusters: Integers | None) -> ScoreVariance:
     """Split a variance into that between clusters and the rest, by their mean squares.
 
     That is the analysis of variance of one random factor with groups of unequal sizes
@@ -224,7 +224,7 @@ def _measure(values: Floats, clusters: Integers | None) -> Spread:
     if n < 2:
         raise EvalkitError("a spread needs two or more scored examples")
     if clusters is None:
-        return Spread(n, float(np.var(values, ddof=1)))
+        return ScoreVariance(n, float(np.var(values, ddof=1)))
     sizes = np.bincount(clusters)
     sizes = sizes[sizes > 0]
     count = len(sizes)
@@ -237,7 +237,7 @@ def _measure(values: Floats, clusters: Integers | None) -> Spread:
     inside = rest / (n - count) if n > count else 0.0
     typical = (n - float((sizes**2).sum()) / n) / (count - 1)
     between = max(0.0, (among - inside) / typical) if n > count else 0.0
-    return Spread(
+    return ScoreVariance(
         n,
         between + inside if n > count else among,
         clusters=count,

@@ -32,7 +32,7 @@ from evalkit.runs.stored_tables import (
 )
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
-from evalkit.workflows.changed_code import Change, compare_code
+from evalkit.workflows.changed_code import CodeChange, compare_code
 
 COMPARED = COMPUTED
 """Fields of a score that are compared: all that are computed."""
@@ -74,7 +74,7 @@ class Verification(NamedTuple):
     differences: tuple[Difference, ...]
     unverified: Mapping[str, str]
     """Why metrics could not be computed again, by name."""
-    changes: tuple[Change, ...]
+    changes: tuple[CodeChange, ...]
     """Versions and sources that differ."""
     data: str
     """`same`, `changed`, or why it could not be read."""

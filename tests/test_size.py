@@ -19,7 +19,6 @@ LONGER = {
     "hookspecs.py": 600,
     "table.py": 470,
     "merging.py": 450,
-    "intervals.py": 420,
     "results.py": 410,
     "metric.py": 405,
 }

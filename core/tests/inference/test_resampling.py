@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit.inference.resampling import exact_weights, poisson_weights, unit_keys
+from evalkit.inference.resampling import (
+    FEWEST_POISSON_UNITS,
+    Units,
+    exact_weights,
+    poisson_weights,
+    unit_keys,
+    unit_weights,
+)
 
 MASK = 2**64 - 1
 
@@ -167,3 +174,25 @@ def test_exact_weights_are_those_of_a_plain_derivation() -> None:
     for draw in range(40):
         weights[order[mixed((together + step(draw)) & MASK) % 4], draw // 4] += 1
     assert (exact_weights(keys, 10) == weights).all()
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_values_are_added_up_by_unit(repeats: int, clustered: bool) -> None:
+    ids = [name for name in "abcd" for _ in range(repeats)]
+    clusters = np.array([9, 4, 9, 4]).repeat(repeats) if clustered else None
+    units = Units(ids, clusters, 3, repeats)
+    rows = np.array([0, 2 * repeats, 0, repeats])
+    found, keys = units.sums_of(rows, np.array([1.0, 10.0, 100.0, 1000.0]))
+    wanted = {"9": 111, "4": 1000} if clustered else {"a": 101, "b": 1000, "c": 10}
+    by_key = dict(zip(unit_keys(wanted, 3).tolist(), wanted.values(), strict=True))
+    assert dict(zip(keys.tolist(), found.tolist(), strict=True)) == by_key
+
+
+@pytest.mark.parametrize("more", [-1, 0])
+def test_few_units_are_drawn_exactly_in_any_part_of_the_replicates(more: int) -> None:
+    keys = unit_keys(names(FEWEST_POISSON_UNITS + more), 0)
+    whole = unit_weights(keys, 0, 50, 50)
+    assert ((whole.sum(axis=0) == len(keys)).all()) == (more < 0)
+    parts = [unit_weights(keys, 0, 20, 50), unit_weights(keys, 20, 30, 50)]
+    assert (np.concatenate(parts, axis=1) == whole).all()

@@ -41,6 +41,27 @@ class UnitRows(NamedTuple):
     """Whether the two labels of each row are the same, of shape (rows,)."""
 
 
+def numbered_pairs(
+    rows: pl.DataFrame, gold: str, predicted: str
+) -> tuple[Integers, NDArray[np.bool_]]:
+    """Number the pairs of labels of rows, and tell which are right.
+
+    Args:
+        rows: The rows.
+        gold: Name of the column of gold labels.
+        predicted: Name of the column of predicted labels.
+
+    Returns:
+        The number of each row's pair, and whether its two labels are the same, both of
+        shape (rows,).
+    """
+    found = rows.select(
+        number=pl.struct(all_named([gold, predicted])).rank("dense"),
+        is_right=named(gold).eq_missing(named(predicted)),
+    )
+    return found["number"].to_numpy().astype(np.int64), found["is_right"].to_numpy()
+
+
 def design_effect(rows: UnitRows) -> float:
     """Give the factor by which units shrink the sample, at least 1.
 

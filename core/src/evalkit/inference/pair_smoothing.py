@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, named, unnamed
+from evalkit.base.columns import named, unnamed
 from evalkit.inference.cluster_smoothing import (
     UnitRows,
     added_examples,
     design_effect,
+    numbered_pairs,
     with_added,
 )
 from evalkit.inference.intervals import Integers
@@ -66,7 +67,8 @@ class PairSmoothing:
         known = pl.Series("label", list(map(str, declared)), dtype=pl.String)
         self._labels = pl.concat([known, *seen]).drop_nulls().unique().sort()
         before = statistics[0]
-        self.rows = _unit_rows(before, columns, units)
+        numbers, are_right = numbered_pairs(before, columns.gold, columns.predicted)
+        self.rows = UnitRows(units[before["example"].to_numpy()], numbers, are_right)
         originals = before["example"].n_unique()
         counted = [float(part[columns.counts].sum()) / originals for part in statistics]
         effect = max(1.0, design_effect(self.rows) / counted[0])
@@ -159,18 +161,3 @@ def right_differences(statistics: Sides, columns: PairColumns) -> pl.DataFrame:
     )
     both = before.join(after, on="example", suffix="_after").sort("example")
     return both.select("example", difference=pl.col("right") - pl.col("right_after"))
-
-
-def _unit_rows(
-    statistics: pl.DataFrame, columns: PairColumns, units: Integers
-) -> UnitRows:
-    gold, predicted, _ = columns
-    found = statistics.select(
-        pair=pl.struct(all_named([gold, predicted])).rank("dense"),
-        is_right=named(gold).eq_missing(named(predicted)),
-    )
-    return UnitRows(
-        units[statistics["example"].to_numpy()],
-        found["pair"].to_numpy().astype(np.int64),
-        found["is_right"].to_numpy(),
-    )

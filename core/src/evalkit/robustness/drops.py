@@ -14,8 +14,8 @@ drop.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,6 @@ from evalkit.inference.intervals import (
     N_IS_1,
     ONE_CLUSTER,
     Floats,
-    Integers,
     Interval,
     without_interval,
 )
@@ -82,18 +81,17 @@ class _Draws(NamedTuple):
     """Units of one size that would be as unequal."""
     differing: float = 0.0
     """The same of units whose answers are not all alike."""
+    widening: float | None = None
+    """The factor by which percentiles of smoothed drops are too narrow."""
+    reach: Callable[[float], tuple[float, float]] | None = None
+    """How far the interval of the mean drop of right answers reaches below and above
+    it, by confidence; of smoothed drops."""
 
-
-class _RightDrops(NamedTuple):
-    """The drop of the share of right answers of each original."""
-
-    differences: Floats
-    units: Integers | None
-    """Clusters; None for independent originals."""
-
-    def reach(self, confidence: float) -> tuple[float, float]:
-        """Give how far the interval of the mean drop reaches below and above it."""
-        return share_reach(self.differences, self.units, confidence)
+    def of(self, score: str) -> Floats | str:
+        """Return the drop of a score in each replicate, or why there is none."""
+        if isinstance(self.drops, str):
+            return self.drops
+        return self.drops.get(score, np.empty(0))
 
 
 class DropIntervals:
@@ -121,8 +119,6 @@ class DropIntervals:
         self._context = context
         self._settings = settings
         self._drawn: dict[int, _Draws] = {}
-        self._widening: dict[int, float] = {}
-        self._shares: dict[int, _RightDrops] = {}
         self._rare: dict[int, bool] = {}
 
     def of(self, group: int, score: str, value: float) -> Interval:
@@ -141,21 +137,19 @@ class DropIntervals:
             return without_interval(ONE_CLUSTER if self._units.clustered else N_IS_1)
         if self._is_large(group):
             return self._large.intervals(group, score, value)(self._settings.confidence)
-        draws = self._draws_of(group, score)
-        confidence = self._settings.confidence
-        if isinstance(draws, str):
-            return without_interval(draws)
-        interval = percentile_interval(draws, len(draws), confidence, self._method)
+        drawn, confidence = self._draws_of(group), self._settings.confidence
+        drops = drawn.of(score)
+        if isinstance(drops, str):
+            return without_interval(drops)
+        interval = percentile_interval(drops, len(drops), confidence, self._method)
         if interval.low is None or interval.high is None:
             return interval
-        if group not in self._widening:
+        if drawn.widening is None or drawn.reach is None:
             return interval
-        middle = float(np.nanmedian(draws))
-        low, high = widened(
-            (interval.low, interval.high), middle, self._widening[group]
-        )
+        bounds = interval.low, interval.high
+        low, high = widened(bounds, float(np.nanmedian(drops)), drawn.widening)
         # smoothing may draw the replicates away from the drop
-        least, most = self._shares[group].reach(confidence)
+        least, most = drawn.reach(confidence)
         return interval._replace(
             low=min(low, value - least), high=max(high, value + most)
         )
@@ -175,17 +169,15 @@ class DropIntervals:
             return None
         if self._is_large(drop.group):
             return self._large.test(drop, level)
-        drops = self._draws_of(drop.group, drop.score)
-        drawn = self._drawn[drop.group]
-        shares = self._shares.get(drop.group)
+        drawn = self._draws_of(drop.group)
         replicates = Replicates(
-            drops,
+            drawn.of(drop.score),
             self._method,
             drawn.units,
             drawn.differing,
             most_apart(self._metric),
             drop.value,
-            None if shares is None else shares.reach,
+            drawn.reach,
         )
         if drawn.swaps is None:
             return None
@@ -207,20 +199,11 @@ class DropIntervals:
     def _method(self) -> str:
         return "paired-bootstrap" + ("-clustered" if self._units.clustered else "")
 
-    def _draws_of(self, group: int, score: str) -> Floats | str:
-        """Give the drop of a score in each replicate, or why there is none."""
+    def _draws_of(self, group: int) -> _Draws:
         if group not in self._drawn:
             # only the last one is kept, as those of many groups take much memory
             self._drawn = {group: self._draw(group)}
-        drops = self._drawn[group].drops
-        return drops if isinstance(drops, str) else drops.get(score, np.empty(0))
-
-    def _shares_of(self, parts: Sides, columns: PairColumns) -> _RightDrops:
-        found = right_differences(parts, columns)
-        units = None
-        if self._units.clustered:
-            units = self._units.codes[found["example"].to_numpy()]
-        return _RightDrops(found["difference"].to_numpy(), units)
+        return self._drawn[group]
 
     def _is_rare(self, group: int) -> bool:
         """Tell whether so few answers change that they have to be smoothed."""
@@ -281,8 +264,17 @@ class DropIntervals:
         before, after = (part.drop("position") for part in parts)
         source = UnitSums((before, after), keys, columns, self._units)
         drawn = _together(source.draw(SUM_REPLICATES), SUM_REPLICATES)
+        factor = reach = None
         if len(columns) == 1 and self._are_smoothed(parts):
-            drawn = self._smoothed(group, parts, PairColumns(*keys, *columns), drawn)
+            labels = PairColumns(*keys, *columns)
+            smoothing = PairSmoothing(
+                parts, labels, self._units.codes, self._context.labels or ()
+            )
+            factor = widening(smoothing.rows.units, self._settings.confidence)
+            random = self._random(parts[0], labels)
+            drawn = smoothing(drawn, SUM_REPLICATES, random)
+            drawn = drawn.sort("replicate", maintain_order=True)
+            reach = self._reach(parts, labels)
         swaps = self._swaps_of(group, (before, after), source, keys, columns)
         try:
             drops, swapped = self._drops(
@@ -295,7 +287,25 @@ class DropIntervals:
             return _Draws(f"resampling failed: {error}")
         swaps.take(swapped)
         units, differing = source.effective_units, source.effective_differing
-        return _Draws(drops, swaps, units, differing)
+        return _Draws(drops, swaps, units, differing, factor, reach)
+
+    def _reach(
+        self, parts: Sides, columns: PairColumns
+    ) -> Callable[[float], tuple[float, float]]:
+        found = right_differences(parts, columns)
+        clusters = None
+        if self._units.clustered:
+            clusters = self._units.codes[found["example"].to_numpy()]
+        return partial(share_reach, found["difference"].to_numpy(), clusters)
+
+    def _random(
+        self, statistics: pl.DataFrame, columns: PairColumns
+    ) -> np.random.Generator:
+        """Seed by content, so that a tag draws what its examples alone draw."""
+        labels = all_named(columns[:2])
+        content = statistics.group_by(labels).len().sort(labels).rows()
+        seed = self._settings.seed
+        return generator(seed, "drop", self._metric.name, repr(content))
 
     def _swaps_of(
         self,
@@ -320,22 +330,6 @@ class DropIntervals:
             lambda sums, count: self._drops([(_together(sums, count), count)])[0],
             are_weighted=are_weighted,
         )
-
-    def _smoothed(
-        self, group: int, parts: Sides, columns: PairColumns, drawn: pl.DataFrame
-    ) -> pl.DataFrame:
-        declared = self._context.labels or ()
-        smoothing = PairSmoothing(parts, columns, self._units.codes, declared)
-        confidence = self._settings.confidence
-        self._widening[group] = widening(smoothing.rows.units, confidence)
-        self._shares[group] = self._shares_of(parts, columns)
-        labels = all_named(columns[:2])
-        content = parts[0].group_by(labels).len().sort(labels).rows()
-        random = generator(
-            self._settings.seed, "drop", self._metric.name, repr(content)
-        )
-        smoothed = smoothing(drawn, SUM_REPLICATES, random)
-        return smoothed.sort("replicate", maintain_order=True)
 
     def _drops(
         self, sums: Sequence[tuple[pl.DataFrame, int]]

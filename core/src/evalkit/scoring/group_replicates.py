@@ -21,6 +21,7 @@ from evalkit.inference import draw_counts
 from evalkit.inference.cluster_smoothing import (
     UnitRows,
     design_effect,
+    numbered_pairs,
     right_shares,
     smoothed_units,
 )
@@ -338,12 +339,6 @@ class GroupReplicates:
 
     @cached_property
     def _numbered_pairs(self) -> tuple[Codes, NDArray[np.bool_]]:
-        """Number the pair of labels of every distinct row; say whether it is right."""
+        """The number of each distinct row's pair of labels, and whether it is right."""
         rows = self._evidence.rows
-        gold, predicted = rows.keys[:2]
-        found = rows.distinct.select(
-            number=pl.struct(all_named([gold, predicted])).rank("dense"),
-            is_right=named(gold).eq_missing(named(predicted)),
-        )
-        numbers: Codes = found["number"].to_numpy().astype(np.int64)
-        return numbers, found["is_right"].to_numpy()
+        return numbered_pairs(rows.distinct, *rows.keys[:2])

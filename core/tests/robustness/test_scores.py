@@ -12,8 +12,8 @@ from evalkit import Result
 from evalkit.inference.cluster_sizes import degrees_of_freedom
 from evalkit.inference.intervals import share_interval
 from evalkit.inference.student_t import t_quantile
-from evalkit.robustness.scores import NO_WORST, UNCERTAIN
-from evalkit.robustness.sets import UNEQUAL
+from evalkit.robustness.scores import UNCERTAIN
+from evalkit.robustness.sets import NO_WORST, UNEQUAL
 
 from ..perturbed_plugins import (
     Clustered,

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -49,12 +50,10 @@ from evalkit.robustness.quantities import (
     ExampleValues,
     Quantity,
     agreement_of,
-    as_drop,
     without_value,
 )
-from evalkit.robustness.sets import SetScorer
+from evalkit.robustness.sets import SetQuantities
 from evalkit.robustness.tested_drops import (
-    DropLevels,
     TestedScore,
     adjust,
     adjust_whole,
@@ -69,8 +68,6 @@ from evalkit.scoring.unscored import NOTHING_SCORED
 
 UNCERTAIN = "the answers may not hold after this perturbation"
 """Flag of scores that a perturbation of uncertain effect makes doubtful."""
-
-NO_WORST = "only whole sets have this score, not single examples"
 
 
 class PerturbedScores(NamedTuple):
@@ -142,7 +139,8 @@ class _Scorer:
             if reason is None:
                 tested = list(self._of_metric(found, found.name == judge))
             else:
-                tested = list(self._absent(found, reason))
+                null = (self._null(found, view, reason) for view in self._effects.views)
+                tested = [*chain.from_iterable(null)]
             scores += adjust_whole(tested, confidence)
         per_copy = {name: values.perturbed for name, values in self._values.items()}
         return PerturbedScores(scores, per_copy, self._errors)
@@ -187,7 +185,7 @@ class _Scorer:
         if values is not None:
             agreement = agreement_of(found.metric, self._effects, self._workers)
             single = ExampleQuantities(found.metric, values, self._effects, agreement)
-        scorer = self._set_scorer(found) if parts else None
+        of_sets = self._set_quantities(found, parts) if parts else None
         confidence = self._effects.settings.confidence
         for view in self._effects.views:
             groups = self._groups_of(view)
@@ -197,14 +195,15 @@ class _Scorer:
                 if is_judge:
                     judged = single.of_judge(view, groups)
                     yield from self._records(found, view, judged)
-            if isinstance(scorer, str):
-                yield from self._null(found, view, scorer)
-            elif scorer is not None:
-                levels = self._effects.levels(view, groups)
-                of_sets = _of_sets(scorer, found, groups, levels, parts)
-                yield from adjust(self._records(found, view, of_sets), confidence)
+            if isinstance(of_sets, str):
+                yield from self._null(found, view, of_sets)
+            elif of_sets is not None:
+                records = self._records(found, view, of_sets.of(view, groups))
+                yield from adjust(records, confidence)
 
-    def _set_scorer(self, found: MetricScores) -> SetScorer | str:
+    def _set_quantities(
+        self, found: MetricScores, parts: Collection[str]
+    ) -> SetQuantities | str:
         """Prepare the scores of whole sets; or say why there are none."""
         statistics = None
         if found.statistics is not None:
@@ -216,11 +215,7 @@ class _Scorer:
             statistics = (found.statistics, copies)
         elif not found.metric.has("compute"):
             return found.error or found.scores[0].reason or NOTHING_SCORED
-        return SetScorer(found.metric, self._effects, statistics)
-
-    def _absent(self, found: MetricScores, reason: str) -> Iterator[TestedScore]:
-        for view in self._effects.views:
-            yield from self._null(found, view, reason)
+        return SetQuantities(found.metric, self._effects, statistics, parts)
 
     def _null(
         self, found: MetricScores, view: View, reason: str
@@ -252,39 +247,6 @@ class _Scorer:
                     perturbation=view.name, computed_on=quantity.computed_on
                 )
                 yield TestedScore(record, tested)
-
-
-def _of_sets(
-    scorer: SetScorer,
-    found: MetricScores,
-    groups: PairGroups,
-    levels: DropLevels,
-    parts: Collection[str],
-) -> Iterator[Quantity]:
-    """Give the scores of whole sets, but for those that single examples have."""
-    shown = shown_as(found.metric)
-    try:
-        scores = scorer.score(groups, levels)
-    except MetricError as error:
-        for name in ("original", "perturbed", "drop"):
-            yield Quantity(name, groups.tags, without_value(str(error)), shown)
-    else:
-        for name, of_groups in (
-            ("original", scores.original),
-            ("perturbed", scores.perturbed),
-        ):
-            kept = [score for score in of_groups if score.score in parts]
-            yield Quantity(name, groups.tags, kept, shown)
-        drops = [drop for drop in scores.drop if drop.score.score in parts]
-        yield Quantity(
-            "drop",
-            groups.tags,
-            [drop.score for drop in drops],
-            as_drop(shown),
-            [drop.tested for drop in drops],
-        )
-    if "" in parts:
-        yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
 
 
 def _is_binary(values: Floats) -> bool:

@@ -6,6 +6,7 @@ original are in the group.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,13 +15,16 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference
+from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, Integers, without_interval
 from evalkit.plugins.registry import Bound
 from evalkit.robustness.drops import DropIntervals
+from evalkit.robustness.effects import View
 from evalkit.robustness.means import clusters_of, numbered_groups, share_of
 from evalkit.robustness.pairs import Mask, PairGroups
-from evalkit.robustness.quantities import Effects, without_value
+from evalkit.robustness.quantities import Effects, Quantity, as_drop, without_value
 from evalkit.robustness.tested_drops import DropLevels, GroupedStatistics
+from evalkit.runs.scores import shown_as
 from evalkit.scoring.calls import value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_intervals import NO_INTERVAL, NO_SUM
@@ -35,7 +39,12 @@ UNEQUAL = (
 )
 """Why there is no score with weights per original."""
 
+NO_WORST = "only whole sets have this score, not single examples"
+
 _NO_LIST_INTERVAL = "functions of lists are not resampled under perturbation"
+
+_Drop = tuple[GroupScore, Difference | None]
+"""A drop of a set-level score and its test; None where it cannot be tested."""
 
 
 class Members(NamedTuple):
@@ -61,30 +70,15 @@ class Members(NamedTuple):
         )
 
 
-class SetDrop(NamedTuple):
-    """A drop of a set-level score."""
-
-    score: GroupScore
-    tested: Difference | None = None
-    """None where it cannot be tested."""
-
-
-class SetScores(NamedTuple):
-    """The scores of one metric under one perturbation, by what they are computed on."""
-
-    original: list[GroupScore]
-    perturbed: list[GroupScore]
-    drop: list[SetDrop]
-
-
-class SetScorer:
-    """Computes the scores of one metric.
+class SetQuantities:
+    """The quantities of the scores of one metric that are of whole sets.
 
     Args:
         metric: A metric with scores of whole sets.
         effects: The copies, and what is asked about them.
         statistics: Its statistics of the originals and of the copies; None for a
             function of lists.
+        parts: Names of these scores within the metric.
     """
 
     def __init__(
@@ -92,47 +86,69 @@ class SetScorer:
         metric: Bound,
         effects: Effects,
         statistics: tuple[pl.DataFrame, pl.DataFrame] | None,
+        parts: Collection[str],
     ) -> None:
         self._metric = metric
+        self._effects = effects
         self._tables = effects.tables
         self._settings = effects.settings
-        self._units = effects.units
         self._statistics = statistics
+        self._parts = parts
 
-    def score(self, groups: PairGroups, levels: DropLevels) -> SetScores:
+    def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
         """Score the originals, the copies, and their difference.
 
         Args:
-            groups: The groups of the pairs of one perturbation or family.
-            levels: Levels that the tests of drops must decide at.
+            view: A perturbation or a family.
+            groups: The groups of its pairs.
 
-        Returns:
-            The scores of every group.
-
-        Raises:
-            MetricError: The metric failed.
+        Yields:
+            One quantity after the other; without values where the metric failed.
         """
+        shown = shown_as(self._metric)
+        try:
+            before, after, drops = self._scored(
+                groups, self._effects.levels(view, groups)
+            )
+        except MetricError as error:
+            for name in ("original", "perturbed", "drop"):
+                nothing = without_value(str(error))
+                yield Quantity(name, groups.tags, nothing, shown)
+        else:
+            for name, scores in (("original", before), ("perturbed", after)):
+                kept = [score for score in scores if score.score in self._parts]
+                yield Quantity(name, groups.tags, kept, shown)
+            found = [drop for drop in drops if drop[0].score in self._parts]
+            kept = [score for score, _ in found]
+            tested = [test for _, test in found]
+            yield Quantity("drop", groups.tags, kept, as_drop(shown), tested)
+        if "" in self._parts:
+            yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
+
+    def _scored(
+        self, groups: PairGroups, levels: DropLevels
+    ) -> tuple[list[GroupScore], list[GroupScore], list[_Drop]]:
+        """Score the originals, the copies, and the drops."""
         originals, copies = self._members(groups)
         before = self._scores(originals, 0, groups)
         if groups.by_original:
             weighted = self._weighted(copies)
             if weighted is None:
                 nothing = without_value(UNEQUAL)
-                return SetScores(before, nothing, [*map(SetDrop, nothing)])
+                return before, nothing, [(score, None) for score in nothing]
             copies = weighted
         after = self._scores(copies, 1, groups)
         matched = self._matched(originals, copies)
-        if len(matched[0].base) + len(matched[1].base) == (
+        compared = before, after
+        if len(matched[0].base) + len(matched[1].base) != (
             len(originals.base) + len(copies.base)
         ):
-            compared = before, after
-        else:
             compared = (
                 self._scores(matched[0], 0, groups),
                 self._scores(matched[1], 1, groups),
             )
         intervals = self._drop_intervals(*matched)
-        return SetScores(before, after, _drops(*compared, intervals, levels))
+        return before, after, _drops(*compared, intervals, levels)
 
     def _members(self, groups: PairGroups) -> tuple[Members, Members]:
         everyone, once = np.arange(len(groups.group)), groups.once
@@ -284,7 +300,7 @@ class SetScorer:
         return DropIntervals(
             self._metric,
             (sides[0], sides[1]),
-            self._units,
+            self._effects.units,
             self._tables.originals.context,
             self._settings,
         )
@@ -295,9 +311,9 @@ def _drops(
     after: list[GroupScore],
     intervals: DropIntervals | str,
     levels: DropLevels,
-) -> list[SetDrop]:
+) -> list[_Drop]:
     others = {(score.group, score.score): score for score in after}
-    found: dict[int, SetDrop] = {}
+    found: dict[int, _Drop] = {}
     # group by group, as what was drawn of the last one is kept
     for place, first in sorted(enumerate(before), key=lambda each: each[1].group):
         second = others.get((first.group, first.score))
@@ -310,25 +326,25 @@ def _drops(
             flag=None,
             spread=None,
         )
-        if first.value is not None and second.value is not None:
-            drop = drop._replace(value=first.value - second.value)
-            found[place] = _with_interval(drop, intervals, levels)
-        else:
-            found[place] = SetDrop(drop)
+        if first.value is None or second.value is None:
+            found[place] = drop, None
+            continue
+        drop = drop._replace(value=first.value - second.value)
+        found[place] = _with_interval(drop, intervals, levels)
     return [found[place] for place in sorted(found)]
 
 
 def _with_interval(
     drop: GroupScore, intervals: DropIntervals | str, levels: DropLevels
-) -> SetDrop:
+) -> _Drop:
     """Give a drop its interval and its test."""
     if isinstance(intervals, str):
-        return SetDrop(drop._replace(interval=without_interval(intervals)))
+        return drop._replace(interval=without_interval(intervals)), None
     assert drop.value is not None
     interval = intervals.of(drop.group, drop.score, drop.value)
-    found = drop._replace(interval=interval)
-    level = levels.of(found)
-    return SetDrop(found, None if level is None else intervals.test(found, level))
+    drop = drop._replace(interval=interval)
+    level = levels.of(drop)
+    return drop, None if level is None else intervals.test(drop, level)
 
 
 def _count(members: Members, groups: int, per_original: bool) -> Integers:

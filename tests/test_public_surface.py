@@ -39,7 +39,7 @@ ERRORS = {
 FUNCTIONS = {
     *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
     *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
-    "verify",
+    *("verify", "evaluate_with", "validate_with"),
 }
 CLASSES = {
     "BaseTaskIO",
@@ -49,6 +49,7 @@ CLASSES = {
     "Dataset",
     "Edit",
     "Entity",
+    "EvaluationOptions",
     "Metric",
     "MetricContext",
     "Parameters",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
+from evalkit.reading.arrow import series_of
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.json_lines import (
     JsonLines,
@@ -30,7 +31,6 @@ from evalkit.reading.json_lines import (
     read_json_rows,
     read_table,
     split_lines,
-    to_series,
     too_long,
     unsafe_lines,
 )
@@ -183,10 +183,10 @@ class _Parser:
         frame = pl.DataFrame(
             [
                 *(
-                    to_series(columns[key], name).cast(pl.String)
+                    series_of(columns[key], name).cast(pl.String)
                     for key, name in keys.items()
                 ),
-                *(to_series(columns[name], name) for name in self._planned.columns),
+                *(series_of(columns[name], name) for name in self._planned.columns),
             ]
         )
         doubtful = np.zeros(len(lines), dtype=bool)

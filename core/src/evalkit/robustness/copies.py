@@ -30,7 +30,6 @@ from evalkit.predictions.responses import ResponseReader, fields_to_verify
 from evalkit.robustness.inputs import CopySource, FileSource
 
 __all__ = [
-    "TAGS",
     "Copies",
     "Originals",
     "Placed",

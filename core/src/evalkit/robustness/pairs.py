@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.terms import IntervalKind, MetricContext
+from evalkit.base.terms import IntervalKind, MetricContext, Weight
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.components import Component
@@ -29,9 +29,6 @@ from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
-
-Weight = Literal["original", "copy"]
-"""Whether every original or every copy counts the same."""
 
 Reduction = Literal["mean", "least", "greatest"]
 """What several copies of an original become."""

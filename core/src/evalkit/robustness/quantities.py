@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import IntervalKind
+from evalkit.base.terms import IntervalKind, Weight
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
 from evalkit.parallel.workers import Workers
@@ -20,7 +20,6 @@ from evalkit.robustness.pairs import (
     PairGroups,
     Reduction,
     Rows,
-    Weight,
     reduce_values,
     score_rows,
 )

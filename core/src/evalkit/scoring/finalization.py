@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
@@ -156,14 +157,12 @@ def _finalize_together(
 ) -> dict[int, Replicates]:
     if not parts:
         return {}
-    numbered = [
-        sums.with_columns(group=pl.col("replicate") + place * replicates).drop(
-            "replicate"
-        )
-        for place, (_, sums) in enumerate(parts)
-    ]
+    together = pl.concat([sums for _, sums in parts])
+    heights = [sums.height for _, sums in parts]
+    firsts = np.repeat(np.arange(len(parts)) * replicates, heights)
+    numbered = together.with_columns(group=pl.col("replicate") + firsts)
     try:
-        values = finalizer(pl.concat(numbered))
+        values = finalizer(numbered.drop("replicate"))
     except MetricError as error:
         if len(parts) == 1:
             return {parts[0][0]: Replicates({}, f"the bootstrap failed: {error}")}

@@ -5,30 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit.base.progress import Progress
+from evalkit.base.terms import Weight
 from evalkit.errors import AlignmentError
 from evalkit.examples.files import local_path
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.preparation import Predictions, default_model, rows_of
-from evalkit.robustness.inputs import Given, pair_sources
-from evalkit.robustness.pairs import Weight
-from evalkit.robustness.records import perturbed_refusals, refused_rows
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.record import make_result
 from evalkit.runs.results import Result
 from evalkit.workflows.evaluation_steps import (
     bind,
+    find_copies,
     group,
     match,
     read_copies,
+    refusals_of_copies,
+    refused_copies,
     score,
     score_copies,
     write,
 )
 from evalkit.workflows.options import EvaluationOptions
+
+if TYPE_CHECKING:
+    from evalkit.robustness.inputs import Given
 
 
 def evaluate(
@@ -195,7 +199,7 @@ def evaluate_with(
     started = time.time()
     predictions = rows_of(predictions)
     out = None if out is None else local_path(out)
-    sources = pair_sources(perturbed, perturbed_predictions, out or "runs")
+    sources = find_copies(perturbed, perturbed_predictions, out or "runs")
     asked = bind(dataset, task, options, registry)
     model = model or default_model(predictions)
     prepared = match(asked, predictions, model, bool(sources), progress)
@@ -205,7 +209,7 @@ def evaluate_with(
         copies = read_copies(asked, prepared, sources, model, options.weight)
     refused = prepared.alignment.refusal(asked.options.policies)
     if copies is not None:
-        refused += perturbed_refusals(copies, asked.options.policies)
+        refused += refusals_of_copies(copies, asked.options)
     parts = group(asked, prepared)
     if not refused:
         asked.tell("before_scoring", model=model, metrics=asked.metric_names)
@@ -220,7 +224,7 @@ def evaluate_with(
         progress("writing the run", 0.95)
         write(result, out, asked.watchers)
     if refused:
-        further = refused_rows(copies) if copies is not None else []
+        further = refused_copies(copies) if copies is not None else []
         message = refusal_message(result, refused, prepared.alignment, further)
         raise AlignmentError(message, result)
     return result

@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from evalkit.base.progress import Progress
+from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import COPY_COLUMNS
+from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Bound, Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
-from evalkit.robustness.copies import TAGS, Originals
-from evalkit.robustness.evaluation import (
-    Perturbed,
-    read_perturbed,
-    score_perturbed,
-)
-from evalkit.robustness.inputs import CopySource
-from evalkit.robustness.pairs import Weight
-from evalkit.robustness.records import record_perturbed
 from evalkit.runs.record import Options, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.scores import own_scores
@@ -40,6 +32,11 @@ from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.options import EvaluationOptions
+
+# what is done with copies is imported where there are some
+if TYPE_CHECKING:
+    from evalkit.robustness.evaluation import Perturbed
+    from evalkit.robustness.inputs import CopySource, Given
 
 
 @dataclass(frozen=True)
@@ -126,32 +123,6 @@ def match(
     )
 
 
-def read_copies(
-    asked: Asked,
-    prepared: Prepared,
-    sources: Sequence[CopySource],
-    model: str,
-    weight: Weight,
-) -> Perturbed:
-    """Read the perturbed copies, and match the predictions for them."""
-    return read_perturbed(
-        sources,
-        Originals(
-            asked.dataset,
-            asked.task,
-            asked.options.split,
-            prepared.ids,
-            prepared.examples,
-            model,
-        ),
-        prepared.alignment,
-        asked.options.policies.on_duplicate,
-        asked.columns,
-        weight,
-        asked.registry,
-    )
-
-
 def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
     examples, alignment = prepared.examples, prepared.alignment
@@ -186,6 +157,64 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
     return parts._replace(scored=scored, baselines=baselines)
 
 
+def find_copies(
+    perturbed: Given, predictions: Given, runs: str | Path
+) -> list[CopySource]:
+    """Pair what is given as perturbed copies with the predictions for them."""
+    if _is_empty(perturbed) and _is_empty(predictions):
+        return []
+    from evalkit.robustness.inputs import pair_sources
+
+    return pair_sources(perturbed, predictions, runs)
+
+
+def _is_empty(given: Given) -> bool:
+    return isinstance(given, list | tuple) and not given
+
+
+def read_copies(
+    asked: Asked,
+    prepared: Prepared,
+    sources: Sequence[CopySource],
+    model: str,
+    weight: Weight,
+) -> Perturbed:
+    """Read the perturbed copies, and match the predictions for them."""
+    from evalkit.robustness.copies import Originals
+    from evalkit.robustness.evaluation import read_perturbed
+
+    return read_perturbed(
+        sources,
+        Originals(
+            asked.dataset,
+            asked.task,
+            asked.options.split,
+            prepared.ids,
+            prepared.examples,
+            model,
+        ),
+        prepared.alignment,
+        asked.options.policies.on_duplicate,
+        asked.columns,
+        weight,
+        asked.registry,
+    )
+
+
+def refusals_of_copies(copies: Perturbed, options: Options) -> list[str]:
+    """Say why the policies refuse the copies; empty if they do not."""
+    from evalkit.robustness.records import perturbed_refusals
+
+    return perturbed_refusals(copies, options.policies)
+
+
+def refused_copies(copies: Perturbed) -> list[str]:
+    """Show the first rows of the copies that were not scored."""
+    from evalkit.robustness.records import refused_rows
+
+    return refused_rows(copies)
+
+
 def score_copies(
     parts: Parts,
     copies: Perturbed,
@@ -193,7 +222,10 @@ def score_copies(
     progress: Progress,
     is_scored: bool,
 ) -> Parts:
-    """Score perturbed copies, and record them."""
+    """Score the perturbed copies, and record them."""
+    from evalkit.robustness.evaluation import score_perturbed
+    from evalkit.robustness.records import record_perturbed
+
     found = None
     policies = options.policies
     if is_scored:

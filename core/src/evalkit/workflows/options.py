@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
-from evalkit.robustness.pairs import Weight
 from evalkit.runs.record import Options
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings

@@ -115,8 +115,8 @@ def test_degrees_of_freedom_heed_one_large_cluster() -> None:
     squares = weights @ weights.T
     degrees = np.trace(squares) ** 2 / (squares**2).sum()
     assert degrees < 5
-    size = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) * (row.se or 0)
-    assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
+    half = stats.t.ppf(0.975, degrees) * (row.se or 0)
+    assert (row.ci_high or 0) - (row.difference or 0) == pytest.approx(half, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_clusters", [2, 30])

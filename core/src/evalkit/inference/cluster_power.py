@@ -33,7 +33,7 @@ MOST_SIMULATED = 100
 _SETS = 1_000
 """Sets that are drawn to learn how many clusters are needed."""
 
-FEWEST_SETS, MOST_SETS = 100, 400
+FEWEST_SETS, MOST_SETS = 200, 400
 """Sets that are drawn for each difference that as many clusters as now may find."""
 
 _CLUSTERS_OF_SETS = 20_000

@@ -92,7 +92,10 @@ def _compare(
     draws, swaps = _replicates(metric, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
     units = tables.effective_units(group)
-    replicates = Replicates(draws, method, units, units, most_apart(metric))
+    replicates = Replicates(
+        *(draws, method, units, units, most_apart(metric)),
+        is_uneven=tables.is_uneven(group),
+    )
     tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
     return replicated_difference(
         (first, second), (n, left_out, clusters), replicates, tested

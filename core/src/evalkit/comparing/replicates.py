@@ -42,6 +42,9 @@ class Replicates(NamedTuple):
     """The observed difference."""
     reach: Callable[[float], tuple[float, float]] | None = None
     """How far below and above the difference its interval must reach, by confidence."""
+    is_uneven: bool = False
+    """Whether a few clusters have so many of the examples that no formula tells which
+    difference would be found."""
 
     def interval(self, confidence: float) -> Interval:
         """Give the interval of a probability.
@@ -118,6 +121,8 @@ def replicated_difference(
 
     def detects(level: float) -> float | None:
         if not error or found is None or found.least >= level or replicates.units <= 1:
+            return None
+        if replicates.is_uneven:
             return None
         units = replicates.units
         equal = error_of_equal_models(error, values[0] - values[1], units)

@@ -303,6 +303,7 @@ def _difference(
         drawn.most,
         first[0] - second[0],
         drawn.reach,
+        tables.is_uneven(group),
     )
     tested: Significance | str = (
         drawn.swaps

@@ -142,6 +142,10 @@ def _differences(
         return f"a gap of more than {MOST_GROUPS} groups has no interval"
     if estimates.reason is not None:
         return estimates.reason
+    if estimates.bounds is None:
+        skewness = PooledSkewness(evidence, facet.groups)
+        if skewness.parts(estimates.units):
+            estimates = estimates.with_pooled_variances()
     covariance = group_covariance(evidence, facet, estimates)
     if isinstance(covariance, str):
         return covariance

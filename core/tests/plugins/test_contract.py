@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 import evalkit
 from evalkit import hookimpl
 from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
     CONTRACTS,
@@ -22,7 +23,7 @@ from evalkit.plugins.contract import (
     read_attributes,
 )
 from evalkit.plugins.discovery import KINDS, OBSERVERS
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 
 
 class Row(BaseModel):

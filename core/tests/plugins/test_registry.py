@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.registry import Bound, Registry, bind, load_component
+from evalkit.plugins.registry import Registry, bind, load_component
 
 METRIC = """
     import evalkit

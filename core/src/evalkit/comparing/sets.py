@@ -18,7 +18,7 @@ from evalkit.inference.effective_pairs import share_reach
 from evalkit.inference.intervals import Floats
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, Swaps
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import finalize, merge_by_group, value_columns
 from evalkit.scoring.joint_counts import JointCounts, Labels
 from evalkit.scoring.metric import metric_statistics, why_not
@@ -32,7 +32,7 @@ Parts = Mapping[str, list[Difference]]
 
 
 def compare_statistics(
-    metric: Bound, tables: PairedTables, levels: Levels
+    metric: BoundMetric, tables: PairedTables, levels: Levels
 ) -> dict[str, list[Difference]]:
     """Compare two models by every score of a metric, for every group.
 
@@ -75,7 +75,7 @@ def compare_statistics(
 _ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
 
 
-def _statistics(metric: Bound, side: Side) -> pl.DataFrame:
+def _statistics(metric: BoundMetric, side: Side) -> pl.DataFrame:
     """Give the statistics with the example and replication that they are of."""
     return metric_statistics(metric, side.table).join(
         side.rows, on="position", how="inner"
@@ -83,7 +83,7 @@ def _statistics(metric: Bound, side: Side) -> pl.DataFrame:
 
 
 def _values(
-    metric: Bound, statistics: pl.DataFrame, side: Side, tables: PairedTables
+    metric: BoundMetric, statistics: pl.DataFrame, side: Side, tables: PairedTables
 ) -> dict[tuple[str, int], tuple[float | None, str | None]]:
     """Give value and reason of every score and group, the mean over replications."""
     members = pl.concat(
@@ -139,20 +139,20 @@ class _Drawn:
 
     @classmethod
     def of(
-        cls, metric: Bound, statistics: SumPair, tables: PairedTables, group: int
+        cls, metric: BoundMetric, statistics: SumPair, tables: PairedTables, group: int
     ) -> _Drawn:
         """Draw and swap the examples of a group."""
         members = pl.DataFrame({"example": tables.examples[group]})
         parts = [part.join(members, on="example", how="semi") for part in statistics]
         columns = value_columns(metric, parts[0].drop("example", "replication"))
-        merges = metric.attributes["merges"]
+        merges = metric.merges
         if any(merges.get(name, "sum") != "sum" for name in columns):
             return cls.none("the metric's statistics do not merge by sum")
         if any(part.is_empty() for part in parts):
             return cls.none("no example was scored in both runs")
         source: JointCounts | UnitSums
         both = (parts[0], parts[1])
-        keys = list(metric.attributes["keys"])
+        keys = list(metric.keys)
         clustered = tables.pair.clusters is not None
         if keys == ["gold", "predicted"] and not clustered and _is_count(both, columns):
             seed = (tables.pair.seed, metric.name)
@@ -208,7 +208,7 @@ def _reach(parts: SumPair, tables: PairedTables) -> Reach:
 
 
 def _swaps(
-    metric: Bound, source: JointCounts | UnitSums, tables: PairedTables
+    metric: BoundMetric, source: JointCounts | UnitSums, tables: PairedTables
 ) -> Swaps:
     """Swap in every way, or at random where there are too many."""
     every = source.all_swaps()
@@ -243,7 +243,7 @@ def _is_count(parts: SumPair, columns: list[str]) -> bool:
 
 
 def _finalised(
-    metric: Bound, sums: SumPair, tables: PairedTables, count: int
+    metric: BoundMetric, sums: SumPair, tables: PairedTables, count: int
 ) -> dict[str, Floats]:
     """Give the difference in each replicate by score; NaN where it is undefined."""
     first, second = (
@@ -258,13 +258,13 @@ def _finalised(
 
 
 def _replicate_values(
-    metric: Bound, sums: pl.DataFrame, side: Side, count: int
+    metric: BoundMetric, sums: pl.DataFrame, side: Side, count: int
 ) -> dict[str, Floats]:
     times = side.replications
     numbered = sums.with_columns(
         group=pl.col("replicate") * times + pl.col("replication")
     ).drop("replicate", "replication")
-    keys = metric.attributes["keys"]
+    keys = metric.keys
     ordered = numbered.select(all_named(["group", *keys]), ~all_named(["group", *keys]))
     scores = finalize(
         metric, ordered.sort(all_named(["group", *keys])), side.table.context

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundTask
 from evalkit.reading.delimited import read_delimited_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
@@ -25,7 +25,7 @@ class _Texts:
         return name not in self._others
 
 
-def read_cells(task: Bound, path: Path, kind: Format) -> Iterator[Row]:
+def read_cells(task: BoundTask, path: Path, kind: Format) -> Iterator[Row]:
     """Read examples from CSV or TSV.
 
     Cells of the task's `Input` fields that are no texts, and of answers that are
@@ -43,10 +43,10 @@ def read_cells(task: Bound, path: Path, kind: Format) -> Iterator[Row]:
     Raises:
         DataError: The file cannot be read, or has no header with an id.
     """
-    declared = {*task.attributes["Input"].model_fields, *EXAMPLE_ID_KEYS}
-    others = declared - text_fields(task.attributes["Input"]) - {*EXAMPLE_ID_KEYS}
-    if task.attributes["answer_kind"] == "number":
-        others.add(task.attributes["answer_field"])
+    declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
+    others = declared - text_fields(task.Input) - {*EXAMPLE_ID_KEYS}
+    if task.answer_kind == "number" and task.answer_field is not None:
+        others.add(task.answer_field)
     for row in read_delimited_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
         if row.values is None:
             yield row

@@ -26,7 +26,7 @@ from evalkit.examples.fingerprints import fingerprint
 from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.examples.tags import tag_notices
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.repeated_texts import repeated_text_notices
 
 
@@ -96,8 +96,8 @@ class Examples(NamedTuple):
 
 
 def load_examples(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     split: str,
     columns: Collection[str] | None = None,
     given: Any = None,
@@ -128,8 +128,8 @@ def load_examples(
 
 
 def convert_examples(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     loaded: ExampleRows,
     columns: Collection[str] | None = None,
 ) -> Examples:
@@ -152,9 +152,7 @@ def convert_examples(
     converted = _convert(dataset, task, loaded)
     reporter = _Reporter(dataset, loaded, converted.field)
     answers = _map_answers(reporter, converted.answers, labels, mapping)
-    if task.attributes["answer_kind"] in ("one", "any-of") and (
-        predictions_are_texts(dataset, task)
-    ):
+    if task.answer_kind in ("one", "any-of") and (predictions_are_texts(dataset, task)):
         answers = _as_texts(answers)
     kind, answer_column = _answer_column(reporter, task, answers)
     frame = loaded.frame
@@ -195,15 +193,15 @@ def convert_examples(
     )
 
 
-def _texts_of_input(task: Bound) -> list[str]:
+def _texts_of_input(task: BoundTask) -> list[str]:
     """Name the fields of a task's input that may hold what its examples are about."""
-    others = {*EXAMPLE_ID_KEYS, task.attributes["answer_field"]}
-    return [
-        name for name in task.attributes["Input"].model_fields if name not in others
-    ]
+    others = {*EXAMPLE_ID_KEYS, task.answer_field}
+    return [name for name in task.Input.model_fields if name not in others]
 
 
-def _needed(dataset: Bound, task: Bound, columns: Collection[str]) -> set[str] | None:
+def _needed(
+    dataset: BoundDataset, task: BoundTask, columns: Collection[str]
+) -> set[str] | None:
     """Give the columns that converters, clusters and a caller read; None for all."""
     needed = {*columns, *cluster_names(dataset)}
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
@@ -225,7 +223,7 @@ class _Converted(NamedTuple):
 class _Reporter(NamedTuple):
     """Says which example is wrong."""
 
-    dataset: Bound
+    dataset: BoundDataset
     loaded: ExampleRows
     field: str
 
@@ -238,7 +236,7 @@ class _Reporter(NamedTuple):
 
 
 def labels_of(
-    dataset: Bound, task: Bound
+    dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
     """Give a data set's labels as its task spells them.
 
@@ -250,14 +248,14 @@ def labels_of(
         The labels (None where neither names any), and the mapping from stored
         labels to them where the data set gives one.
     """
-    declared = dataset.attributes["labels"]
+    declared = dataset.labels
     if isinstance(declared, Mapping):
         return tuple(dict.fromkeys(declared.values())), declared
-    labels = declared if declared is not None else task.attributes["labels"]
+    labels = declared if declared is not None else task.labels
     return (None if labels is None else tuple(labels)), None
 
 
-def _convert(dataset: Bound, task: Bound, loaded: ExampleRows) -> _Converted:
+def _convert(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
         converted = convert_labels_by_rows(bound, loaded.named())
@@ -375,9 +373,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _answer_column(
-    reporter: _Reporter, task: Bound, answers: list[Any] | pl.Series
+    reporter: _Reporter, task: BoundTask, answers: list[Any] | pl.Series
 ) -> tuple[AnswerKind, pl.Series]:
-    kind: AnswerKind = task.attributes["answer_kind"]
+    kind: AnswerKind = task.answer_kind
     if isinstance(answers, pl.Series):
         if kind in ("one", "any-of"):
             return "one", answers.alias("answer")

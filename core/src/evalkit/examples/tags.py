@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
-def tag_notices(dataset: Bound, task: Bound, columns: Collection[str]) -> Iterator[str]:
+def tag_notices(
+    dataset: BoundDataset, task: BoundTask, columns: Collection[str]
+) -> Iterator[str]:
     """Name columns that look like tags where the one that tags are in is not there.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
     spec: type
     """Class whose methods are the hooks."""
     attributes: type
-    """Protocol of the attributes."""
+    """Class with the attributes."""
     base: type
     """Class whose attributes are the defaults."""
     ways: tuple[tuple[str, ...], ...]
@@ -44,8 +44,8 @@ class _NoDefaults:
     """Base of kinds whose attributes have no defaults."""
 
 
-class _NoAttributes(Protocol):
-    """Protocol of kinds without attributes."""
+class _NoAttributes:
+    """Attributes of kinds that have none."""
 
 
 _CONVERTERS = ("label_field_converter", "pred_field_converter")
@@ -242,14 +242,14 @@ def is_one_edit_away(word: str, other: str) -> bool:
 
 
 def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
-    """Read a plugin's attributes and check them against the kind's protocol.
+    """Read a plugin's attributes and check them against those of its kind.
 
     Args:
         kind: The kind that the plugin was declared as.
         plugin: The object.
 
     Returns:
-        Values by name, as the protocol types them and with the base class's defaults
+        Values by name, as its kind types them and with the base class's defaults
         for those it lacks, and one sentence for each attribute that is missing or of
         the wrong type.
     """
@@ -276,13 +276,35 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
 _MISSING = object()
 
 
-def _annotations(protocol: type) -> dict[str, Any]:
+def _annotations(attributes: type) -> dict[str, Any]:
     from pydantic import BaseModel
 
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(protocol, localns=names)
+    return get_type_hints(attributes, localns=names)
+
+
+def attribute_problems(
+    kind: str, plugin: object, attributes: Mapping[str, Any]
+) -> list[str]:
+    """Find attributes of a plugin that do not fit each other.
+
+    Args:
+        kind: The kind that it was declared as.
+        plugin: The object.
+        attributes: Its attributes, each of the right type.
+
+    Returns:
+        One sentence for each problem.
+    """
+    if kind == "tasks":
+        return task_problems(attributes)
+    if kind == "datasets":
+        return dataset_problems(attributes)
+    if kind == "metrics":
+        return metric_problems(attributes, implemented_hooks(kind, plugin))
+    return []
 
 
 def task_problems(attributes: Mapping[str, Any]) -> list[str]:

@@ -68,8 +68,7 @@ def saved_statistics(
     return {
         found.name: found.statistics
         for found in scored
-        if found.statistics is not None
-        and (include_examples or not found.metric.attributes["keys"])
+        if found.statistics is not None and (include_examples or not found.metric.keys)
     }
 
 

@@ -17,8 +17,9 @@ from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.levels import check_confidence
 from evalkit.perturbing.columns import COPY_COLUMNS
+from evalkit.plugins.bound import BoundDataset, BoundMetric
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import (
     Alignment,
@@ -164,7 +165,7 @@ def evaluate(
     bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
     bound_task = resolver.task(bound)
     options = Options(
-        split or bound.attributes["default_split"],
+        split or bound.default_split,
         policies,
         ScoringSettings(confidence, seed, jobs, min_n, resample_lists),
         include_examples,
@@ -230,12 +231,10 @@ def evaluate(
 
 
 def _columns(
-    metrics: Sequence[Bound], crossings: Mapping[str, Sequence[str]]
+    metrics: Sequence[BoundMetric], crossings: Mapping[str, Sequence[str]]
 ) -> set[str]:
     """Name the columns of the data that are needed beside answers and tags."""
-    of_metrics = (
-        column for metric in metrics for column in metric.attributes["columns"]
-    )
+    of_metrics = (column for metric in metrics for column in metric.columns)
     return {*of_metrics, *(name for names in crossings.values() for name in names)}
 
 
@@ -284,7 +283,7 @@ def _with_perturbed(
     return parts._replace(perturbed=record)
 
 
-def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
+def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
     try:
         return compute_baselines(metric, table)
     except MetricError:
@@ -293,7 +292,7 @@ def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
 
 
 def _own_scores(
-    dataset: Bound, examples: Examples, alignment: Alignment
+    dataset: BoundDataset, examples: Examples, alignment: Alignment
 ) -> list[MetricScores]:
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):

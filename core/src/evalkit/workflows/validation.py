@@ -92,7 +92,7 @@ def validate(
     resolver = Resolver(registry or Registry())
     bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
     bound_task = resolver.task(bound)
-    split = split or bound.attributes["default_split"]
+    split = split or bound.default_split
     names = (bound.component.name, bound_task.component.name, split)
     if predictions is None:
         progress(f"loading {names[0]}", 0.0)

@@ -83,6 +83,8 @@ class TaskIOAttributes:
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
     """Fields of the input that a perturbation changes by default."""
+    content_warning: str | None
+    """What a reader of any data of this task should be warned of."""
 
 
 class TaskIOSpec:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named
+from evalkit.base.columns import all_named, named
 from evalkit.comparing.differences import Difference, Levels, without_difference
 from evalkit.comparing.replicates import Replicates, most_apart, replicated_difference
 from evalkit.comparing.tables import PairedTables, Side
@@ -154,13 +154,16 @@ class _Drawn:
         both = (parts[0], parts[1])
         keys = list(metric.keys)
         clustered = tables.pair.clusters is not None
-        if keys == ["gold", "predicted"] and not clustered and _is_count(both, columns):
+        are_labels = metric.counts_labels and all(
+            part.schema[key] == pl.String for part in both for key in keys
+        )
+        if are_labels and not clustered and _is_count(both, columns):
             seed = (tables.pair.seed, metric.name)
-            labels = Labels("gold", "predicted", columns[0])
-            known = _known_labels(both, tables)
+            labels = Labels(keys[0], keys[1], columns[0])
+            known = _known_labels(both, keys, tables)
             source = JointCounts(both, labels, known, seed)
             method = "paired-multinomial"
-        elif keys != ["gold", "predicted"] and parts[0].drop("position").equals(
+        elif not are_labels and parts[0].drop("position").equals(
             parts[1].drop("position")
         ):
             return cls.none("both runs have the same predictions")
@@ -182,8 +185,8 @@ class _Drawn:
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
         reach = None
-        if keys == ["gold", "predicted"]:
-            reach = _reach(both, tables)
+        if are_labels:
+            reach = _reach(both, keys, tables)
         differing = source.effective_differing
         return cls(draws, swaps, method, differing, most_apart(metric), reach)
 
@@ -193,9 +196,9 @@ class _Drawn:
         return cls(reason, reason, "none")
 
 
-def _reach(parts: SumPair, tables: PairedTables) -> Reach:
+def _reach(parts: SumPair, keys: Sequence[str], tables: PairedTables) -> Reach:
     """Give how far the interval of the share of right answers reaches."""
-    is_right = pl.col("gold").eq_missing(pl.col("predicted"))
+    is_right = named(keys[0]).eq_missing(named(keys[1]))
     first, second = (
         part.group_by("example").agg(right=is_right.mean()) for part in parts
     )
@@ -222,12 +225,14 @@ def _swaps(
     return RandomSwaps(make, SUM_REPLICATES, source.differing)
 
 
-def _known_labels(statistics: SumPair, tables: PairedTables) -> pl.Series:
+def _known_labels(
+    statistics: SumPair, keys: Sequence[str], tables: PairedTables
+) -> pl.Series:
     """Give all labels that a prediction may be of, sorted."""
     declared = tables.sides[0].table.context.labels or ()
     parts = [pl.Series("label", [str(label) for label in declared], dtype=pl.String)]
     for part in statistics:
-        parts += [part[name].alias("label") for name in ("gold", "predicted")]
+        parts += [part[name].alias("label") for name in keys]
     return pl.concat(parts).drop_nulls().unique().sort()
 
 

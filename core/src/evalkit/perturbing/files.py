@@ -162,7 +162,7 @@ def perturb_dataset(
             )
             for each, tally in zip(perturbers, counted.tallies, strict=True)
         ),
-        bound.content_warning is not None or bound_task.component.name == "hs",
+        any(each.content_warning is not None for each in (bound, bound_task)),
         tuple(chosen.notices),
     )
 

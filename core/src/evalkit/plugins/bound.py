@@ -400,6 +400,14 @@ class BoundMetric(Bound, MetricAttributes):
     _failure = MetricError
     _own_words = (MetricError,)
 
+    @property
+    def counts_labels(self) -> bool:
+        """Whether its two keys are the gold and the predicted label of what it counts.
+
+        A metric says so by its interval.
+        """
+        return self.interval == "multinomial"
+
     def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
         """Return the score of two lists, unchecked.
 

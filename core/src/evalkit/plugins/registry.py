@@ -72,8 +72,7 @@ class Registry:
             parameters: Further parameters, which win over those in the name.
             named_by: The plugin that gives this name, if it is not the user's. A name
                 that several distributions declare is then taken from its own
-                distribution, one that it requires, or the one of evalkit's own that is
-                known to hold it.
+                distribution, one that it requires, or the one that is known to hold it.
 
         Returns:
             The component and its parameters.

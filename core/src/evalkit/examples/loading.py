@@ -27,6 +27,7 @@ from evalkit.examples.files import AS_FILE
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.json_tables import Wanted, read_json_table
@@ -198,16 +199,16 @@ def _read_rows(
                 passes=table.passes,
                 text_hashes=table.text_hashes,
             )
-        return _rows_of_file(dataset, path, read_json_rows(path))
-    if kind in (Format.CSV, Format.TSV):
-        return _rows_of_file(dataset, path, read_cells(task, path, kind))
+    if kind in TABLES:
+        frames = list(read_frames(path, kind))
+        return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
     if kind is Format.PLAIN:
         raise DataError(
             f"{path}: examples cannot be read from plain lines, which hold no ids; "
             "give JSON lines, CSV, TSV, Parquet or Arrow"
         )
-    frames = list(read_frames(path, kind))
-    return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
+    rows = read_cells(task, path, kind)
+    return _rows_of_file(dataset, path, rows)
 
 
 def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:

@@ -26,7 +26,6 @@ from evalkit.examples.table import convert_examples
 from evalkit.perturbing.chunks import Example
 from evalkit.perturbing.rows import already_perturbed
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.streams import line_blocks
 
 
@@ -154,12 +153,8 @@ def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:
 
 def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
     """Give the rows as they came; those of a file of JSON lines were checked before."""
-    is_lines = (
-        loaded.path is not None
-        and loaded.rows is None
-        and detect_format(loaded.path) is Format.JSON_LINES
-    )
-    if not is_lines or loaded.path is None:
+    # of the files of which no rows are kept, those of JSON lines alone have lines
+    if loaded.path is None or loaded.rows is not None or loaded.lines is None:
         yield from loaded.as_they_came()
         return
     read = json.JSONDecoder().decode

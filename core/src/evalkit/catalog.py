@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from evalkit.base.names import facet_of, metric_of, parse_reference
     from evalkit.examples.files import is_file_name, local_path
     from evalkit.perturbing.names import split_composition
+    from evalkit.plugins.attributes import read_attributes
     from evalkit.plugins.bound import Bound
     from evalkit.plugins.commands import command_failure, find_command
     from evalkit.plugins.components import Component
-    from evalkit.plugins.contract import read_attributes
     from evalkit.plugins.discovery import (
         COMMANDS,
         KINDS,
@@ -85,7 +85,7 @@ __getattr__, __dir__ = lazy_attributes(
         "metric_of": "base.names",
         "model_name": "reading.formats",
         "parse_reference": "base.names",
-        "read_attributes": "plugins.contract",
+        "read_attributes": "plugins.attributes",
         "split_composition": "perturbing.names",
     },
 )

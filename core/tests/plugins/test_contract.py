@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 import evalkit
 from evalkit import hookimpl
 from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
@@ -20,7 +21,6 @@ from evalkit.plugins.contract import (
     hook_problems,
     implemented_hooks,
     is_one_edit_away,
-    read_attributes,
 )
 from evalkit.plugins.discovery import KINDS, OBSERVERS
 from evalkit.plugins.registry import bind

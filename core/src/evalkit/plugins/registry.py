@@ -18,14 +18,10 @@ from pydantic import BaseModel
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import parse_reference
 from evalkit.errors import PluginContractError
+from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.bound import BOUND, Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import (
-    CONTRACTS,
-    attribute_problems,
-    hook_problems,
-    read_attributes,
-)
+from evalkit.plugins.contract import CONTRACTS, hook_problems
 from evalkit.plugins.discovery import COMMANDS, Catalog, find_components
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.metric import FunctionMetric

@@ -15,8 +15,8 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError
 from evalkit.examples.selection import Selection
 from evalkit.inference.intervals import Floats
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset
-from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.plugins.provenance import describe_component
 from evalkit.predictions.alignment import Policies
 from evalkit.predictions.problems import STATUSES

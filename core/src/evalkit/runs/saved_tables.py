@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evalkit.base.columns import named
-from evalkit.plugins.contract import RESERVED_FIELDS
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
 from evalkit.scoring.records import MetricScores
 

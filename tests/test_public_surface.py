@@ -17,11 +17,13 @@ import pytest
 import evalkit
 from evalkit import hookspecs
 from evalkit.plugins.contract import CONTRACTS, hook_names
-from evalkit.plugins.discovery import KINDS
-from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
+from evalkit.plugins.discovery import KINDS, find_components
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "core" / "src" / "evalkit"
+
+KNOWN = "evalkit.known"
+"""The group that says which distribution holds which component of evalkit's own."""
 
 ERRORS = {
     "EvalkitError": None,
@@ -436,11 +438,41 @@ def entry_points() -> dict[str, str]:
         for project in MEMBERS.values()
         for group, names in project.get("entry-points", {}).items()
         for name in names
+        if group != KNOWN
     }
 
 
 def test_known_components_are_those_of_the_workspace() -> None:
-    assert entry_points() == KNOWN_DISTRIBUTIONS
+    (declared,) = (
+        project["entry-points"][KNOWN]
+        for project in MEMBERS.values()
+        if KNOWN in project.get("entry-points", {})
+    )
+    known = {name: owner.replace("_", "-") for name, owner in declared.items()}
+    assert entry_points() == known
+    catalog = find_components()
+    assert {name: catalog.known_owner(name) for name in known} == known
+
+
+OWN_WORDS = {
+    ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
+}
+"""Texts of core that are also called like a plugin, by file."""
+
+
+def test_core_names_no_plugin() -> None:
+    names = {name.partition("/")[2] for name in entry_points()} | {*entry_points()}
+    owners = {*entry_points().values()}
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        is_kit = "testing" in path.parts
+        assert is_kit or not any(owner in text for owner in owners), path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value in names:
+                found.add((path.relative_to(PACKAGE).as_posix(), node.value))
+    assert found == OWN_WORDS.keys()
 
 
 def test_the_suite_requires_exactly_the_members() -> None:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from evalkit.base.names import facet_of, metric_of, parse_reference
     from evalkit.examples.files import is_file_name, local_path
     from evalkit.perturbing.names import split_composition
+    from evalkit.plugins.attributes import read_attributes
+    from evalkit.plugins.bound import Bound
     from evalkit.plugins.commands import command_failure, find_command
     from evalkit.plugins.components import Component
-    from evalkit.plugins.contract import read_attributes
     from evalkit.plugins.discovery import (
         COMMANDS,
         KINDS,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     )
     from evalkit.plugins.importing import import_component
     from evalkit.plugins.metric import FunctionMetric
-    from evalkit.plugins.registry import Bound, Registry, load_component
+    from evalkit.plugins.registry import Registry, load_component
     from evalkit.plugins.resolver import Resolver
     from evalkit.reading.formats import model_name
 
@@ -62,7 +63,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_attributes(
     __name__,
     {
-        "Bound": "plugins.registry",
+        "Bound": "plugins.bound",
         "COMMANDS": "plugins.discovery",
         "Catalog": "plugins.discovery",
         "Component": "plugins.components",
@@ -84,7 +85,7 @@ __getattr__, __dir__ = lazy_attributes(
         "metric_of": "base.names",
         "model_name": "reading.formats",
         "parse_reference": "base.names",
-        "read_attributes": "plugins.contract",
+        "read_attributes": "plugins.attributes",
         "split_composition": "perturbing.names",
     },
 )

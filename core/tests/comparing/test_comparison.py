@@ -562,6 +562,7 @@ class MacroF1(Metric):
 
     bounds = (0.0, 1.0)
     higher_is_better = True
+    interval = "multinomial"
     keys = ("gold", "predicted")
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:

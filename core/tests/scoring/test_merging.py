@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import Metric, MetricError
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.calls import merge_by_group
 from evalkit.scoring.merging import merge_sums

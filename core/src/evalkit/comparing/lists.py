@@ -20,7 +20,7 @@ from evalkit.inference.resampling import (
 )
 from evalkit.inference.sign_flips import swaps
 from evalkit.inference.swap_tests import RandomSwaps
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.lists import LIST_REPLICATES, MOST_LIST_EXAMPLES, compute
 from evalkit.scoring.metric import why_not
 
@@ -29,7 +29,7 @@ Answered = dict[int, list[tuple[int, Any, Any]]]
 
 
 def compare_lists(
-    metric: Bound, tables: PairedTables, levels: Levels
+    metric: BoundMetric, tables: PairedTables, levels: Levels
 ) -> list[Difference]:
     """Compare two models by a function of lists, for every group.
 
@@ -68,7 +68,7 @@ def _answers(side: Side) -> Answered:
 
 
 def _compare(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     group: int,
@@ -103,7 +103,7 @@ def _compare(
 
 
 def _replicates(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     examples: Integers,
@@ -142,7 +142,7 @@ def _replicates(
 
 
 def _paired_difference(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     examples: Integers,
     swapped: NDArray[np.uint8] | None,
@@ -165,7 +165,7 @@ def _paired_difference(
 
 
 def _value(
-    metric: Bound, chosen: list[list[tuple[int, Any, Any]]], repeats: int
+    metric: BoundMetric, chosen: list[list[tuple[int, Any, Any]]], repeats: int
 ) -> tuple[float | None, str | None]:
     """Give the mean of the values of all replications, or why there is none."""
     by_replication: dict[int, list[tuple[Any, Any]]] = defaultdict(list)

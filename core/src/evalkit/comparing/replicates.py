@@ -13,7 +13,7 @@ from evalkit.inference.intervals import Floats, Interval
 from evalkit.inference.power import detectable_difference, error_of_equal_models
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.student_t import normal_quantile, t_quantile
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.paired_sums import _LEAST_IN_TAIL, replicate_interval
 
 _FEWEST_DEGREES = 2
@@ -86,7 +86,7 @@ class Replicates(NamedTuple):
         return Interval(low, high, None, self.method)
 
 
-def most_apart(metric: Bound) -> float:
+def most_apart(metric: BoundMetric) -> float:
     """Tell how far apart two values of a metric can be.
 
     Args:
@@ -95,7 +95,7 @@ def most_apart(metric: Bound) -> float:
     Returns:
         The distance of its bounds; infinite where it does not declare both.
     """
-    low, high = metric.attributes.get("bounds") or (None, None)
+    low, high = metric.bounds or (None, None)
     return math.inf if low is None or high is None else float(high) - float(low)
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.violations import shorten
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.compatibility import required_distribution
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.imported_code import imported_libraries, source_hash
 from evalkit.plugins.libraries import libraries_of
 from evalkit.plugins.metric import FunctionMetric
-from evalkit.plugins.registry import Bound
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (

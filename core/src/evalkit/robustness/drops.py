@@ -37,7 +37,7 @@ from evalkit.inference.intervals import (
     without_interval,
 )
 from evalkit.inference.seeds import generator
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drop_statistics import Drawn as Drawn
 from evalkit.robustness.drop_swaps import DropSwaps
 from evalkit.robustness.large_drops import LargeDrops
@@ -110,7 +110,7 @@ class DropIntervals:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         sides: tuple[Drawn, Drawn],
         sample: Sample,
         context: MetricContext,
@@ -228,7 +228,7 @@ class DropIntervals:
         """Tell whether so few answers change that they have to be smoothed."""
         if group not in self._rare:
             parts = self._parts(group)
-            predicted = self._metric.attributes["keys"][-1:]
+            predicted = self._metric.keys[-1:]
             self._rare[group] = (
                 self._are_smoothed(parts)
                 and count_changed(parts, *predicted) < FEWEST_CHANGED
@@ -236,7 +236,7 @@ class DropIntervals:
         return self._rare[group]
 
     def _are_smoothed(self, parts: Sides) -> bool:
-        keys = self._metric.attributes["keys"]
+        keys = self._metric.keys
         kind = interval_kind(self._metric)
         return kind == "multinomial" and are_label_pairs(parts, keys)
 
@@ -282,7 +282,7 @@ class DropIntervals:
 
     def _draw(self, group: int) -> _Draws:
         """Draw a group, and swap its originals with their copies."""
-        keys = list(self._metric.attributes["keys"])
+        keys = list(self._metric.keys)
         parts = self._parts(group)
         columns = value_columns(self._metric, self._sides[0].statistics)
         before, after = (part.drop("position") for part in parts)
@@ -353,7 +353,7 @@ class DropIntervals:
         sorted by replicate. All are scored at once, since most of the time
         goes into calling.
         """
-        keys = self._metric.attributes["keys"]
+        keys = self._metric.keys
         counts = [count for _, count in sums]
         ends = 2 * np.cumsum([0, *counts])
         numbered = [

@@ -15,7 +15,7 @@ from evalkit.base.terms import MetricContext
 from evalkit.comparing.differences import Difference, Intervals
 from evalkit.inference.intervals import influence_interval, without_interval
 from evalkit.inference.sign_flips import flip_test
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drop_statistics import Drawn
 from evalkit.robustness.tested_drops import FLIPS, difference_of_drop
 from evalkit.robustness.units import PerturbedUnits
@@ -40,7 +40,7 @@ class LargeDrops:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         sides: tuple[Drawn, Drawn],
         units: PerturbedUnits,
         clustered: bool,

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from evalkit.base.terms import IntervalKind, MetricContext, Weight
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import unit_keys
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.metric import Metric
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 from evalkit.robustness.copies import Copies
 from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.grouping import Groups, group_by_tag
@@ -283,12 +284,12 @@ _MEANS: dict[IntervalKind, type[Mean]] = {
 
 
 @cache
-def _bound_mean(interval: IntervalKind) -> Bound:
+def _bound_mean(interval: IntervalKind) -> BoundMetric:
     kind = _MEANS.get(interval, _StudentMean)
     component = Component(
         "metrics", "mean", f"{__name__}:{kind.__name__}", "evalkit-core", "0"
     )
-    return bind(component, kind)
+    return BoundMetric.of(bind(component, kind))
 
 
 def score_rows(

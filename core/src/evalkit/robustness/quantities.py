@@ -13,7 +13,7 @@ from evalkit.base.terms import IntervalKind, Weight
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.effects import View
 from evalkit.robustness.pairs import (
     Mask,
@@ -92,14 +92,9 @@ class Quantity(NamedTuple):
     """Of drops: the test of each score; empty where there are none."""
 
 
-def shown_as(metric: Bound) -> Shown:
+def shown_as(metric: BoundMetric) -> Shown:
     """Say how the scores of a metric are read."""
-    attributes = metric.attributes
-    return Shown(
-        attributes.get("unit", ""),
-        attributes.get("scale", 1.0),
-        attributes.get("higher_is_better"),
-    )
+    return Shown(metric.unit, metric.scale, metric.higher_is_better)
 
 
 def as_drop(shown: Shown) -> Shown:
@@ -127,7 +122,7 @@ class ExampleQuantities:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         values: ExampleValues,
         effects: Effects,
         agreement: Floats | str,
@@ -312,7 +307,9 @@ class Judgements(ExampleQuantities):
             yield name, np.where(known, is_flip.astype(np.float64), np.nan), better
 
 
-def agreement_of(metric: Bound, effects: Effects, workers: Workers) -> Floats | str:
+def agreement_of(
+    metric: BoundMetric, effects: Effects, workers: Workers
+) -> Floats | str:
     """Score all copies of invariant perturbations against the model's own predictions.
 
     Args:

@@ -15,7 +15,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference
 from evalkit.inference.intervals import Floats, Integers, without_interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drops import Drawn, DropIntervals
 from evalkit.robustness.pairs import Mask, PairGroups, clusters_of
 from evalkit.robustness.quantities import without_value
@@ -91,7 +91,7 @@ class SetScorer:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         tables: PerturbedTables,
         settings: ScoringSettings,
         statistics: tuple[pl.DataFrame, pl.DataFrame] | None,
@@ -181,7 +181,7 @@ class SetScorer:
     def _adds_up(self) -> bool:
         if self._statistics is None:
             return False
-        merges = self._metric.attributes["merges"]
+        merges = self._metric.merges
         columns = value_columns(self._metric, self._statistics[1])
         return all(merges.get(name, "sum") == "sum" for name in columns)
 

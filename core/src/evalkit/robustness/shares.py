@@ -12,14 +12,14 @@ import polars as pl
 
 from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Integers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.pairs import PairGroups, Rows, clusters_of, score_rows
 from evalkit.scoring.records import GroupScore, ScoringSettings
 
 
-def is_share(metric: Bound) -> bool:
+def is_share(metric: BoundMetric) -> bool:
     """Tell whether a metric's scores lie between 0 and 1, as it declares."""
-    return tuple(metric.attributes["bounds"] or ()) == (0, 1)
+    return tuple(metric.bounds or ()) == (0, 1)
 
 
 def score_share_drops(

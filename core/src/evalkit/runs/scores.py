@@ -10,9 +10,9 @@ import polars as pl
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import without_interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundMetric
 from evalkit.runs.results import Score, plain_number
-from evalkit.scoring.calls import call, checked_value
+from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import WHOLE, Groups
 from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
 
@@ -24,7 +24,7 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
     return scored[0].full_name("")
 
 
-def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
+def bounds_of(metrics: Sequence[BoundMetric]) -> dict[str, list[float | None]]:
     """Give the least and the greatest value that metrics can have.
 
     Args:
@@ -38,7 +38,7 @@ def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
     for metric in metrics:
         bounds = [
             bound if bound is not None and math.isfinite(bound) else None
-            for bound in metric.attributes.get("bounds") or ()
+            for bound in metric.bounds or ()
         ]
         if bounds not in ([], [None, None]):
             found[metric.name] = bounds
@@ -109,7 +109,6 @@ def _record(
     split: str,
 ) -> Score:
     """Give what groups and aggregates have in common."""
-    attributes = scored.metric.attributes
     rank_best, rank_worst = found.ranks or (None, None)
     return Score(
         metric=name,
@@ -125,9 +124,9 @@ def _record(
         n=found.n,
         n_clusters=found.n_clusters,
         coverage=None,
-        unit=attributes.get("unit", ""),
-        scale=attributes.get("scale", 1.0),
-        higher_is_better=attributes.get("higher_is_better"),
+        unit=scored.metric.unit,
+        scale=scored.metric.scale,
+        higher_is_better=scored.metric.higher_is_better,
         reason=found.reason or found.interval.reason,
         flag=found.flag,
         bound_low=None,
@@ -142,7 +141,7 @@ def _record(
     )
 
 
-def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
+def own_scores(dataset: BoundDataset, frame: pl.DataFrame) -> list[MetricScores]:
     """Ask a data set that scores itself, and record what it returns.
 
     Args:
@@ -152,10 +151,10 @@ def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
     Returns:
         One score of the whole set for each value, named `<dataset>#<name>`.
     """
-    name = dataset.component.name
+    name, metric = dataset.component.name, dataset.as_metric()
     interval = without_interval("the data set computes no interval")
     try:
-        values = call(dataset, "evaluate", lambda: dataset.hooks.evaluate(frame=frame))
+        values = dataset.evaluate(frame)
         if not isinstance(values, Mapping):
             raise MetricError(
                 f"{dataset.component.origin}: evaluate must return a dict of values, "
@@ -164,13 +163,13 @@ def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
         if not values:
             raise MetricError(f"{dataset.component.origin}: evaluate returned no score")
         checked = {
-            key: checked_value(dataset, value, f"evaluate: {shorten(key)}")
+            key: checked_value(metric, value, f"evaluate: {shorten(key)}")
             for key, value in values.items()
         }
     except MetricError as error:
-        return [MetricScores(name, dataset, [], None, str(error))]
+        return [MetricScores(name, metric, [], None, str(error))]
     scores = [
         GroupScore(str(key), WHOLE, value, frame.height, None, interval, reason)
         for key, (value, reason) in checked.items()
     ]
-    return [MetricScores(name, dataset, scores, None)]
+    return [MetricScores(name, metric, scores, None)]

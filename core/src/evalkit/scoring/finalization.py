@@ -11,7 +11,7 @@ import polars as pl
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring import calls
 
 REPLICATION = "__replication"
@@ -35,7 +35,7 @@ class Finalizer:
     """
 
     def __init__(
-        self, metric: Bound, context: MetricContext, replications: int = 1
+        self, metric: BoundMetric, context: MetricContext, replications: int = 1
     ) -> None:
         self.metric = metric
         self._context = context
@@ -45,7 +45,7 @@ class Finalizer:
     def keys(self) -> list[str]:
         """Names of the key columns of the sums."""
         extra = [REPLICATION] if self._replications > 1 else []
-        return [*self.metric.attributes["keys"], *extra]
+        return [*self.metric.keys, *extra]
 
     def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Finalize.
@@ -73,7 +73,9 @@ class Finalizer:
         return _mean_of_replications(scores, self._replications)
 
 
-def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+def finalize(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
+) -> pl.DataFrame:
     """Turn sums into scores, also those of a metric written as `score_example`.
 
     Args:

@@ -393,7 +393,7 @@ def _pool(
 
 
 def _bounds(evidence: Evidence) -> tuple[float, float] | None:
-    found = evidence.metric.attributes.get("bounds") or (None, None)
+    found = evidence.metric.bounds or (None, None)
     low, high = found
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return None

@@ -12,9 +12,9 @@ from evalkit.errors import MetricError
 from evalkit.inference import draw_counts
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.bootstrap import unit_weights
-from evalkit.scoring.calls import call, checked_value
+from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.records import (
     Advance,
@@ -38,7 +38,7 @@ Pair = tuple[Any, Any]
 
 
 def score_lists(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
@@ -69,7 +69,7 @@ def score_lists(
 
 
 def list_values(
-    metric: Bound, table: ScoringTable, groups: Groups
+    metric: BoundMetric, table: ScoringTable, groups: Groups
 ) -> Mapping[tuple[int, str], float | None]:
     """Compute the values of all groups and nothing else.
 
@@ -95,7 +95,7 @@ class _Lists:
     """Predictions and targets by position, and what their groups score."""
 
     def __init__(
-        self, metric: Bound, table: ScoringTable, settings: ScoringSettings
+        self, metric: BoundMetric, table: ScoringTable, settings: ScoringSettings
     ) -> None:
         self._metric = metric
         self._table = table
@@ -169,7 +169,7 @@ class _Lists:
         return rank
 
     def _interval(self, positions: Codes) -> Interval:
-        if self._metric.attributes["interval"] == "none":
+        if self._metric.interval == "none":
             return without_interval("the metric declares no interval")
         if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
             return without_interval(
@@ -202,7 +202,7 @@ class _Lists:
 
 
 def compute(
-    metric: Bound, pairs: list[tuple[Any, Any]]
+    metric: BoundMetric, pairs: list[tuple[Any, Any]]
 ) -> tuple[float | None, str | None]:
     """Call a function of lists.
 
@@ -218,9 +218,4 @@ def compute(
     """
     predictions = [prediction for prediction, _ in pairs]
     targets = [target for _, target in pairs]
-    value = call(
-        metric,
-        "computing it",
-        lambda: metric.hooks.compute(predictions=predictions, targets=targets),
-    )
-    return checked_value(metric, value)
+    return checked_value(metric, metric.compute(predictions, targets))

@@ -12,14 +12,14 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.errors import MetricError
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 MOMENT_SUFFIXES = ("count", "mean", "m2")
 """What follows `<name>_` in the three columns of a statistic that merges by moments."""
 
 
 def merge_sums(
-    metric: Bound, parts: Sequence[pl.DataFrame], keys: Sequence[str]
+    metric: BoundMetric, parts: Sequence[pl.DataFrame], keys: Sequence[str]
 ) -> pl.DataFrame:
     """Merge the sums of parts that share no example into those of the whole.
 
@@ -74,8 +74,8 @@ def merge_sums(
     )
 
 
-def _merge_expressions(metric: Bound, columns: Iterable[str]) -> list[pl.Expr]:
-    merges = metric.attributes["merges"]
+def _merge_expressions(metric: BoundMetric, columns: Iterable[str]) -> list[pl.Expr]:
+    merges = metric.merges
     moments = {
         f"{name}_{suffix}": (name, suffix)
         for name, merge in merges.items()

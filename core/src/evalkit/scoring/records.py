@@ -16,7 +16,7 @@ from evalkit.inference.intervals import (
     percentile_interval,
     without_interval,
 )
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 Advance = Callable[[str], None]
 """Told what is being computed, for a progress bar."""
@@ -89,7 +89,7 @@ class MetricScores(NamedTuple):
     """All that one metric computed."""
 
     name: str
-    metric: Bound
+    metric: BoundMetric
     scores: list[GroupScore]
     per_example: pl.DataFrame | None
     """Columns `position` and `score`, for metrics that have per-example scores."""

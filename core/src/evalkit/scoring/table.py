@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 
 class ScoringTable(NamedTuple):
@@ -68,5 +68,5 @@ class Batch(NamedTuple):
         return self._replace(ids={p: self.ids[p] for p in self.frame["position"]})
 
 
-BatchFunction = Callable[[Bound, Batch], pl.DataFrame]
+BatchFunction = Callable[[BoundMetric, Batch], pl.DataFrame]
 """Computes one batch; a function of a module, so that a worker finds it by name."""

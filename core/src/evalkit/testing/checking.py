@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, MetricError
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.metric import ANY_ANSWER, FunctionMetric
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.metric import why_not
 from evalkit.testing.drawing import (
@@ -92,7 +93,7 @@ def check_metric(
         PluginError: The metric is unknown or broken.
     """
     chosen = _chosen_laws(laws, perfect)
-    bound = Resolver(registry or Registry()).bind("metrics", metric)
+    bound = Resolver(registry or Registry()).metric(metric)
     for kind in _kinds(bound, examples, answer_kind):
         context = MetricContext(None if labels is None else tuple(labels), kind)
         subject = Subject(bound, context, allows_errors)
@@ -113,9 +114,9 @@ def _chosen_laws(names: Collection[str] | None, perfect: bool | None) -> list[La
 
 
 def _kinds(
-    bound: Bound, examples: Any, answer_kind: AnswerKind | None
+    bound: BoundMetric, examples: Any, answer_kind: AnswerKind | None
 ) -> list[AnswerKind]:
-    declared: tuple[AnswerKind, ...] = tuple(bound.attributes["answer_kinds"])
+    declared: tuple[AnswerKind, ...] = tuple(bound.answer_kinds)
     if answer_kind is not None:
         if answer_kind not in declared:
             raise EvalkitError(

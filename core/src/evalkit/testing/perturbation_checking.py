@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evalkit.base.failures import described, hook_failures
 from evalkit.errors import EvalkitError
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import BoundTask
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.testing.drawn_runs import run_drawn
 from evalkit.testing.perturbation_drawing import (
@@ -112,7 +113,7 @@ def check_perturbation(
     """
     chosen = _chosen_laws(laws)
     resolver = Resolver(registry or Registry())
-    bound = resolver.bind("perturbations", perturbation, parameters)
+    bound = resolver.perturbation(perturbation, parameters)
     target = _target(resolver, task, fields, answer_field)
     source = example_source(examples, target)
     subjects = [
@@ -143,14 +144,14 @@ def _target(
 ) -> Target:
     if task is None:
         return Target(None, fields or FIELDS, answer_field or ANSWER_FIELD)
-    bound: Bound = resolver.bind("tasks", task)
-    wanted = fields or bound.attributes["perturb_fields"]
+    bound = BoundTask.of(resolver.bind("tasks", task))
+    wanted = fields or bound.perturb_fields
     if not wanted:
         raise EvalkitError(
             f"the task {bound.component.name} does not say which fields a perturbation "
             "changes; give check_perturbation fields=…"
         )
-    return Target(bound, wanted, answer_field or bound.attributes["answer_field"])
+    return Target(bound, wanted, answer_field or bound.answer_field)
 
 
 def _check_laws(

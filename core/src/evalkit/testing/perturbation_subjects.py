@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -14,7 +15,8 @@ from evalkit.perturbing.choice import choose_perturbations
 from evalkit.perturbing.copying import Perturber
 from evalkit.perturbing.rows import perturb, with_edits
 from evalkit.perturbing.steps import LabelEffect, Settings, effect_of
-from evalkit.plugins.registry import Bound, Registry, bind
+from evalkit.plugins.bound import BoundPerturbation, BoundTask
+from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.testing.perturbation_texts import texts_by_name
 
@@ -43,13 +45,13 @@ class Target:
     """
 
     def __init__(
-        self, task: Bound | None, fields: Sequence[str], answer_field: str | None
+        self, task: BoundTask | None, fields: Sequence[str], answer_field: str | None
     ) -> None:
         self.task = task
         self.fields = tuple(fields)
         self.answer_field = answer_field
         self.task_name = "" if task is None else task.component.name
-        known = None if task is None else task.attributes["labels"]
+        known = None if task is None else task.labels
         self.labels: tuple[str, ...] | None = None if known is None else tuple(known)
 
 
@@ -61,7 +63,7 @@ class Instance:
         target: What it is applied to.
     """
 
-    def __init__(self, bound: Bound, target: Target) -> None:
+    def __init__(self, bound: BoundPerturbation, target: Target) -> None:
         self._bound = bound
         self._target = target
 
@@ -133,7 +135,9 @@ class PerturbationSubject:
         answers_changed: How many of them had another answer.
     """
 
-    def __init__(self, bound: Bound, target: Target, registry: Registry) -> None:
+    def __init__(
+        self, bound: BoundPerturbation, target: Target, registry: Registry
+    ) -> None:
         self._as_given = bound
         self.target = target
         self.registry = registry
@@ -144,7 +148,7 @@ class PerturbationSubject:
         self.hook = next(hook for hook in HOOKS if bound.has(hook))
         self.copies_seen = 0
         self.answers_changed = 0
-        self._by_name: Bound | None = None
+        self._by_name: BoundPerturbation | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -157,12 +161,12 @@ class PerturbationSubject:
 
     def fresh(self) -> Instance:
         """Give the perturbation as it was made, whatever was done with it since."""
-        bound = copy.copy(self._as_given)
+        bound = self._as_given
         try:
-            bound.plugin = copy.deepcopy(bound.plugin)
+            bound = replace(bound, plugin=copy.deepcopy(bound.plugin))
         except Exception:
             # it holds something that has no copy, such as a lock or an open file
-            bound.plugin = copy.copy(bound.plugin)
+            bound = replace(bound, plugin=copy.copy(bound.plugin))
         return Instance(bound, self.target)
 
     def copies_by_name(
@@ -197,7 +201,7 @@ class PerturbationSubject:
         return list(made)
 
 
-def strengths_of(bound: Bound) -> list[Bound]:
+def strengths_of(bound: BoundPerturbation) -> list[BoundPerturbation]:
     """Give a perturbation as it is, and at its full strength.
 
     Args:
@@ -217,7 +221,9 @@ def strengths_of(bound: Bound) -> list[Bound]:
     for values in _fewer_and_fewer(wanted):
         given = {**bound.changed_parameters, **values}
         try:
-            strong = bind(bound.component, type(bound.plugin), given)
+            strong = BoundPerturbation.of(
+                bind(bound.component, type(bound.plugin), given)
+            )
         except (PluginError, ValidationError):
             # it has another meaning there, or another range
             continue

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import finalize, value_columns
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.metric import metric_statistics, score_metric
@@ -56,7 +57,7 @@ class Subject:
     """
 
     def __init__(
-        self, bound: Bound, context: MetricContext, allows_errors: bool
+        self, bound: BoundMetric, context: MetricContext, allows_errors: bool
     ) -> None:
         self._as_given = bound
         self.context = context
@@ -68,7 +69,7 @@ class Subject:
         self.adds_up = not bound.has("compute")
         self.values_seen = 0
 
-    def bind(self, **attributes: Any) -> Bound:
+    def bind(self, **attributes: Any) -> BoundMetric:
         """Give the metric as it was made, whatever was done with it since.
 
         Args:
@@ -82,14 +83,13 @@ class Subject:
         except Exception:
             # it holds something that has no copy, such as a lock or an open file
             bound = copy.copy(self._as_given)
-        bound.attributes = {**bound.attributes, **attributes}
-        return bound
+        return replace(bound, attributes={**bound.attributes, **attributes})
 
     def table(self, rows: Sequence[Row], clustered: bool = False) -> ScoringTable:
         """Make the table that holds some rows."""
         return to_table(rows, self.context, self.attributes["columns"], clustered)
 
-    def score(self, metric: Bound, table: ScoringTable, groups: Groups) -> Scored:
+    def score(self, metric: BoundMetric, table: ScoringTable, groups: Groups) -> Scored:
         """Score a table as an evaluation does.
 
         Args:
@@ -110,11 +110,11 @@ class Subject:
         self.values_seen += sum(one.value is not None for one in found.scores)
         return Scored(scores, _per_example(found), found.failure is not None)
 
-    def score_rows(self, metric: Bound, rows: Sequence[Row]) -> Scored:
+    def score_rows(self, metric: BoundMetric, rows: Sequence[Row]) -> Scored:
         """Score rows, for the whole set and each tag."""
         return self.score(metric, self.table(rows), groups_of(rows))
 
-    def statistics(self, metric: Bound, table: ScoringTable) -> pl.DataFrame:
+    def statistics(self, metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
         """Get a metric's statistics.
 
         Args:
@@ -132,7 +132,9 @@ class Subject:
             return statistics.with_columns(pl.lit(1.0).alias(EXAMPLES))
         return statistics
 
-    def finalize(self, metric: Bound, sums: pl.DataFrame, groups: Groups) -> Finalized:
+    def finalize(
+        self, metric: BoundMetric, sums: pl.DataFrame, groups: Groups
+    ) -> Finalized:
         """Turn sums into values.
 
         Args:
@@ -161,7 +163,7 @@ def _per_example(found: MetricScores) -> Mapping[int, float] | None:
     return dict(found.per_example.select("position", "score").iter_rows())
 
 
-def scales_of(metric: Bound, statistics: pl.DataFrame) -> Mapping[str, float]:
+def scales_of(metric: BoundMetric, statistics: pl.DataFrame) -> Mapping[str, float]:
     """Give what the tolerance of merged columns is a share of.
 
     Args:
@@ -176,7 +178,7 @@ def scales_of(metric: Bound, statistics: pl.DataFrame) -> Mapping[str, float]:
     for name in value_columns(metric, statistics):
         values = statistics[name].to_list()
         scale = max(1.0, math.fsum(map(abs, values)))
-        if metric.attributes["merges"].get(name) == "moments":
+        if metric.merges.get(name) == "moments":
             square = max(1.0, math.fsum(value * value for value in values))
             scales |= {f"{name}_count": scale, f"{name}_mean": scale}
             scales |= {f"{name}_m2": square}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import polars as pl
 
 from evalkit.base.ids import RESPONSES_KEY
-from evalkit.plugins.registry import Bound
-from evalkit.scoring.calls import call, merge_by_group
+from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.calls import merge_by_group
 from evalkit.testing.comparisons import VALUE_TOLERANCE, is_close, name_part
 from evalkit.testing.samples import Row
 from evalkit.testing.subjects import Part, Subject
@@ -36,14 +35,13 @@ def check_values(trial: Trial) -> None:
         subject.values_seen += value is not None
 
 
-def _values_of_lists(metric: Bound, trial: Trial) -> Mapping[Part, Any]:
+def _values_of_lists(metric: BoundMetric, trial: Trial) -> Mapping[Part, Any]:
     values = {}
     for number, tag in enumerate(trial.groups.tags):
         members = pl.col("position").is_in(positions_of(trial, number))
         part = trial.table.frame.filter(members)
         lists = {f"{name}s": part[name].to_list() for name in ("prediction", "target")}
-        hook = partial(metric.hooks.compute, **lists)
-        values[tag, ""] = call(metric, "computing it", hook)
+        values[tag, ""] = metric.compute(**lists)
     return values
 
 

@@ -16,8 +16,9 @@ from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
+from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 class Asked:
     """The plugins of an evaluation, and how it is done."""
 
-    dataset: Bound
-    task: Bound
-    metrics: list[Bound]
+    dataset: BoundDataset
+    task: BoundTask
+    metrics: list[BoundMetric]
     watchers: Observers
     options: Options
     registry: Registry
@@ -62,7 +63,7 @@ class Asked:
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.attributes["columns"]),
+            *(name for each in self.metrics for name in each.columns),
             *(name for names in crossings for name in names),
         }
 
@@ -93,7 +94,7 @@ def bind(
         bound_task,
         metrics,
         Observers(resolver.registry, options.observers),
-        options.for_split(bound.attributes["default_split"]),
+        options.for_split(bound.default_split),
         resolver.registry,
     )
 
@@ -253,7 +254,7 @@ def _crossed(
     return cross(crossings, tags, columns, examples.data_columns)
 
 
-def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
+def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
     try:
         return compute_baselines(metric, table)
     except MetricError:
@@ -262,7 +263,7 @@ def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
 
 
 def _own_scores(
-    dataset: Bound, examples: Examples, alignment: Alignment
+    dataset: BoundDataset, examples: Examples, alignment: Alignment
 ) -> list[MetricScores]:
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):

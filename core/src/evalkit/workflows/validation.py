@@ -136,7 +136,7 @@ def validate_with(
     resolver = Resolver(registry or Registry())
     bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
     bound_task = resolver.task(bound)
-    split = options.split or bound.attributes["default_split"]
+    split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
     if predictions is None:

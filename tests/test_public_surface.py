@@ -278,7 +278,10 @@ def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
     assert own - {"evalkit.base", "evalkit.base.lazy"} == {package}
 
 
-FACES = ("evalkit.catalog", "evalkit.reporting", "evalkit.runs")
+ROOMS = ("perturbing", "runs", "scoring")
+"""Rooms of core that are public modules, too; their modules are private."""
+
+FACES = ("evalkit.catalog", "evalkit.reporting", *(f"evalkit.{r}" for r in ROOMS))
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -297,6 +300,40 @@ def test_a_public_module_imports_nothing_heavy_until_its_names_are_used(
     absent = "nothing"
     with pytest.raises(AttributeError, match=f"{face}.*no attribute 'nothing'"):
         getattr(importlib.import_module(face), absent)
+
+
+def test_the_other_name_of_the_kit_imports_it_when_a_name_is_used() -> None:
+    code = (
+        "import sys, json, evalkit.testing as kit\n"
+        "heavy = {'evalkit_testing', 'hypothesis'}\n"
+        "first = sorted(heavy & set(sys.modules))\n"
+        "import evalkit_testing\n"
+        "assert sorted(kit.__all__) == sorted(evalkit_testing.__all__)\n"
+        "assert set(kit.__all__) <= set(dir(kit))\n"
+        "same = [getattr(kit, n) is getattr(evalkit_testing, n) for n in kit.__all__]\n"
+        "print(json.dumps([first, all(same)]))"
+    )
+    assert run_python(code) == [[], True]
+
+
+def test_a_missing_kit_is_an_error_that_says_what_to_install() -> None:
+    code = (
+        "import sys, json, evalkit.testing; sys.modules['evalkit_testing'] = None\n"
+        "try:\n    from evalkit.testing import check_metric\n"
+        "except ImportError as error:\n    print(json.dumps(str(error)))"
+    )
+    assert "needs the distribution evalkit-testing; install it" in run_python(code)
+    with pytest.raises(AttributeError, match=r"'evalkit\.testing' has no attribute"):
+        _ = importlib.import_module("evalkit.testing").laws
+
+
+def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
+    code = (
+        "import sys, json, evalkit.testing; sys.modules['hypothesis'] = None\n"
+        "try:\n    evalkit.testing.check_metric\n"
+        "except ImportError as error:\n    print(json.dumps(error.name))"
+    )
+    assert run_python(code) == "hypothesis"
 
 
 EXAMPLES = [
@@ -331,7 +368,7 @@ def test_the_docs_name_everything_that_a_public_module_has(face: str) -> None:
 
 
 PRIVATE_ROOMS = sorted(
-    {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"runs", "testing"}
+    {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {*ROOMS}
 )
 PAGES = [
     *(ROOT / "docs").glob("*.md"),
@@ -465,7 +502,15 @@ def test_core_command_line_and_suite_are_called_as_designed() -> None:
     assert read_project(ROOT)["project"]["name"] == "evalkit-suite"
 
 
-@pytest.mark.parametrize("folder", PLUGINS)
+KIT = "plugins/testing/kit"
+
+
+def test_the_kit_is_a_distribution_without_components() -> None:
+    assert MEMBERS[KIT]["name"] == "evalkit-testing"
+    assert "entry-points" not in MEMBERS[KIT]
+
+
+@pytest.mark.parametrize("folder", sorted({*PLUGINS} - {KIT}))
 def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
     _, kind, name = folder.split("/")
     assert kind in (*KINDS, "commands")
@@ -531,9 +576,8 @@ def test_tools_know_every_member() -> None:
     assert set(circles["ancestors"]) == packages
     assert set(faces["source_modules"]) == plugins | {"evalkit_cli"}
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    public = {"runs", "testing"}
-    forbidden = {f"evalkit.{room}" for room in rooms - public}
-    forbidden |= {f"evalkit.{room}.*" for room in public}
+    forbidden = {f"evalkit.{room}" for room in rooms - {*ROOMS}}
+    forbidden |= {f"evalkit.{room}.*" for room in ROOMS}
     assert set(faces["forbidden_modules"]) == forbidden
     assert plugins | {"evalkit_cli"} <= set(core["forbidden_modules"])
     assert plugins <= set(command_line["forbidden_modules"])

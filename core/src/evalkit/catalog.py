@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from evalkit.base.names import facet_of, metric_of, parse_reference
+    from evalkit.base.failures import described, hook_failures
+    from evalkit.base.names import (
+        facet_of,
+        is_component_name,
+        metric_of,
+        parse_reference,
+    )
     from evalkit.examples.files import is_file_name, local_path
     from evalkit.perturbing.names import split_composition
     from evalkit.plugins.commands import command_failure, find_command
@@ -44,10 +50,13 @@ __all__ = [
     "Registry",
     "Resolver",
     "command_failure",
+    "described",
     "facet_of",
     "find_command",
     "find_components",
+    "hook_failures",
     "import_component",
+    "is_component_name",
     "is_file_name",
     "iter_kinds",
     "load_component",
@@ -73,10 +82,13 @@ __getattr__, __dir__ = lazy_attributes(
         "Registry": "plugins.registry",
         "Resolver": "plugins.resolver",
         "command_failure": "plugins.commands",
+        "described": "base.failures",
         "facet_of": "base.names",
         "find_command": "plugins.commands",
         "find_components": "plugins.discovery",
+        "hook_failures": "base.failures",
         "import_component": "plugins.importing",
+        "is_component_name": "base.names",
         "is_file_name": "examples.files",
         "iter_kinds": "plugins.discovery",
         "load_component": "plugins.registry",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from evalkit.testing.perturbation_trials import PerturbationTrial
-from evalkit.testing.trials import LawBroken
+from evalkit_testing.laws import LawBroken, refuse
+from evalkit_testing.perturbations.trials import PerturbationTrial
 
 _VARIANTS = 3
 
@@ -17,9 +17,10 @@ _VARIANTS = 3
 _Copies = Sequence[Mapping[str, Any]]
 
 
-def _refuse_difference(first: _Copies, second: _Copies, where: str) -> None:
-    if list(first) != list(second):
-        raise LawBroken(f"the copies are {_shown(first)}, and {_shown(second)} {where}")
+def _difference(first: _Copies, second: _Copies) -> str | None:
+    if list(first) == list(second):
+        return None
+    return f"the copies are {_shown(first)}, and {_shown(second)}"
 
 
 def _shown(copies: _Copies) -> str:
@@ -32,11 +33,10 @@ def check_repeatable(trial: PerturbationTrial) -> None:
     instance = trial.subject.fresh()
     for where in ("of another instance", "when they are made again"):
         again = instance.copies(trial.example, trial.seed)
-        _refuse_difference(trial.copies, again, where)
+        refuse(_difference(trial.copies, again), where)
     more = trial.subject.fresh().copies(trial.example, trial.seed, _VARIANTS)
-    _refuse_difference(
-        trial.copies[:1], more[: len(trial.copies[:1])], "as the first of several"
-    )
+    first = trial.copies[:1]
+    refuse(_difference(first, more[: len(first)]), "as the first of several")
 
 
 def check_stateless(trial: PerturbationTrial) -> None:
@@ -44,9 +44,8 @@ def check_stateless(trial: PerturbationTrial) -> None:
     instance = trial.subject.fresh()
     instance.copies(trial.sample.other, trial.seed)
     after = instance.copies(trial.example, trial.seed)
-    _refuse_difference(
-        trial.copies, after, f"after those of the example {dict(trial.sample.other)!r}"
-    )
+    where = f"after those of the example {dict(trial.sample.other)!r}"
+    refuse(_difference(trial.copies, after), where)
 
 
 def check_randomness(trial: PerturbationTrial) -> None:
@@ -59,13 +58,13 @@ def check_randomness(trial: PerturbationTrial) -> None:
         if used:
             raise LawBroken(f"it drew from {used}, which all programs share, not rng")
     where = "with another random.seed; it draws from something else than rng"
-    _refuse_difference(found[0], found[1], where)
+    refuse(_difference(found[0], found[1]), where)
     trial.subject.copies_seen += len(found[0])
 
 
 @contextmanager
 def _global_seed(seed: int) -> Iterator[Callable[[], str]]:
-    """Seed what all programs share; give a function that names what was used."""
+    """Seed what all programs share; return a function that names what was used."""
     numpy: Any = sys.modules.get("numpy")
     earlier = random.getstate()
     earlier_numpy = None if numpy is None else numpy.random.get_state()
@@ -101,4 +100,4 @@ def check_identity(trial: PerturbationTrial) -> None:
     for made in trial.copies[:1]:
         name = made["perturbation"]
         again = trial.subject.copies_by_name(name, trial.example, trial.seed)
-        _refuse_difference(trial.copies, again, f"by the name {name!r}")
+        refuse(_difference(trial.copies, again), f"by the name {name!r}")

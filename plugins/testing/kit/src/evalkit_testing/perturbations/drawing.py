@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from evalkit.errors import EvalkitError
-from evalkit.testing.perturbation_subjects import Example, Target
+from evalkit import EvalkitError
+from evalkit_testing.checking import given_examples
+from evalkit_testing.perturbations.subjects import Example, Target
 
 UID = "uid"
 TAGS = "tags"
@@ -183,15 +184,10 @@ def example_source(examples: Any, target: Target) -> ExampleSource:
     """
     if examples is None:
         return ExampleSource((), drawn_examples(target))
-    if isinstance(examples, st.SearchStrategy):
-        return ExampleSource((), examples.map(_checked))
-    is_list = isinstance(examples, Sequence) and not isinstance(examples, str)
-    if not is_list or not examples:
-        raise EvalkitError(
-            "examples must be a hypothesis strategy or a list that is not empty, of "
-            f"dicts with the fields of an example, is {examples!r}"
-        )
-    return ExampleSource([_checked(one) for one in examples], drawn_examples(target))
+    found = given_examples(examples, "dicts with the fields of an example", _checked)
+    if isinstance(found, list):
+        return ExampleSource(found, drawn_examples(target))
+    return ExampleSource((), found)
 
 
 def _checked(example: Any) -> Example:
@@ -199,6 +195,7 @@ def _checked(example: Any) -> Example:
         raise EvalkitError(
             f"an example must be a dict with the fields of an example, is {example!r}"
         )
-    if not isinstance(example.get(UID, ""), str):
-        raise EvalkitError(f"the uid of an example must be a text, is {example[UID]!r}")
+    uid = example.get(UID, "1")
+    if not isinstance(uid, str) or not uid:
+        raise EvalkitError(f"the uid of an example must be a text, is {uid!r}")
     return example

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
-from evalkit.testing.invariance_laws import (
+from evalkit_testing.laws import Law
+from evalkit_testing.metrics.invariance_laws import (
     check_batches,
     check_order,
     check_repeatable,
@@ -13,8 +11,8 @@ from evalkit.testing.invariance_laws import (
     check_stateless,
     check_tags,
 )
-from evalkit.testing.trials import Trial
-from evalkit.testing.value_laws import (
+from evalkit_testing.metrics.trials import Trial
+from evalkit_testing.metrics.value_laws import (
     check_missing,
     check_nothing,
     check_perfect,
@@ -23,20 +21,7 @@ from evalkit.testing.value_laws import (
     check_width,
 )
 
-
-class Law(NamedTuple):
-    """Something that holds for every metric, whatever the data."""
-
-    name: str
-    statement: str
-    """What holds, as a sentence."""
-    check: Callable[[Trial], None]
-    """Raises `LawBroken` where it does not hold."""
-    draws: tuple[str, ...] = ()
-    """What it needs beside the examples, of `evalkit.testing.drawing.DRAWS`."""
-
-
-LAWS: tuple[Law, ...] = (
+LAWS: tuple[Law[Trial], ...] = (
     Law("values", "a value is null or finite, and within the bounds", check_values),
     Law("repeatable", "the same data give the same scores", check_repeatable),
     Law(
@@ -80,4 +65,7 @@ LAWS: tuple[Law, ...] = (
     ),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
-"""All laws, in the order in which they are told when several are broken."""
+"""All laws, in the order in which they are told when several are broken.
+
+What they draw beside the examples is of `evalkit_testing.metrics.drawing.DRAWS`.
+"""

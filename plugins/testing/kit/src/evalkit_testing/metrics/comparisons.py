@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.scoring.records import GroupScore
-from evalkit.testing.subjects import Finalized, Part
+from evalkit.scoring import GroupScore
+from evalkit_testing.metrics.subjects import Finalized, Part
 
 VALUE_TOLERANCE = 1e-9
 SUM_TOLERANCE = 1e-12

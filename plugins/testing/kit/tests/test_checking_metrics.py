@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -15,18 +13,10 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit import EvalkitError, Metric, MetricContext, UnknownPluginError
-from evalkit.inference.intervals import Interval
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.records import GroupScore
-from evalkit.testing import (
-    LAWS,
-    MetricLawError,
-    check_metric,
-    checking,
-    comparisons,
-    subjects,
-)
+from evalkit.catalog import Registry, Resolver
+from evalkit.scoring import GroupScore, Interval
+from evalkit_testing import LAWS, MetricLawError, check_metric, checking
+from evalkit_testing.metrics import comparisons, subjects
 
 FEW = 4
 
@@ -113,12 +103,12 @@ def test_metrics_that_keep_the_laws_pass(metric: Any) -> None:
     check_metric(metric, max_examples=FEW)
 
 
-def test_an_installed_metric_is_checked_by_its_name_or_as_bound(mini: Any) -> None:
+def test_an_installed_metric_is_checked_by_its_name_or_as_bound(letters: Any) -> None:
     few = {"answer_kind": "one", "max_examples": 2}
     check_metric("hits", **few)
     bound = Resolver(Registry()).bind("metrics", "hits:weight=0.5")
     check_metric(bound, perfect=None, **few)
-    with pytest.raises(MetricLawError, match=r"metrics/hits:weight=0\.5 \(mini\)"):
+    with pytest.raises(MetricLawError, match=r"metrics/hits:weight=0\.5 \(letters\)"):
         check_metric("hits:weight=0.5", **few)
     with pytest.raises(MetricLawError, match=r"'perfect'.*\n.*\n  answers: 'any-of'"):
         check_metric("hits", max_examples=2)
@@ -238,7 +228,7 @@ class RowScores(Share):
 
 
 class FirstKept(Share):
-    """Finalizes the first of the values that were kept."""
+    """Finalizes the first of the values that were kept, which are always in order."""
 
     per_example = None
     interval = "none"
@@ -246,6 +236,24 @@ class FirstKept(Share):
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         return sums.select("group", value=pl.col("hits").list.first())
+
+
+class CannotBeMerged(ShareOfSums):
+    """Makes scores only of statistics that it computed itself."""
+
+    interval = "none"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_computed = False
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        self.has_computed = True
+        return super().statistics(batch)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        found = super().finalize(sums)
+        return found if self.has_computed else found.with_columns(value=pl.lit(0.0))
 
 
 class MeanOfMeans(ShareOfSums):
@@ -385,7 +393,7 @@ BROKEN = [
     (MeanOfMeans, "batches", r"'hits' of group 0 .* in batches of \d+, \d+"),
     (NamesColumnsByBatch, "batches", "two batches differ in columns or types"),
     (NumbersLabels, "batches", "the statistic"),
-    (FirstKept, "split", "merged from the parts"),
+    (CannotBeMerged, "split", "merged from the parts"),
     (RelativeToLargest, "tags", "in a file that holds only its examples"),
     (LeavesOut, "missing", "left out, instead of counted as worst"),
     (HalfForNothing, "missing", "better than the example"),
@@ -426,6 +434,15 @@ def test_no_other_law_is_told_before(metric: Any, law: str, found: str) -> None:
     with pytest.raises(MetricLawError, match=found) as caught:
         check_metric(metric, max_examples=50)
     assert caught.value.law == law
+
+
+def test_what_is_kept_is_in_an_order_that_a_metric_may_rely_on() -> None:
+    check_metric(FirstKept, laws=["order", "batches", "split"], perfect=None)
+
+
+@pytest.mark.parametrize("law", [law.name for law in LAWS])
+def test_a_law_that_is_kept_can_be_checked_alone(law: str) -> None:
+    check_metric(ShareOfSums, laws=[law], max_examples=FEW)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -933,32 +950,7 @@ def test_a_metric_that_cannot_be_copied_is_checked_as_it_is() -> None:
         check_metric(type("LockedMean", (Locked, MeanOfMeans), {}), laws=["batches"])
 
 
-# hypothesis -----------------------------------------------------------------------
-
-WITHOUT_HYPOTHESIS = """
-import importlib, json, pkgutil, sys
-sys.modules["hypothesis"] = None
-import evalkit
-for found in pkgutil.iter_modules(evalkit.__path__):
-    if found.name != "testing":
-        importlib.import_module(f"evalkit.{found.name}")
-try:
-    import evalkit.testing
-except ImportError as error:
-    print(error)
-"""
-
-
-def test_only_this_part_needs_hypothesis_and_names_the_extra() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_HYPOTHESIS],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "install evalkit-core with its extra 'testing'" in done.stdout
+# files ----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("hurried")

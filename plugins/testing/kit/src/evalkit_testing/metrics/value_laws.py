@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.base.ids import RESPONSES_KEY
-from evalkit.plugins.registry import Bound
-from evalkit.scoring.calls import call, merge_by_group
-from evalkit.testing.comparisons import VALUE_TOLERANCE, is_close, name_part
-from evalkit.testing.samples import Row
-from evalkit.testing.subjects import Part, Subject
-from evalkit.testing.trials import LawBroken, Trial, positions_of
+from evalkit.catalog import Bound
+from evalkit.scoring import RESPONSES_KEY, call, merge_statistics, metric_statistics
+from evalkit_testing.laws import LawBroken
+from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_part
+from evalkit_testing.metrics.samples import Row
+from evalkit_testing.metrics.subjects import Part, Subject
+from evalkit_testing.metrics.trials import Trial, positions_of
 
 
 def check_values(trial: Trial) -> None:
@@ -26,14 +26,14 @@ def check_values(trial: Trial) -> None:
     # what is outside of the bounds is told here, not by the engine
     metric = subject.bind(bounds=None)
     if subject.adds_up:
-        statistics = subject.statistics(metric, trial.table)
-        sums = merge_by_group(metric, statistics, trial.groups.members)
+        statistics = metric_statistics(metric, trial.table)
+        sums = merge_statistics(metric, statistics, trial.table, trial.groups)
         values = subject.finalize(metric, sums, trial.groups)
     else:
         values = _values_of_lists(metric, trial)
+        subject.values_seen += sum(value is not None for value in values.values())
     for part, value in values.items():
         _check_value(subject, part, value)
-        subject.values_seen += value is not None
 
 
 def _values_of_lists(metric: Bound, trial: Trial) -> Mapping[Part, Any]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from pydantic import ValidationError
 
-from evalkit.errors import PluginError
-from evalkit.perturbing.choice import choose_perturbations
-from evalkit.perturbing.copying import Perturber
-from evalkit.perturbing.rows import perturb, with_edits
-from evalkit.perturbing.steps import LabelEffect, Settings, effect_of
-from evalkit.plugins.registry import Bound, Registry, bind
-from evalkit.plugins.resolver import GIVEN, Resolver
-from evalkit.testing.perturbation_texts import texts_by_name
+from evalkit import PluginError, perturb
+from evalkit.catalog import Bound, Registry, Resolver, load_component
+from evalkit.perturbing import effect_of
+from evalkit_testing.laws import LawBroken
 
 HOOKS = ("perturb_example", "find_edits", "perturb")
 """The ways to write a perturbation; the first that it has is called."""
@@ -24,6 +20,29 @@ HOOKS = ("perturb_example", "find_edits", "perturb")
 _STRONGEST: Mapping[str, Any] = {"preset": "hard", "prob": 1.0}
 
 Example = Mapping[str, Any]
+
+
+def texts_by_name(
+    example: Mapping[str, Any], fields: Iterable[str], lists: bool = True
+) -> dict[str, str]:
+    """Return the texts of some fields.
+
+    Args:
+        example: An example.
+        fields: Names of its fields.
+        lists: Whether also the texts in lists.
+
+    Returns:
+        Texts by the field's name, with the place in a list in brackets.
+    """
+    found: dict[str, Any] = {}
+    for name in fields:
+        value = example.get(name)
+        if isinstance(value, list | tuple) and lists:
+            found |= {f"{name}[{place}]": item for place, item in enumerate(value)}
+        else:
+            found[name] = value
+    return {name: text for name, text in found.items() if isinstance(text, str)}
 
 
 class Target:
@@ -51,6 +70,43 @@ class Target:
         self.task_name = "" if task is None else task.component.name
         known = None if task is None else task.attributes["labels"]
         self.labels: tuple[str, ...] | None = None if known is None else tuple(known)
+
+    def copies(
+        self,
+        perturbation: Any,
+        example: Example,
+        seed: int,
+        variants: int = 1,
+        registry: Registry | None = None,
+    ) -> list[dict[str, Any]]:
+        """Make the copies of an example, as `evalkit.perturb` does.
+
+        Args:
+            perturbation: The perturbation, by name or as bound.
+            example: The example, with its uid.
+            seed: Seed of all draws.
+            variants: Copies as far as they differ.
+            registry: Where plugins are found.
+
+        Returns:
+            The rows, with the edits of their texts under `edits`.
+
+        Raises:
+            PluginError: It is unknown, failed, or returned something else.
+        """
+        made = perturb(
+            [example],
+            perturbation,
+            task=self.task,
+            fields=self.fields,
+            answer_field=self.answer_field,
+            seed=seed,
+            variants=variants,
+            again=True,
+            edits=True,
+            registry=registry,
+        )
+        return list(made)
 
 
 class Instance:
@@ -81,13 +137,10 @@ class Instance:
         Raises:
             PluginError: The perturbation failed, or returned something else.
         """
-        target = self._target
-        settings = Settings(seed, variants, target.fields)
-        perturber = Perturber([self._bound], target.task, settings, target.answer_field)
-        return [with_edits(made) for made in perturber.copies(example, example["uid"])]
+        return self._target.copies(self._bound, example, seed, variants)
 
     def arguments(self, example: Example, seed: int) -> dict[str, Any]:
-        """Give what the hooks are called with for an example.
+        """Return what the hooks are called with for an example.
 
         Args:
             example: The example.
@@ -110,8 +163,32 @@ class Instance:
         }
 
     def call(self, hook: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a hook with those of the arguments that it names."""
-        return self._bound.row_function(hook)(**arguments)
+        """Call a hook, which may change none of its arguments.
+
+        Args:
+            hook: Its name.
+            arguments: All that an implementation may name; those that it names are
+                handed over.
+
+        Returns:
+            What it returned.
+
+        Raises:
+            LawBroken: It changed an argument.
+        """
+        before = {
+            name: copy.deepcopy(value)
+            for name, value in arguments.items()
+            if not isinstance(value, Random)
+        }
+        found = self._bound.row_function(hook)(**arguments)
+        for name, value in before.items():
+            if arguments[name] != value:
+                raise LawBroken(
+                    f"{hook} changed its argument {name!r} from {value!r} to "
+                    f"{arguments[name]!r}"
+                )
+        return found
 
 
 class PerturbationSubject:
@@ -140,23 +217,22 @@ class PerturbationSubject:
         component = bound.component
         self.origin = f"{component.kind}/{bound.name} ({component.distribution})"
         self.attributes: Mapping[str, Any] = bound.attributes
-        self.effect: LabelEffect = effect_of(bound, target.task_name)
+        self.effect: str = effect_of(bound, target.task_name)
         self.hook = next(hook for hook in HOOKS if bound.has(hook))
         self.copies_seen = 0
         self.answers_changed = 0
-        self._by_name: Bound | None = None
 
     @property
     def is_installed(self) -> bool:
         """Whether it can be named, and was not only given as an object."""
-        return self._as_given.component.distribution != GIVEN
+        return self._as_given.loaded_with is not None
 
     def has(self, hook: str) -> bool:
         """Tell whether it implements a hook."""
         return self._as_given.has(hook)
 
     def fresh(self) -> Instance:
-        """Give the perturbation as it was made, whatever was done with it since."""
+        """Return the perturbation as it was made, whatever was done with it since."""
         bound = copy.copy(self._as_given)
         try:
             bound.plugin = copy.deepcopy(bound.plugin)
@@ -181,27 +257,15 @@ class PerturbationSubject:
         Raises:
             PluginError: There is no such perturbation, or it failed.
         """
-        if self._by_name is None:
-            chosen = choose_perturbations(Resolver(self.registry), [name])
-            [[self._by_name]] = chosen.perturbations
-        made = perturb(
-            [example],
-            self._by_name,
-            task=self.target.task,
-            fields=self.target.fields,
-            answer_field=self.target.answer_field,
-            seed=seed,
-            edits=True,
-            registry=self.registry,
-        )
-        return list(made)
+        return self.target.copies(name, example, seed, registry=self.registry)
 
 
-def strengths_of(bound: Bound) -> list[Bound]:
-    """Give a perturbation as it is, and at its full strength.
+def strengths_of(bound: Bound, resolver: Resolver) -> list[Bound]:
+    """Return a perturbation as it is, and at its full strength.
 
     Args:
         bound: The perturbation.
+        resolver: Binds a class that was given as an object.
 
     Returns:
         The perturbation; where its parameters have `prob`, or one whose name ends in
@@ -217,7 +281,7 @@ def strengths_of(bound: Bound) -> list[Bound]:
     for values in _fewer_and_fewer(wanted):
         given = {**bound.changed_parameters, **values}
         try:
-            strong = bind(bound.component, type(bound.plugin), given)
+            strong = _bind_again(bound, resolver, given)
         except (PluginError, ValidationError):
             # it has another meaning there, or another range
             continue
@@ -225,8 +289,14 @@ def strengths_of(bound: Bound) -> list[Bound]:
     return [bound]
 
 
+def _bind_again(bound: Bound, resolver: Resolver, given: Mapping[str, Any]) -> Bound:
+    if bound.loaded_with is not None:
+        return load_component(bound.component, given)
+    return resolver.bind("perturbations", type(bound.plugin), given)
+
+
 def _fewer_and_fewer(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give all of them, then each alone."""
+    """Yield all of them, then each alone."""
     if values:
         yield dict(values)
     if len(values) > 1:

@@ -14,17 +14,17 @@ from pydantic import Field
 
 import evalkit
 from evalkit import Edit, EvalkitError, Perturbation, PluginError
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.testing import (
+from evalkit.catalog import Registry, Resolver
+from evalkit_testing import (
     PERTURBATION_LAWS,
     PerturbationLawError,
     check_perturbation,
-    perturbation_checking,
+    checking,
 )
-from evalkit.testing.perturbation_subjects import strengths_of
+from evalkit_testing.perturbations import subjects
+from evalkit_testing.perturbations.subjects import strengths_of
 
-from ..perturbed_plugins import REGISTRY, Task
+from .letters import Task
 
 FEW = 4
 FIVE_WORDS = {"text": "she was there on Monday", "context": "so", "label": "a"}
@@ -104,14 +104,14 @@ def test_perturbations_that_keep_the_laws_pass(perturbation: Any) -> None:
     check_perturbation(perturbation, max_examples=FEW)
 
 
-def test_an_installed_one_is_checked_by_its_name_with_a_task_or_without() -> None:
-    check_perturbation("invariant", registry=REGISTRY, max_examples=FEW)
-    check_perturbation(
-        "swap", task="letters", registry=REGISTRY, fields=["text"], max_examples=FEW
-    )
-    bound = Resolver(REGISTRY).bind("perturbations", "directed")
+def test_an_installed_one_is_checked_by_its_name_with_a_task_or_without(
+    letters: Any,
+) -> None:
+    check_perturbation("invariant", max_examples=FEW)
+    check_perturbation("swap", task="letters", fields=["text"], max_examples=FEW)
+    bound = Resolver(Registry()).bind("perturbations", "contrast")
     with pytest.raises(PerturbationLawError, match="'transforms'"):
-        check_perturbation(bound, registry=REGISTRY, max_examples=FEW)
+        check_perturbation(bound, max_examples=FEW)
     with pytest.raises(PluginError, match="no-such"):
         check_perturbation("no-such")
 
@@ -343,7 +343,7 @@ def test_a_broken_law_is_told_with_an_example(
 ) -> None:
     if perturbation is UsesNumpy:
         pytest.importorskip("numpy")
-    monkeypatch.setattr(perturbation_checking, "MOST_SHRINKS", 20)
+    monkeypatch.setattr(checking, "MOST_SHRINKS", 20)
     with pytest.raises(PerturbationLawError, match=text) as caught:
         check_perturbation(perturbation, laws=[law], max_examples=10)
     assert caught.value.law == law
@@ -372,6 +372,16 @@ def test_lists_of_texts_are_checked_text_by_text() -> None:
     check_perturbation(Stars, fields=["text"], examples=examples, max_examples=FEW)
 
 
+def tell(monkeypatch: pytest.MonkeyPatch, edits: Mapping[str, Any]) -> None:
+    """Have the engine tell other edits than those that it made."""
+    genuine = subjects.perturb
+
+    def perturb(*arguments: Any, **options: Any) -> Any:
+        return [{**row, "edits": edits} for row in genuine(*arguments, **options)]
+
+    monkeypatch.setattr(subjects, "perturb", perturb)
+
+
 @pytest.mark.parametrize(
     ("edits", "text"),
     [
@@ -383,24 +393,14 @@ def test_lists_of_texts_are_checked_text_by_text() -> None:
 def test_edits_that_do_not_make_the_copy_are_found(
     edits: Any, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalkit.testing import perturbation_subjects
-
-    def lying(copy: Any) -> Any:
-        return {**copy.row, "edits": {"text": edits}}
-
-    monkeypatch.setattr(perturbation_subjects, "with_edits", lying)
+    tell(monkeypatch, {"text": edits})
     with pytest.raises(PerturbationLawError, match=text) as caught:
         check_perturbation(Shout, laws=["edits"])
     assert caught.value.law == "edits"
 
 
 def test_a_change_without_an_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalkit.testing import perturbation_subjects
-
-    def silent(copy: Any) -> Any:
-        return {**copy.row, "edits": {}}
-
-    monkeypatch.setattr(perturbation_subjects, "with_edits", silent)
+    tell(monkeypatch, {})
     with pytest.raises(PerturbationLawError, match=r"its edits \[\] give"):
         check_perturbation(Shout, laws=["edits"])
 
@@ -464,8 +464,9 @@ def test_full_strength_is_checked_as_well() -> None:
 
 
 def strengths(perturbation: Any, parameters: Mapping[str, Any] = {}) -> list[str]:
-    bound = Resolver(Registry()).bind("perturbations", perturbation, parameters)
-    return [strength.name for strength in strengths_of(bound)]
+    resolver = Resolver(Registry())
+    bound = resolver.bind("perturbations", perturbation, parameters)
+    return [strength.name for strength in strengths_of(bound, resolver)]
 
 
 def test_strengths_are_those_that_the_parameters_allow() -> None:
@@ -583,7 +584,7 @@ def test_what_does_not_happen_again_is_told_as_such() -> None:
 
 
 def test_shrinking_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perturbation_checking, "MOST_SHRINKS", 0)
+    monkeypatch.setattr(checking, "MOST_SHRINKS", 0)
     with pytest.raises(PerturbationLawError, match="UnicodeEncodeError"):
         check_perturbation(Raises, laws=["works"])
 
@@ -596,6 +597,7 @@ def test_shrinking_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"examples": "ab"}, "a list that is not empty"),
         ({"examples": [3]}, "must be a dict"),
         ({"examples": [{"uid": 3}]}, "must be a text, is 3"),
+        ({"examples": [{"uid": ""}]}, "must be a text, is ''"),
         ({"examples": st.just(3)}, "must be a dict"),
     ],
 )

@@ -7,13 +7,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.base.columns import join_parts, list_column, to_series
-from evalkit.base.terms import MetricContext
-from evalkit.scoring.grouping import Groups, group_by_tag
-from evalkit.scoring.table import ScoringTable
-
-LIST_KINDS = ("any-of", "all-of", "spans", "ranked")
-"""Kinds of answers that are lists."""
+from evalkit import MetricContext
+from evalkit.scoring import Groups, ScoringTable, group_by_tag, make_table
 
 
 class Row(NamedTuple):
@@ -71,31 +66,25 @@ def to_table(
     Returns:
         The table.
     """
-    targets = [row.target for row in rows]
-    is_texts = context.answer_kind in LIST_KINDS and all(
-        isinstance(item, str) for target in targets for item in target
-    )
-    target = (list_column if is_texts else to_series)("target", targets)
-    prediction = to_series("prediction", [row.prediction for row in rows])
-    if prediction.null_count() == len(rows) and not is_texts:
-        # without values it has no type of its own to compare with the targets'
-        prediction = prediction.cast(target.dtype)
-    position = pl.Series("position", range(len(rows)), dtype=pl.UInt32)
-    fields = [
-        join_parts(name, [], [row.fields.get(name) for row in rows]) for name in columns
-    ]
-    frame = pl.DataFrame([position, prediction, target, *fields])
-    clusters = pl.Series([row.cluster for row in rows], dtype=pl.Int64)
-    return ScoringTable(
-        frame, [row.uid for row in rows], clusters if clustered else None, context
+    return make_table(
+        [row.prediction for row in rows],
+        [row.target for row in rows],
+        context,
+        ids=[row.uid for row in rows],
+        fields={name: [row.fields.get(name) for row in rows] for name in columns},
+        clusters=[row.cluster for row in rows] if clustered else None,
     )
 
 
 def groups_of(rows: Sequence[Row]) -> Groups:
-    """Give the groups of rows: the whole set and every tag."""
-    return group_by_tag(list_column("tags", [list(row.tags) for row in rows]))
+    """Return the groups of rows: the whole set and every tag."""
+    return _by_tag([list(row.tags) for row in rows])
 
 
 def whole_set(count: int) -> Groups:
-    """Give the one group of rows without tags."""
-    return group_by_tag(list_column("tags", [[]] * count))
+    """Return the one group of rows without tags."""
+    return _by_tag([[]] * count)
+
+
+def _by_tag(tags: list[list[str]]) -> Groups:
+    return group_by_tag(pl.Series("tags", tags, dtype=pl.List(pl.String)))

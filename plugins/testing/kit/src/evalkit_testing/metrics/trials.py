@@ -6,33 +6,21 @@ from functools import cached_property
 
 import polars as pl
 
-from evalkit.scoring.calls import merge_by_group
-from evalkit.scoring.grouping import Groups
-from evalkit.scoring.metric import why_not
-from evalkit.scoring.table import ScoringTable
-from evalkit.testing.samples import Sample, groups_of
-from evalkit.testing.subjects import Finalized, Scored, Subject
+from evalkit import MetricError
+from evalkit.catalog import Bound
+from evalkit.scoring import (
+    Groups,
+    ScoringTable,
+    merge_statistics,
+    metric_statistics,
+    why_not,
+)
+from evalkit_testing import checking
+from evalkit_testing.metrics.samples import Sample, groups_of
+from evalkit_testing.metrics.subjects import Finalized, Scored, Subject
 
 
-class LawBroken(Exception):
-    """A law does not hold for some data; the text says what was found."""
-
-
-def refuse(difference: str | None, where: str) -> None:
-    """Raise where two results differ.
-
-    Args:
-        difference: What differs; None where nothing does.
-        where: How the second result was made.
-
-    Raises:
-        LawBroken: Something differs.
-    """
-    if difference:
-        raise LawBroken(f"{difference} {where}")
-
-
-class Trial:
+class Trial(checking.Trial):
     """A metric and what was drawn for it, with what several laws look at.
 
     Args:
@@ -49,6 +37,36 @@ class Trial:
         self.subject = subject
         self.sample = sample
         self.rows = sample.rows
+
+    @property
+    def origin(self) -> str:
+        """The metric's name with its parameters and its distribution."""
+        return self.subject.origin
+
+    def again(self) -> Trial:
+        """Return the same trial, of which nothing is computed yet."""
+        return Trial(self.subject, self.sample)
+
+    def shown(self) -> list[str]:
+        """Return the kind of answers, the examples, and their clusters."""
+        kind, labels = self.subject.context.answer_kind, self.subject.context.labels
+        lines = [
+            f"  answers: {kind!r}"
+            + (f", labels: {', '.join(labels)}" if labels else ""),
+            "  examples (prediction, target):",
+            *(f"    {number}: {row!r}" for number, row in enumerate(self.rows)),
+        ]
+        if self.sample.clustered:
+            lines.append(f"  clusters: {[row.cluster for row in self.rows]}")
+        return lines
+
+    def failures(self) -> tuple[type[BaseException], ...]:
+        """Return what the engine raises where the metric fails."""
+        return (MetricError,)
+
+    def failure(self, error: BaseException) -> str | None:
+        """Return what a failure is told by; None where the metric may fail."""
+        return None if self.subject.allows_errors else str(error)
 
     @cached_property
     def table(self) -> ScoringTable:
@@ -83,23 +101,27 @@ class Trial:
         return self.subject.score(self.subject.bind(), table, self.groups)
 
     @cached_property
+    def _metric(self) -> Bound:
+        """The one metric that computes and finalizes, as in an evaluation."""
+        return self.subject.bind()
+
+    @cached_property
     def statistics(self) -> pl.DataFrame:
         """The metric's statistics."""
-        return self.subject.statistics(self.subject.bind(), self.table)
+        return metric_statistics(self._metric, self.table)
 
     @cached_property
     def sums(self) -> pl.DataFrame:
         """The statistics, merged by group."""
-        metric = self.subject.bind()
-        return merge_by_group(metric, self.statistics, self.groups.members)
+        return merge_statistics(self._metric, self.statistics, self.table, self.groups)
 
     @cached_property
     def values(self) -> Finalized:
         """What the metric makes of the sums."""
-        return self.subject.finalize(self.subject.bind(), self.sums, self.groups)
+        return self.subject.finalize(self._metric, self.sums, self.groups)
 
 
 def positions_of(trial: Trial, group: int) -> list[int]:
-    """Give the positions of the examples of a group, in order."""
+    """Return the positions of the examples of a group, in order."""
     members = trial.groups.members.filter(pl.col("group") == group)
     return sorted(members["position"].to_list())

@@ -11,9 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from evalkit.base.terms import AnswerKind
-from evalkit.errors import EvalkitError
-from evalkit.testing.samples import Row, Sample
+from evalkit import EvalkitError
+from evalkit.hookspecs import AnswerKind
+from evalkit_testing.checking import given_examples
+from evalkit_testing.metrics.samples import Row, Sample
 
 MOST_ROWS = 12
 DRAWN_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "number")
@@ -165,15 +166,9 @@ def given_source(examples: Any) -> Source:
     Raises:
         EvalkitError: It is neither, or has examples of another form.
     """
-    if not isinstance(examples, st.SearchStrategy):
-        if not isinstance(examples, Sequence) or not examples:
-            raise EvalkitError(
-                "examples must be a hypothesis strategy or a list that is not empty, "
-                f"of (prediction, target) or (prediction, target, fields), is "
-                f"{examples!r}"
-            )
-        examples = st.sampled_from([_checked(example) for example in examples])
-    return st.just(examples.map(_checked))
+    form = "(prediction, target) or (prediction, target, fields)"
+    found = given_examples(examples, form, _checked)
+    return st.just(st.sampled_from(found) if isinstance(found, list) else found)
 
 
 def _checked(example: Any) -> Triple:

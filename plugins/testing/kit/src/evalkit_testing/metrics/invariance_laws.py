@@ -7,19 +7,22 @@ from itertools import pairwise
 
 import polars as pl
 
-from evalkit.scoring.calls import merge_by_group
-from evalkit.scoring.merging import merge_sums
-from evalkit.scoring.records import GroupScore
-from evalkit.scoring.table import ScoringTable
-from evalkit.testing.comparisons import (
+from evalkit.scoring import (
+    GroupScore,
+    ScoringTable,
+    merge_statistics,
+    metric_statistics,
+)
+from evalkit_testing.laws import LawBroken, refuse
+from evalkit_testing.metrics.comparisons import (
     difference_of_scores,
     difference_of_sums,
     difference_of_values,
     is_close,
 )
-from evalkit.testing.samples import whole_set
-from evalkit.testing.subjects import Part, scales_of
-from evalkit.testing.trials import LawBroken, Trial, positions_of, refuse
+from evalkit_testing.metrics.samples import whole_set
+from evalkit_testing.metrics.subjects import Part, scales_of
+from evalkit_testing.metrics.trials import Trial, positions_of
 
 
 def check_repeatable(trial: Trial) -> None:
@@ -108,39 +111,46 @@ def check_batches(trial: Trial) -> None:
     where = f"in batches of {', '.join(str(b - a) for a, b in pairwise(ends))} examples"
     metric = subject.bind()
     parts = [
-        subject.statistics(metric, trial.table._replace(frame=frame))
+        metric_statistics(metric, trial.table._replace(frame=frame))
         for frame in (trial.table.frame[start:end] for start, end in pairwise(ends))
     ]
-    joined = merge_by_group(metric, _concatenate(parts), trial.groups.members)
+    statistics = _concatenate(parts, "batches")
+    joined = merge_statistics(metric, statistics, trial.table, trial.groups)
     scales = scales_of(metric, trial.statistics)
     refuse(difference_of_sums(trial.sums, joined, subject.keys, scales), where)
     values = subject.finalize(metric, joined, trial.groups)
     refuse(difference_of_values(trial.values, values), where)
 
 
-def _concatenate(parts: list[pl.DataFrame]) -> pl.DataFrame:
+def _concatenate(parts: list[pl.DataFrame], what: str) -> pl.DataFrame:
     try:
         return pl.concat(parts)
     except pl.exceptions.PolarsError as error:
         raise LawBroken(
-            f"the statistics of two batches differ in columns or types: {error}"
+            f"the statistics of two {what} differ in columns or types: {error}"
         ) from error
 
 
 def check_split(trial: Trial) -> None:
-    """Sums of disjoint parts, computed apart, merge to the value of the whole."""
+    """Statistics of disjoint parts, computed apart, merge to the scores of the whole.
+
+    Each part has a metric of its own, and so have the scores, as where the runs of two
+    machines are merged by a third.
+    """
     if not trial.adds_up:
         return
     subject, parts = trial.subject, trial.sample.parts
-    sums = [trial.sums.clear()]
+    statistics = []
     for number in sorted(set(parts)):
-        metric = subject.bind()
         positions = [position for position, part in enumerate(parts) if part == number]
         frame = trial.table.frame.filter(pl.col("position").is_in(positions))
-        statistics = subject.statistics(metric, trial.table._replace(frame=frame))
-        sums.append(merge_by_group(metric, statistics, trial.groups.members))
-    metric = subject.bind()
-    merged = merge_sums(metric, sums, subject.keys)
-    values = subject.finalize(metric, merged, trial.groups)
-    found = difference_of_values(trial.values, values)
+        part = trial.table._replace(frame=frame)
+        statistics.append(metric_statistics(subject.bind(), part))
+    merged = subject.score_statistics(
+        subject.bind(interval="none"),
+        _concatenate(statistics, "parts"),
+        trial.table,
+        trial.groups,
+    )
+    found = difference_of_scores(trial.scored.scores, merged.scores)
     refuse(found, f"merged from the parts {list(parts)}, computed apart")

@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.base.terms import MetricContext
-from evalkit.plugins.registry import Bound
-from evalkit.scoring.calls import finalize, value_columns
-from evalkit.scoring.grouping import Groups
-from evalkit.scoring.metric import metric_statistics, score_metric
-from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
-from evalkit.scoring.table import ScoringTable
-from evalkit.testing.samples import Row, groups_of, to_table
-
-EXAMPLES = "__examples"
-"""Column that counts the examples of a metric written as `score_example`."""
+from evalkit import MetricContext
+from evalkit.catalog import Bound
+from evalkit.scoring import (
+    Groups,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+    ScoringTable,
+    finalize,
+    score_metric,
+    score_statistics,
+)
+from evalkit_testing.metrics.samples import Row, groups_of, to_table
 
 Part = tuple[str | None, str]
 """Tag (None for the whole set) and name of a score."""
@@ -106,6 +108,34 @@ class Subject:
         found = score_metric(metric, table, groups, ScoringSettings())
         if found.failure is not None and not self.allows_errors:
             raise found.failure
+        return self._scored(found, groups)
+
+    def score_statistics(
+        self,
+        metric: Bound,
+        statistics: pl.DataFrame,
+        table: ScoringTable,
+        groups: Groups,
+    ) -> Scored:
+        """Score statistics that were computed before, as merging runs does.
+
+        Args:
+            metric: The metric, as bound.
+            statistics: Its statistics of all examples, in any order.
+            table: The examples.
+            groups: The groups.
+
+        Returns:
+            The scores.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        settings = ScoringSettings()
+        found = score_statistics(metric, statistics, table, groups, settings)
+        return self._scored(found, groups)
+
+    def _scored(self, found: MetricScores, groups: Groups) -> Scored:
         scores = {(groups.tags[one.group], one.score): one for one in found.scores}
         self.values_seen += sum(one.value is not None for one in found.scores)
         return Scored(scores, _per_example(found), found.failure is not None)
@@ -113,24 +143,6 @@ class Subject:
     def score_rows(self, metric: Bound, rows: Sequence[Row]) -> Scored:
         """Score rows, for the whole set and each tag."""
         return self.score(metric, self.table(rows), groups_of(rows))
-
-    def statistics(self, metric: Bound, table: ScoringTable) -> pl.DataFrame:
-        """Get a metric's statistics.
-
-        Args:
-            metric: The metric, as bound.
-            table: What is scored.
-
-        Returns:
-            The statistics; with a count where the mean of scores is taken.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        statistics = metric_statistics(metric, table)
-        if metric.has("score_example"):
-            return statistics.with_columns(pl.lit(1.0).alias(EXAMPLES))
-        return statistics
 
     def finalize(self, metric: Bound, sums: pl.DataFrame, groups: Groups) -> Finalized:
         """Turn sums into values.
@@ -146,13 +158,11 @@ class Subject:
         Raises:
             MetricError: The metric failed.
         """
-        if metric.has("score_example"):
-            value = pl.col("score") / pl.col(EXAMPLES)
-            found = sums.select("group", pl.lit("").alias("score"), value=value)
-        else:
-            found = finalize(metric, sums, self.context)
+        found = finalize(metric, sums, self.context)
         rows = found.select("group", "score", "value").iter_rows()
-        return {(groups.tags[group], name): value for group, name, value in rows}
+        values = {(groups.tags[group], name): value for group, name, value in rows}
+        self.values_seen += sum(value is not None for value in values.values())
+        return values
 
 
 def _per_example(found: MetricScores) -> Mapping[int, float] | None:
@@ -162,7 +172,7 @@ def _per_example(found: MetricScores) -> Mapping[int, float] | None:
 
 
 def scales_of(metric: Bound, statistics: pl.DataFrame) -> Mapping[str, float]:
-    """Give what the tolerance of merged columns is a share of.
+    """Return what the tolerance of merged columns is a share of.
 
     Args:
         metric: The metric.
@@ -173,7 +183,8 @@ def scales_of(metric: Bound, statistics: pl.DataFrame) -> Mapping[str, float]:
         the centred second moments.
     """
     scales: dict[str, float] = {}
-    for name in value_columns(metric, statistics):
+    keys = ("position", *metric.attributes["keys"])
+    for name in (name for name in statistics.columns if name not in keys):
         values = statistics[name].to_list()
         scale = max(1.0, math.fsum(map(abs, values)))
         if metric.attributes["merges"].get(name) == "moments":

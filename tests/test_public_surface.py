@@ -336,23 +336,55 @@ def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
     assert run_python(code) == "hypothesis"
 
 
-EXAMPLES = [
+PUBLIC_MODULES = {
+    *("evalkit", "evalkit.edits", "evalkit.errors", "evalkit.hookspecs"),
+    *("evalkit.testing", *FACES),
+}
+OUTSIDE = [
     path
-    for path in (ROOT / "examples").rglob("*.py")
-    if "tests" not in path.parts and ".venv" not in path.parts
+    for folder in ("examples", "cli/tests", "plugins")
+    for path in (ROOT / folder).rglob("*.py")
+    if ".venv" not in path.parts
 ]
+"""Examples and tests outside of core, and sources, which a contract checks as well."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_examples_import_public_modules_only(path: Path) -> None:
-    public = {"evalkit", "edits", "errors", "hookspecs", "testing"}
-    public |= {face.removeprefix("evalkit.") for face in FACES}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = node.module.split(".")
-            if parts[0] == "evalkit":
-                assert len(parts) <= 2, node.module
-                assert parts[-1] in public, node.module
+def imported_from_core(path: Path) -> set[str]:
+    """Find the modules of core that a file imports, also in code that it holds."""
+    text = path.read_text(encoding="utf-8")
+    inside = re.findall(r"(?m)^\s*(?:from|import) (evalkit(?:\.\w+)*)", text)
+    found = set(inside)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module in PUBLIC_MODULES:
+            # a module of a public room is private, whatever way it is imported
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in names if is_module_of_core(name)}
+    return found
+
+
+def is_module_of_core(name: str) -> bool:
+    path = PACKAGE.parent / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.name)
+def test_examples_and_tests_import_public_modules_only(path: Path) -> None:
+    assert imported_from_core(path) <= PUBLIC_MODULES
+
+
+def test_an_import_of_a_private_module_is_found(tmp_path: Path) -> None:
+    for code in (
+        "from evalkit.plugins.registry import Bound",
+        "import evalkit.scoring.calls",
+        "from evalkit.scoring import calls",
+        "from evalkit import plugins",
+        'CODE = """\nfrom evalkit.base.ids import read_id\n"""',
+    ):
+        (tmp_path / "it.py").write_text(code)
+        assert imported_from_core(tmp_path / "it.py") - PUBLIC_MODULES, code
+    code = "from evalkit.scoring import Groups\nfrom evalkit import catalog, score"
+    (tmp_path / "it.py").write_text(code)
+    assert imported_from_core(tmp_path / "it.py") <= PUBLIC_MODULES
 
 
 @pytest.mark.parametrize("face", FACES)

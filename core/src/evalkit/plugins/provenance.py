@@ -21,7 +21,7 @@ from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
-    *("catalog.py", "reporting.py", "testing", "comparing/conclusions.py"),
+    *("catalog.py", "reporting.py", "testing.py", "comparing/conclusions.py"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/goals.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),

@@ -300,3 +300,20 @@ def example_column(metric: BoundMetric) -> str | None:
         return "score"
     column: str | None = metric.per_example
     return column
+
+
+def merge_statistics(
+    metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable, groups: Groups
+) -> pl.DataFrame:
+    """Merge the statistics of the examples of every group, as scoring does.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        statistics: One or more rows a position, with the metric's keys.
+        table: What is scored, with one answer an example.
+        groups: The groups.
+
+    Returns:
+        `group`, the metric's keys, and the merged columns, sorted by group and keys.
+    """
+    return Evidence(metric, statistics, table, groups, ScoringSettings()).sums

@@ -24,6 +24,7 @@ MEMBERS = {
     "evalkit-metrics-classification": "plugins/metrics/classification",
     "evalkit-metrics-qa": "plugins/metrics/qa",
     "evalkit-perturbations-text": "plugins/perturbations/text",
+    "evalkit-testing": "plugins/testing/kit",
 }
 
 

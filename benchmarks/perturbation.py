@@ -34,7 +34,8 @@ from evalkit.edits import apply_edits
 from evalkit.perturbing.copying import Perturber
 from evalkit.perturbing.rng import LazyRandom
 from evalkit.perturbing.steps import Settings
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit_perturbations_text.typos.misspellings import read_misspellings
 

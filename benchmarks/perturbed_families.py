@@ -38,7 +38,7 @@ from evalkit.robustness.tested_drops import (
     TestedDrops,
     mean_differences,
 )
-from evalkit.scoring.calls import finalize
+from evalkit.scoring.calls import call_finalize
 from evalkit.scoring.metric import metric_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
@@ -205,7 +205,9 @@ def _of_sets(
         )
         keys = ["group", *bound.attributes["keys"]]
         sums = numbered.drop("position").group_by(keys).sum().sort(keys)
-        values.append(finalize(bound, sums, context).sort("group")["value"].to_list())
+        values.append(
+            call_finalize(bound, sums, context).sort("group")["value"].to_list()
+        )
     intervals = DropIntervals(
         bound, (sides[0], sides[1]), sample.units(0), context, ScoringSettings()
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
+from evalkit.catalog import find_components
 from evalkit_cli.main import cli
 
 Run = Callable[..., CompletedProcess[str]]
@@ -201,7 +201,8 @@ def test_a_check_names_every_broken_plugin_and_only_those(run_evalkit: Run) -> N
         assert line.startswith(f"broken  {component} {distribution}")
         assert cause in line
     healthy = {i for i, line in lines.items() if line.startswith("ok ")}
-    shown = {id for id in KNOWN_DISTRIBUTIONS if not id.startswith("commands/")}
+    known = find_components().known
+    shown = {id for id in known if not id.startswith("commands/")}
     assert healthy == {*shown, "metrics/loud"}
 
 

@@ -17,11 +17,13 @@ import pytest
 import evalkit
 from evalkit import hookspecs
 from evalkit.plugins.contract import CONTRACTS, hook_names
-from evalkit.plugins.discovery import KINDS
-from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
+from evalkit.plugins.discovery import KINDS, find_components
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "core" / "src" / "evalkit"
+
+KNOWN = "evalkit.known"
+"""The group that says which distribution holds which component of evalkit's own."""
 
 ERRORS = {
     "EvalkitError": None,
@@ -39,7 +41,7 @@ ERRORS = {
 FUNCTIONS = {
     *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
     *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
-    "verify",
+    *("verify", "evaluate_with", "validate_with"),
 }
 CLASSES = {
     "BaseTaskIO",
@@ -49,6 +51,7 @@ CLASSES = {
     "Dataset",
     "Edit",
     "Entity",
+    "EvaluationOptions",
     "Metric",
     "MetricContext",
     "Parameters",
@@ -278,7 +281,10 @@ def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
     assert own - {"evalkit.base", "evalkit.base.lazy"} == {package}
 
 
-FACES = ("evalkit.catalog", "evalkit.reporting", "evalkit.runs")
+ROOMS = ("perturbing", "runs", "scoring")
+"""Rooms of core that are public modules, too; their modules are private."""
+
+FACES = ("evalkit.catalog", "evalkit.reporting", *(f"evalkit.{r}" for r in ROOMS))
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -299,23 +305,89 @@ def test_a_public_module_imports_nothing_heavy_until_its_names_are_used(
         getattr(importlib.import_module(face), absent)
 
 
-EXAMPLES = [
+def test_the_other_name_of_the_kit_imports_it_when_a_name_is_used() -> None:
+    code = (
+        "import sys, json, evalkit.testing as kit\n"
+        "heavy = {'evalkit_testing', 'hypothesis'}\n"
+        "first = sorted(heavy & set(sys.modules))\n"
+        "import evalkit_testing\n"
+        "assert sorted(kit.__all__) == sorted(evalkit_testing.__all__)\n"
+        "assert set(kit.__all__) <= set(dir(kit))\n"
+        "same = [getattr(kit, n) is getattr(evalkit_testing, n) for n in kit.__all__]\n"
+        "print(json.dumps([first, all(same)]))"
+    )
+    assert run_python(code) == [[], True]
+
+
+def test_a_missing_kit_is_an_error_that_says_what_to_install() -> None:
+    code = (
+        "import sys, json, evalkit.testing; sys.modules['evalkit_testing'] = None\n"
+        "try:\n    from evalkit.testing import check_metric\n"
+        "except ImportError as error:\n    print(json.dumps(str(error)))"
+    )
+    assert "needs the distribution evalkit-testing; install it" in run_python(code)
+    with pytest.raises(AttributeError, match=r"'evalkit\.testing' has no attribute"):
+        _ = importlib.import_module("evalkit.testing").laws
+
+
+def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
+    code = (
+        "import sys, json, evalkit.testing; sys.modules['hypothesis'] = None\n"
+        "try:\n    evalkit.testing.check_metric\n"
+        "except ImportError as error:\n    print(json.dumps(error.name))"
+    )
+    assert run_python(code) == "hypothesis"
+
+
+PUBLIC_MODULES = {
+    *("evalkit", "evalkit.edits", "evalkit.errors", "evalkit.hookspecs"),
+    *("evalkit.testing", *FACES),
+}
+OUTSIDE = [
     path
-    for path in (ROOT / "examples").rglob("*.py")
-    if "tests" not in path.parts and ".venv" not in path.parts
+    for folder in ("examples", "cli/tests", "plugins")
+    for path in (ROOT / folder).rglob("*.py")
+    if ".venv" not in path.parts
 ]
+"""Examples and tests outside of core, and sources, which a contract checks as well."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_examples_import_public_modules_only(path: Path) -> None:
-    public = {"evalkit", "edits", "errors", "hookspecs", "testing"}
-    public |= {face.removeprefix("evalkit.") for face in FACES}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = node.module.split(".")
-            if parts[0] == "evalkit":
-                assert len(parts) <= 2, node.module
-                assert parts[-1] in public, node.module
+def imported_from_core(path: Path) -> set[str]:
+    """Find the modules of core that a file imports, also in code that it holds."""
+    text = path.read_text(encoding="utf-8")
+    inside = re.findall(r"(?m)^\s*(?:from|import) (evalkit(?:\.\w+)*)", text)
+    found = set(inside)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module in PUBLIC_MODULES:
+            # a module of a public room is private, whatever way it is imported
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in names if is_module_of_core(name)}
+    return found
+
+
+def is_module_of_core(name: str) -> bool:
+    path = PACKAGE.parent / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.name)
+def test_examples_and_tests_import_public_modules_only(path: Path) -> None:
+    assert imported_from_core(path) <= PUBLIC_MODULES
+
+
+def test_an_import_of_a_private_module_is_found(tmp_path: Path) -> None:
+    for code in (
+        "from evalkit.plugins.registry import Bound",
+        "import evalkit.scoring.calls",
+        "from evalkit.scoring import calls",
+        "from evalkit import plugins",
+        'CODE = """\nfrom evalkit.base.ids import read_id\n"""',
+    ):
+        (tmp_path / "it.py").write_text(code)
+        assert imported_from_core(tmp_path / "it.py") - PUBLIC_MODULES, code
+    code = "from evalkit.scoring import Groups\nfrom evalkit import catalog, score"
+    (tmp_path / "it.py").write_text(code)
+    assert imported_from_core(tmp_path / "it.py") <= PUBLIC_MODULES
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -331,7 +403,7 @@ def test_the_docs_name_everything_that_a_public_module_has(face: str) -> None:
 
 
 PRIVATE_ROOMS = sorted(
-    {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"runs", "testing"}
+    {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {*ROOMS}
 )
 PAGES = [
     *(ROOT / "docs").glob("*.md"),
@@ -435,11 +507,41 @@ def entry_points() -> dict[str, str]:
         for project in MEMBERS.values()
         for group, names in project.get("entry-points", {}).items()
         for name in names
+        if group != KNOWN
     }
 
 
 def test_known_components_are_those_of_the_workspace() -> None:
-    assert entry_points() == KNOWN_DISTRIBUTIONS
+    (declared,) = (
+        project["entry-points"][KNOWN]
+        for project in MEMBERS.values()
+        if KNOWN in project.get("entry-points", {})
+    )
+    known = {name: owner.replace("_", "-") for name, owner in declared.items()}
+    assert entry_points() == known
+    catalog = find_components()
+    assert {name: catalog.known_owner(name) for name in known} == known
+
+
+OWN_WORDS = {
+    ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
+}
+"""Texts of core that are also called like a plugin, by file."""
+
+
+def test_core_names_no_plugin() -> None:
+    names = {name.partition("/")[2] for name in entry_points()} | {*entry_points()}
+    owners = {*entry_points().values()}
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        is_kit = "testing" in path.parts
+        assert is_kit or not any(owner in text for owner in owners), path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value in names:
+                found.add((path.relative_to(PACKAGE).as_posix(), node.value))
+    assert found == OWN_WORDS.keys()
 
 
 def test_the_suite_requires_exactly_the_members() -> None:
@@ -465,7 +567,15 @@ def test_core_command_line_and_suite_are_called_as_designed() -> None:
     assert read_project(ROOT)["project"]["name"] == "evalkit-suite"
 
 
-@pytest.mark.parametrize("folder", PLUGINS)
+KIT = "plugins/testing/kit"
+
+
+def test_the_kit_is_a_distribution_without_components() -> None:
+    assert MEMBERS[KIT]["name"] == "evalkit-testing"
+    assert "entry-points" not in MEMBERS[KIT]
+
+
+@pytest.mark.parametrize("folder", sorted({*PLUGINS} - {KIT}))
 def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
     _, kind, name = folder.split("/")
     assert kind in (*KINDS, "commands")
@@ -531,9 +641,8 @@ def test_tools_know_every_member() -> None:
     assert set(circles["ancestors"]) == packages
     assert set(faces["source_modules"]) == plugins | {"evalkit_cli"}
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    public = {"runs", "testing"}
-    forbidden = {f"evalkit.{room}" for room in rooms - public}
-    forbidden |= {f"evalkit.{room}.*" for room in public}
+    forbidden = {f"evalkit.{room}" for room in rooms - {*ROOMS}}
+    forbidden |= {f"evalkit.{room}.*" for room in ROOMS}
     assert set(faces["forbidden_modules"]) == forbidden
     assert plugins | {"evalkit_cli"} <= set(core["forbidden_modules"])
     assert plugins <= set(command_line["forbidden_modules"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from evalkit.plugins.components import Component
+from evalkit import Component
 from evalkit_cli.commands.checking import check_components
 
 Invoke = Callable[..., Result]

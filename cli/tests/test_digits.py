@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalkit.comparing.records import ComparedScore
-from evalkit.inference.largest_differences import DRAWS
-from evalkit.runs.results import Score
-from evalkit.scoring.group_replicates import REPLICATES
-from evalkit.scoring.lists import LIST_REPLICATES
-from evalkit.scoring.paired_sums import SUM_REPLICATES
+from evalkit import ComparedScore, Score
+from evalkit.reporting import DRAWS_BY_METHOD
 from evalkit_cli.printing.comparison_report import _interval
 from evalkit_cli.printing.digits import (
     bound_decimals,
@@ -101,11 +97,11 @@ def test_other_units_have_the_digits_they_need() -> None:
 @pytest.mark.parametrize(
     ("method", "draws"),
     [
-        ("bootstrap", LIST_REPLICATES),
-        ("bootstrap-clustered", LIST_REPLICATES),
-        ("paired-bootstrap", LIST_REPLICATES),
-        ("multinomial", REPLICATES),
-        ("paired-multinomial", SUM_REPLICATES),
+        ("bootstrap", DRAWS_BY_METHOD["bootstrap"]),
+        ("bootstrap-clustered", DRAWS_BY_METHOD["bootstrap"]),
+        ("paired-bootstrap", DRAWS_BY_METHOD["bootstrap"]),
+        ("multinomial", DRAWS_BY_METHOD["multinomial"]),
+        ("paired-multinomial", DRAWS_BY_METHOD["multinomial"]),
     ],
 )
 def test_bounds_that_are_drawn_have_no_digit_that_the_seed_decides(
@@ -136,10 +132,11 @@ def assert_last_digit(half: float, method: str, moves: float) -> None:
 def test_the_worst_and_the_gap_have_no_digit_that_the_seed_decides() -> None:
     rng = np.random.default_rng(6)
     # the standard deviation of replicates, times a quantile
-    errors = np.std(rng.normal(size=(400, REPLICATES)), axis=1, ddof=1)
+    errors = np.std(rng.normal(size=(400, DRAWS_BY_METHOD["sidak"])), axis=1, ddof=1)
     # the largest difference of two groups that are equal: from 0 to 1.96 errors
+    draws = DRAWS_BY_METHOD["max-t"]
     quantiles = [
-        np.quantile(np.abs(rng.normal(size=DRAWS)), 0.95) / 1.96 for _ in range(200)
+        np.quantile(np.abs(rng.normal(size=draws)), 0.95) / 1.96 for _ in range(200)
     ]
     for half in HALVES:
         assert_last_digit(half, "sidak", half * float(np.std(errors)))

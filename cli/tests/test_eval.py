@@ -485,8 +485,8 @@ def test_a_metric_that_fails_makes_a_partial_run(
     assert done.exit_code == 1
     record = json.loads(done.stdout)
     error = (
-        "metrics/failing (tiny-plugins 4.5.6): score_example for the example '3' "
-        "failed with ValueError: no neutral, please"
+        "metrics/failing (tiny-plugins 4.5.6): score_example failed for the "
+        "example '3' with ValueError: no neutral, please"
     )
     assert (record["status"], record["errors"]) == ("partial", [error])
     assert whole(record) == {"accuracy": 0.75, "failing": None}

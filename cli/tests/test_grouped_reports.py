@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 from scipy.stats import binomtest, t
-
-from evalkit.inference.intervals import share_interval as interval_of_share
+from share_intervals import share_interval as interval_of_share
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -22,7 +21,6 @@ SHAPES = '''
 """Data sets made by a test."""
 
 import evalkit
-from evalkit.inference.intervals import share_interval as interval_of_share
 
 
 class Shapes(evalkit.Dataset):
@@ -176,8 +174,7 @@ def share_interval(
 ) -> str:
     right = sum(map(is_right, rows))
     if method == "wilson":
-        found = interval_of_share(right, len(rows), level)
-        low, high = found.low or 0.0, found.high or 0.0
+        low, high = interval_of_share(right, len(rows), level)
     else:
         low, high = binomtest(right, len(rows)).proportion_ci(level, method=method)
     return f"[{100 * low:.0f}, {100 * high:.0f}]"

@@ -14,6 +14,8 @@ from evalkit.edits import Edit
 from evalkit_cli.printing.edit_marks import marked
 
 CODE = """
+from pathlib import Path
+
 import evalkit
 from evalkit import Parameters
 
@@ -37,6 +39,13 @@ class Noisy(Shout):
     def find_edits(self, texts):
         print("printed by a plugin")
         return super().find_edits(texts)
+
+
+class Slow(Shout):
+    def find_edits(self, texts):
+        if texts == ["text 1500"] and Path("impatient").exists():
+            raise KeyboardInterrupt
+        return super().find_edits(texts)
 """
 
 Invoke = Callable[..., Result]
@@ -50,7 +59,7 @@ ROWS = [
 def _shouting(fake_distribution: Callable[..., Any]) -> None:
     fake_distribution(
         CODE,
-        {"evalkit.perturbations": {"loud": "Shout", "noisy": "Noisy"}},
+        {"evalkit.perturbations": {"loud": "Shout", "noisy": "Noisy", "slow": "Slow"}},
         name="shouting",
         version="1.0",
     )
@@ -181,30 +190,17 @@ def test_again(invoke: Invoke, data: str) -> None:
     assert "evalkit eval ORIGINALS --predictions MODEL.jsonl" in again.stdout
 
 
-def test_resumed_examples_are_told(
-    invoke: Invoke, data: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from evalkit.perturbing import files as perturbed_files
-
-    rows = [{"uid": str(n), "statement": f"text {n}"} for n in range(6)]
+def test_resumed_examples_are_told(invoke: Invoke, data: str) -> None:
+    rows = [{"uid": str(n), "statement": f"text {n}"} for n in range(1_600)]
     Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(perturbed_files, "CHUNK_EXAMPLES", 2)
-    whole = perturbed_files.perturb_chunk
-    steps = iter([True, False])
-
-    def stop(*arguments: Any) -> Any:
-        if next(steps):
-            return whole(*arguments)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(perturbed_files, "perturb_chunk", stop)
-    done = perturb(invoke, "--perturbation", "loud")
+    Path("impatient").touch()
+    done = perturb(invoke, "--perturbation", "slow")
     assert done.exit_code == 130
     assert "the same command goes on where this stopped" in done.stderr
-    monkeypatch.setattr(perturbed_files, "perturb_chunk", whole)
-    again = perturb(invoke, "--perturbation", "loud")
-    assert "2 examples had been done before the interruption" in again.stdout
-    assert "loud                6   6  100.0%     6" in again.stdout
+    Path("impatient").unlink()
+    again = perturb(invoke, "--perturbation", "slow")
+    assert "1000 examples had been done before the interruption" in again.stdout
+    assert "slow             1600  1600  100.0%  1600" in again.stdout
 
 
 @pytest.mark.parametrize(

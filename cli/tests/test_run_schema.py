@@ -13,7 +13,7 @@ from click.testing import Result
 from jsonschema import Draft202012Validator, FormatChecker
 
 import evalkit
-from evalkit.runs.results import Score
+from evalkit import Score
 
 SCHEMA = json.loads(
     Path(__file__)

@@ -9,7 +9,8 @@ import polars as pl
 
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.grouping import Groups, group_by_tag

@@ -45,12 +45,13 @@ if TYPE_CHECKING:
     from evalkit.runs.listing import find_run
     from evalkit.runs.results import Result, Score
     from evalkit.runs.stored import read_run
-    from evalkit.workflows.evaluation import evaluate
+    from evalkit.workflows.evaluation import evaluate, evaluate_with
     from evalkit.workflows.lists import score
     from evalkit.workflows.merging import merge
+    from evalkit.workflows.options import EvaluationOptions
     from evalkit.workflows.planning import Plan, plan
     from evalkit.workflows.rescoring import rescore
-    from evalkit.workflows.validation import Validation, validate
+    from evalkit.workflows.validation import Validation, validate, validate_with
     from evalkit.workflows.verification import Verification, verify
 
 _HOMES = {
@@ -64,6 +65,7 @@ _HOMES = {
     "Edit": "edits",
     "Entity": "base.terms",
     "EvalkitError": "errors",
+    "EvaluationOptions": "workflows.options",
     "Metric": "plugins.metric",
     "MetricContext": "base.terms",
     "MetricError": "errors",
@@ -87,6 +89,7 @@ _HOMES = {
     "Verification": "workflows.verification",
     "compare": "comparing.comparison",
     "evaluate": "workflows.evaluation",
+    "evaluate_with": "workflows.evaluation",
     "find_components": "plugins.discovery",
     "find_run": "runs.listing",
     "hookimpl": "hookspecs",
@@ -100,6 +103,7 @@ _HOMES = {
     "verify": "workflows.verification",
     "score": "workflows.lists",
     "validate": "workflows.validation",
+    "validate_with": "workflows.validation",
 }
 
 __all__ = [
@@ -113,6 +117,7 @@ __all__ = [
     "Edit",
     "Entity",
     "EvalkitError",
+    "EvaluationOptions",
     "Metric",
     "MetricContext",
     "MetricError",
@@ -136,6 +141,7 @@ __all__ = [
     "Violation",
     "compare",
     "evaluate",
+    "evaluate_with",
     "find_components",
     "find_run",
     "hookimpl",
@@ -148,6 +154,7 @@ __all__ = [
     "rescore",
     "score",
     "validate",
+    "validate_with",
     "verify",
 ]
 

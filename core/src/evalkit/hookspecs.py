@@ -1,7 +1,7 @@
 """Everything that a plugin may implement.
 
 There are five kinds of plugin, and observers. For each this module holds a spec class,
-whose methods are the hooks, and a protocol with the attributes that core reads. A
+whose methods are the hooks, and a class with the attributes that core reads. A
 plugin need not inherit anything: a method named like a hook is that hook, and it may
 take fewer arguments than the spec offers, but none that the spec does not offer, and
 none that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
@@ -53,7 +53,7 @@ hookimpl = pluggy.HookimplMarker("evalkit")
 """Marks a method of a plugin; needed only to give options, as names suffice."""
 
 
-class TaskIOAttributes(Protocol):
+class TaskIOAttributes:
     """Attributes of a task."""
 
     Input: type[BaseModel]
@@ -83,6 +83,8 @@ class TaskIOAttributes(Protocol):
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
     """Fields of the input that a perturbation changes by default."""
+    content_warning: str | None
+    """What a reader of any data of this task should be warned of."""
 
 
 class TaskIOSpec:
@@ -152,7 +154,7 @@ class TaskIOSpec:
         """
 
 
-class DatasetAttributes(Protocol):
+class DatasetAttributes:
     """Attributes of a data set."""
 
     task: str
@@ -289,7 +291,7 @@ class DatasetSpec:
         """
 
 
-class MetricAttributes(Protocol):
+class MetricAttributes:
     """Attributes of a metric."""
 
     unit: str
@@ -396,7 +398,7 @@ class MetricSpec:
         """
 
 
-class PerturbationAttributes(Protocol):
+class PerturbationAttributes:
     """Attributes of a perturbation."""
 
     families: Sequence[str] | frozenset[str] | set[str]
@@ -534,7 +536,7 @@ class PerturbationSpec:
         """
 
 
-class RecogniserAttributes(Protocol):
+class RecogniserAttributes:
     """Attributes of a recogniser of entities."""
 
     version: str

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from evalkit.base.violations import describe
     from evalkit.base.wording import count_of
     from evalkit.comparing.conclusions import show_p
-    from evalkit.inference.draw_counts import (
-        DRAWS_OF_LARGEST_DIFFERENCES,
-        DRAWS_OF_LISTS,
-        DRAWS_OF_SUMS,
-    )
+    from evalkit.inference.draw_counts import DRAWS_BY_METHOD
     from evalkit.inference.intervals import INTERVAL_RULES
     from evalkit.perturbing.summary import PerturbationSummary
     from evalkit.predictions.problems import STATUSES
@@ -32,9 +28,7 @@ if TYPE_CHECKING:
     from evalkit.workflows.verification import Difference
 
 __all__ = [
-    "DRAWS_OF_LARGEST_DIFFERENCES",
-    "DRAWS_OF_LISTS",
-    "DRAWS_OF_SUMS",
+    "DRAWS_BY_METHOD",
     "INTERVAL_RULES",
     "STATUSES",
     "UNTAGGED",
@@ -54,9 +48,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_attributes(
     __name__,
     {
-        "DRAWS_OF_LARGEST_DIFFERENCES": "inference.draw_counts",
-        "DRAWS_OF_LISTS": "inference.draw_counts",
-        "DRAWS_OF_SUMS": "inference.draw_counts",
+        "DRAWS_BY_METHOD": "inference.draw_counts",
         "Difference": "workflows.verification",
         "Flips": "robustness.flips",
         "INTERVAL_RULES": "inference.intervals",

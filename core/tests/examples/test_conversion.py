@@ -16,8 +16,9 @@ from evalkit.examples.conversion import (
     pred_function,
 )
 from evalkit.examples.table import load_examples
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 
 
 class Row(BaseModel):

@@ -20,8 +20,9 @@ from evalkit.base.terms import Source
 from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
 from evalkit.examples import fingerprints
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 from evalkit.reading.schemas import plan_of
 
 

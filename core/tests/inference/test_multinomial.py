@@ -77,7 +77,7 @@ def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
     smoothed = smoothed_counts(PairCounts({("a", None): 3.0}, []))
     random = np.random.default_rng(0)
     drawn = replicate_counts(smoothed, KEYS, "count", 4, random)
-    assert drawn.rows() == [("a", None, number, 3.0) for number in range(4)]
+    assert drawn.rows() == [(number, "a", None, 3.0) for number in range(4)]
 
 
 def test_the_rarest_event_is_a_hit_a_miss_or_a_false_alarm() -> None:

@@ -145,3 +145,19 @@ def test_models_at_the_margin_are_seldom_called_equivalent() -> None:
     assert found < 0.05
     # the interval before, which did not exist for b = 0 either
     assert normal > 0.14
+
+
+@pytest.mark.parametrize("n", [50, 100, 200, 500, 2000])
+def test_a_model_that_alone_errs_is_covered(n: int) -> None:
+    # exact: only one of the two models is ever right where the other is not
+    most = min(n, 60 + n // 8)
+    counts = np.arange(most + 1)
+    found = [tango_interval(int(count), 0, n, 0.95)[:2] for count in counts]
+    low, high = np.array(found, dtype=np.float64).T
+    edges = np.concatenate([low - 1e-9, low + 1e-9, high - 1e-9, high + 1e-9])
+    shares = np.concatenate([np.geomspace(0.002, 0.1, 100), edges])
+    shares = shares[(shares >= 0.002) & (shares <= 0.1)]
+    chances = stats.binom.pmf(counts[:, None], n, shares)
+    holds = (low[:, None] <= shares) & (shares <= high[:, None])
+    # Tango's interval alone covers .927 at worst
+    assert (chances * holds).sum(axis=0).min() > 0.93

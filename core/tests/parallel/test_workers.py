@@ -21,7 +21,8 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.parallel import workers
 from evalkit.parallel.service import Reply, answer
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound, Registry, load_component
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry, load_component
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import batches
 from evalkit.scoring.batch_statistics import batch_statistics
@@ -218,7 +219,7 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
             score_examples(metric, table, helpers)
         assert str(shared.value) == str(alone.value)
         assert str(shared.value) == (
-            f"{ORIGIN}: score_example for the example 'id-31' failed with Odd: "
+            f"{ORIGIN}: score_example failed for the example 'id-31' with Odd: "
             "two words"
         )
         # its constructor takes other arguments than it was pickled with
@@ -276,9 +277,9 @@ def test_a_failing_row_of_statistics_is_named(
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("raise", "score_example for the example 'id-41' failed with ValueError: bad"),
-        ("local", "score_example for the example 'id-41' failed with Local: nowhere"),
-        ("exit", "score_example for the example 'id-41' failed with SystemExit: 4"),
+        ("raise", "score_example failed for the example 'id-41' with ValueError: bad"),
+        ("local", "score_example failed for the example 'id-41' with Local: nowhere"),
+        ("exit", "score_example failed for the example 'id-41' with SystemExit: 4"),
         ("nan", "score_example for the example 'id-41': it returned nan"),
         ("die", "its worker process ended with exit code 3 while it computed the"),
         ("kill", "its worker process was ended by SIGKILL while it computed the"),

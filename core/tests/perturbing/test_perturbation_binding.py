@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from evalkit.errors import PluginContractError
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 
 SHOUT = Component("perturbations", "shout", "shouting:Shout", "shouting", "2.0")
 

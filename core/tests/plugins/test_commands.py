@@ -37,9 +37,10 @@ def test_a_hidden_one_is_refused_with_its_reason() -> None:
         find_command(catalog, "hello")
 
 
-def test_one_of_evalkits_own_that_is_not_installed_names_its_distribution() -> None:
+def test_one_that_is_known_and_not_installed_names_its_distribution() -> None:
+    known = {"commands/cite": frozenset({"evalkit-commands-cite"})}
     with pytest.raises(evalkit.UnknownPluginError) as refused:
-        find_command(Catalog((), ()), "cite")
+        find_command(Catalog((), (), known=known), "cite")
     assert str(refused.value) == (
         "there is no command 'cite'; it is part of the distribution "
         "evalkit-commands-cite, which is not installed"

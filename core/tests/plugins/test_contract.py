@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict
 import evalkit
 from evalkit import hookimpl
 from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.attributes import read_attributes
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
     CONTRACTS,
@@ -19,10 +21,9 @@ from evalkit.plugins.contract import (
     hook_problems,
     implemented_hooks,
     is_one_edit_away,
-    read_attributes,
 )
 from evalkit.plugins.discovery import KINDS, OBSERVERS
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 
 
 class Row(BaseModel):

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.registry import Bound, Registry, bind, load_component
+from evalkit.plugins.registry import Registry, bind, load_component
 
 METRIC = """
     import evalkit
@@ -30,7 +31,8 @@ def component(
 
 
 def registry(*components: Component) -> Registry:
-    return Registry(Catalog(components, ()))
+    known = {"metrics/macro-f1": frozenset({"evalkit-metrics-classification"})}
+    return Registry(Catalog(components, (), known=known))
 
 
 def unknown(found: Registry, kind: str, name: str) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from evalkit.base.names import parse_reference
@@ -9,6 +11,7 @@ from evalkit.plugins.discovery import Catalog, DiscoveryProblem
 from evalkit.plugins.resolution import find_meant
 
 OURS = "evalkit-metrics-classification"
+KNOWN = {"metrics/accuracy": frozenset({OURS})}
 
 
 def metric(distribution: str, name: str = "accuracy") -> Component:
@@ -19,8 +22,10 @@ def owner(
     *distributions: str,
     named_by: Component | None = None,
     name: str = "accuracy",
+    known: Mapping[str, frozenset[str]] | None = None,
 ) -> str:
-    catalog = Catalog(tuple(metric(one, name) for one in distributions), ())
+    components = tuple(metric(one, name) for one in distributions)
+    catalog = Catalog(components, (), known=known or KNOWN)
     found = find_meant(catalog, "metrics", parse_reference(name), named_by)
     return found.distribution
 
@@ -53,6 +58,11 @@ class TestANameThatAPluginGives:
 
     def test_several_required_ones_leave_it_to_ours(self) -> None:
         assert owner("aaa", OURS, "zzz", named_by=task("x", "aaa", "zzz")) == OURS
+
+    def test_is_refused_where_two_owners_are_known(self) -> None:
+        known = {"metrics/accuracy": frozenset({OURS, "aaa"})}
+        with pytest.raises(UnknownPluginError, match="by several distributions"):
+            owner("aaa", OURS, named_by=task(), known=known)
 
     def test_is_refused_where_no_rule_decides(self) -> None:
         with pytest.raises(UnknownPluginError) as caught:

@@ -7,9 +7,10 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.registry import Bound, Registry, bind
+from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import Resolver, name_of
 
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 import evalkit
 from evalkit import Violation
+from evalkit.base.violations import failed_statement
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples.table import load_examples
-from evalkit.plugins.calling import failed_statement
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
 from evalkit.predictions.responses import ResponseReader

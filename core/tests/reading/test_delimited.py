@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalkit.errors import DataError
 from evalkit.reading import delimited as delimited_files
 from evalkit.reading import streams as byte_streams
-from evalkit.reading.delimited import read_delimited_rows
+from evalkit.reading.files import read_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
 
@@ -23,7 +23,7 @@ TEXTS = {"id", "uid", "label"}
 
 def _read(path: Path, content: bytes, kind: Format = Format.CSV) -> list[Row]:
     path.write_bytes(content)
-    return list(read_delimited_rows(path, kind, TEXTS, KEYS))
+    return list(read_rows(path, kind, TEXTS, KEYS))
 
 
 def _values(path: Path, content: bytes, kind: Format = Format.CSV) -> list[Any]:
@@ -206,7 +206,7 @@ def test_what_pythons_writer_quotes_is_read_back(
         writer.writerows(cells)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_streams, "BLOCK_BYTES", block_bytes)
-        found = list(read_delimited_rows(path, kind, TEXTS, KEYS))
+        found = list(read_rows(path, kind, TEXTS, KEYS))
     assert [row.values for row in found] == [
         {"id": uid, "label": label} for uid, label in cells
     ]
@@ -232,7 +232,7 @@ def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
     path.write_bytes(b"\n" * 1_000_000 + b"id,label\n1,a\n")
     tracemalloc.start()
     try:
-        (row,) = read_delimited_rows(path, Format.CSV, TEXTS, KEYS)
+        (row,) = read_rows(path, Format.CSV, TEXTS, KEYS)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -243,9 +243,9 @@ def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
 def test_the_limit_that_all_readers_share_is_never_lowered(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"id,label\n1,{'x' * 200_000}\n2,y\n")
-    first = read_delimited_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    first = read_rows(path, Format.CSV, {"id", "label"}, ("id",))
     next(first)
-    second = read_delimited_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    second = read_rows(path, Format.CSV, {"id", "label"}, ("id",))
     assert [len(str((row.values or {})["label"])) for row in second] == [200_000, 1]
     # a reader that ends must not take the long cells from one that goes on
     assert [(row.values or {})["label"] for row in first] == ["y"]

@@ -19,8 +19,9 @@ import evalkit
 from evalkit.errors import EvalkitError
 from evalkit.examples import loading as example_rows
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 from evalkit.reading import json_tables
 from evalkit.reading import streams as byte_streams
 from evalkit.reading.json_tables import read_json_table

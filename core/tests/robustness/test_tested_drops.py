@@ -87,11 +87,17 @@ def perturbed(
     return evaluate(rows, answers(**said), made, answers(**told), **dataset, **options)
 
 
-def tango_bounds(worse: int, better: int, n: int, level: float) -> tuple[float, float]:
-    """Find where the score statistic is at the quantile, by a fine grid."""
+def bounds_of_share(worse: int, n: int, level: float) -> tuple[float, float]:
+    """Find what the score test or the mid-p test does not reject, by a fine grid."""
     quantile = stats.norm.isf(level / 2)
     grid = np.linspace(-1, 1, 20_001)[1:-1]
-    kept = [d for d in grid if abs(tango_score(worse, better, n, d)) <= quantile]
+    kept = [d for d in grid if abs(tango_score(worse, 0, n, d)) <= quantile]
+    if worse:
+        shares = grid[grid > 0]
+        half = stats.binom.pmf(worse, n, shares) / 2
+        fewer = stats.binom.cdf(worse, n, shares) - half
+        more = stats.binom.sf(worse, n, shares) + half
+        kept += list(shares[np.minimum(fewer, more) >= level / 2])
     return min(kept), max(kept)
 
 
@@ -105,7 +111,7 @@ def test_a_share_has_mcnemars_test_and_tangos_interval_of_the_family() -> None:
         assert drop.p_adjusted == pytest.approx(min(1, 3 * p_value))
         assert (drop.p_method, drop.p_at_most) == ("mcnemar-exact", False)
         assert drop.family_size == 3
-        low, high = tango_bounds(count, 0, 24, 0.05 / 3)
+        low, high = bounds_of_share(count, 24, 0.05 / 3)
         # widened to hold 0 where the test shows nothing
         low = min(low, 0.0) if 3 * p_value >= 0.05 else low
         assert drop.ci_low_adjusted == pytest.approx(low, abs=2e-4)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import calls
 from evalkit.scoring.batch_statistics import batch_statistics

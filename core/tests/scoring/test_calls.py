@@ -172,7 +172,8 @@ def test_whatever_a_hook_raises_names_metric_and_step(
 
 
 def test_a_hook_may_raise_a_metric_error_of_its_own() -> None:
-    assert error_of(metric(raising(MetricError("no model")))) == "no model"
+    error = error_of(metric(raising(MetricError("no model"))))
+    assert error == "metrics/probe (given as an object): no model"
 
 
 def test_an_interrupt_is_not_an_error_of_the_metric() -> None:

@@ -13,8 +13,8 @@ from evalkit.scoring.finalization import (
     EXAMPLES,
     REPLICATION,
     Finalizer,
+    finalize,
     finalize_replicates,
-    score_sums,
 )
 
 from ..engine_tables import Mean, bound
@@ -60,7 +60,7 @@ def sums_of(totals: list[float], counts: list[float], **extra: Any) -> pl.DataFr
 def test_scores_of_examples_are_divided_by_their_number() -> None:
     totals = {"score": [3.0, math.inf], EXAMPLES: [4.0, 2.0]}
     sums = pl.DataFrame({"group": [0, 4], **totals})
-    found = score_sums(bound(OwnScore), sums, CONTEXT)
+    found = finalize(bound(OwnScore), sums, CONTEXT)
     assert found.schema == {
         "group": pl.Int64(),
         "score": pl.String(),
@@ -152,4 +152,4 @@ def test_a_group_whose_replicates_fail_does_not_touch_the_others() -> None:
 
 def test_a_metric_that_fails_is_named() -> None:
     with pytest.raises(MetricError, match=r"metrics/inverse .*nothing to divide by"):
-        score_sums(bound(Inverse), sums_of([0.0], [1.0]), CONTEXT)
+        finalize(bound(Inverse), sums_of([0.0], [1.0]), CONTEXT)

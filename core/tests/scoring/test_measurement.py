@@ -145,7 +145,7 @@ def first_of(label: str) -> str:
         (
             "raises",
             [
-                "score_example for the example {uid!r} failed with LookupError: "
+                "score_example failed for the example {uid!r} with LookupError: "
                 "no such word"
             ],
         ),

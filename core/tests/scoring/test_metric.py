@@ -17,7 +17,8 @@ from scipy import stats
 from evalkit import Metric, MetricError, Result, Score, score
 from evalkit.base.terms import MetricContext
 from evalkit.inference.bounded_means import bounded_mean_interval
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import calls, group_replicates
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
@@ -259,8 +260,8 @@ def test_an_exception_names_the_example(error: BaseException) -> None:
     with pytest.raises(MetricError) as caught:
         score(Probe, ["a", "b"], ["a", "b"])
     assert str(caught.value) == (
-        "metrics/probe (given as an object): score_example for the example '1' "
-        f"failed with {type(error).__name__}: no"
+        "metrics/probe (given as an object): score_example failed for the example '1' "
+        f"with {type(error).__name__}: no"
     )
     assert caught.value.__cause__ is error
 

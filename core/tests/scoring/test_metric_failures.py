@@ -122,7 +122,7 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
             probe(compute=returning(2.0), bounds=(0.0, 1.0)),
             "its value 2.0 is outside of its bounds 0.0 to 1.0",
         ),
-        (probe(score_example=raising(KeyError("k"))), "failed with KeyError: 'k'"),
+        (probe(score_example=raising(KeyError("k"))), "'0' with KeyError: 'k'"),
         (probe(score_example=returning("x")), "its value must be a number, is 'x'"),
         (
             probe(score_example=returning(float("nan"))),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import Bound
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.rows import batch_scores, score_examples
 from evalkit.scoring.table import ScoringTable
@@ -225,8 +226,9 @@ def test_what_a_function_raises_names_its_example(
         return 1.0
 
     message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
-    step = f"score_example for the example 'id-{3 * row + 1}'"
-    assert message.startswith(f"{ORIGIN}: {step} {text}")
+    failed, _, what = text.partition(" ")
+    where = f"for the example 'id-{3 * row + 1}'"
+    assert message.startswith(f"{ORIGIN}: score_example {failed} {where} {what}")
 
 
 def test_the_first_of_several_failures_is_named() -> None:
@@ -263,7 +265,7 @@ def test_a_function_without_arguments_may_not_stop_the_loop() -> None:
         raise StopIteration
 
     message = error_of(bind(score_example), table_of([""], [""]))
-    assert "score_example for the example 'id-1' failed with" in message
+    assert "score_example failed for the example 'id-1' with" in message
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_a_metric_that_fails_makes_the_result_partial(
     assert result["share"].value == pytest.approx(2 / 3)
     [error] = result.to_dict()["errors"]
     assert error == (
-        "metrics/hits (mini 0.3): score_example for the example '2' failed with "
+        "metrics/hits (mini 0.3): score_example failed for the example '2' with "
         "LookupError: cannot score no"
     )
     # the headline failed, and so it has no baselines

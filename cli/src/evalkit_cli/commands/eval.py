@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,11 +14,11 @@ from evalkit_cli.options.choices import (
     cluster_option,
     data_options,
     policy_options,
-    read_filters,
 )
 from evalkit_cli.options.completion import complete_names
+from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
-from evalkit_cli.options.perturbations import check_perturbed, perturbed_options
+from evalkit_cli.options.perturbations import Copies, find_copies, perturbed_options
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -37,7 +38,9 @@ from evalkit_cli.printing.streams import (
 )
 
 if TYPE_CHECKING:
-    from evalkit import Registry, Result
+    from collections.abc import Callable
+
+    from evalkit import EvaluationOptions, Registry, Result
 
 
 @click.command("eval")
@@ -139,13 +142,11 @@ def eval_command(
     model: str | None,
     metrics: tuple[str, ...],
     params: Path | None,
-    filters: tuple[str, ...],
     out: Path,
     as_json: bool,
     table_format: str,
     quiet: bool,
     verbose: bool,
-    no_examples: bool,
     thresholds: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -184,21 +185,11 @@ def eval_command(
         else:
             name = chosen_dataset(dataset, data, task)
             work = _jobs(registry, name, files, model, quiet, folder)
-        check_perturbed(options, len(work), out)
-        chosen = chosen_metrics(registry, metrics, params)
+        copies = find_copies(options, len(work), out)
+        chosen = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
-            results, failed = _evaluate_all(
-                registry,
-                work,
-                folder,
-                metrics=chosen,
-                task=task,
-                filters=read_filters(filters),
-                out=out,
-                include_examples=not no_examples,
-                progress=progress,
-                **options,
-            )
+            shared = _Shared(registry, chosen, task, copies, out, progress)
+            results, failed = _evaluate_all(work, shared, folder)
     if as_json:
         records = [result.to_dict() for result in results]
         is_one = len(work) == 1 and predictions_dir is None
@@ -240,18 +231,29 @@ def _jobs(
     return jobs_that_ship(registry, dataset, quiet)
 
 
+class _Shared(NamedTuple):
+    """What the evaluations of all jobs have in common."""
+
+    registry: Registry
+    options: EvaluationOptions
+    task: str | None
+    copies: Copies
+    out: Path
+    progress: Callable[[str, float], None]
+
+
 def _evaluate_all(
-    registry: Registry, work: list[Job], folder: Path, **options: Any
+    work: list[Job], shared: _Shared, folder: Path
 ) -> tuple[list[Result], bool]:
     """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
 
     results = []
     failed = False
+    several = len({each.dataset for each in work}) > 1
     for job in work:
         try:
-            several = len({each.dataset for each in work}) > 1
-            results.append(_evaluate(registry, job, several, **options))
+            results.append(_evaluate(job, shared, several))
         except EvalkitError as error:
             if len(work) == 1:
                 raise
@@ -263,29 +265,27 @@ def _evaluate_all(
     return results, failed
 
 
-def _evaluate(
-    registry: Registry,
-    job: Job,
-    several: bool,
-    task: str | None,
-    metrics: Any,
-    **options: Any,
-) -> Result:
+def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
     """Evaluate one model; say why where its predictions are refused."""
-    from evalkit import evaluate
+    from evalkit import evaluate_with
     from evalkit.errors import AlignmentError
 
-    extra = _extra_metrics(registry, job.dataset, task) if metrics is None else []
+    options = shared.options
+    if options.metrics is None:
+        extra = _extra_metrics(shared.registry, job.dataset, shared.task)
+        options = replace(options, extra_metrics=extra)
     try:
-        return evaluate(
+        return evaluate_with(
             job.dataset,
             job.path,
+            options,
             model=job.model,
-            task=task,
-            metrics=metrics,
-            extra_metrics=extra,
-            registry=registry,
-            **options,
+            task=shared.task,
+            perturbed=shared.copies.perturbed,
+            perturbed_predictions=shared.copies.predictions,
+            out=shared.out,
+            registry=shared.registry,
+            progress=shared.progress,
         )
     except AlignmentError as error:
         if error.result is None:

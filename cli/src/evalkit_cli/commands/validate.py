@@ -13,8 +13,8 @@ from evalkit_cli.options.choices import (
     cluster_option,
     data_options,
     policy_options,
-    read_filters,
 )
+from evalkit_cli.options.evaluation import validation_options
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -65,7 +65,6 @@ def validate_command(
     data: str | None,
     task: str | None,
     files: tuple[str, ...],
-    filters: tuple[str, ...],
     problems: Path | None,
     as_json: bool,
     quiet: bool,
@@ -82,10 +81,11 @@ def validate_command(
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
     usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import Registry, validate
+    from evalkit import Registry, validate_with
     from evalkit.errors import EvalkitError
 
     name = chosen_dataset(dataset, data, task)
+    chosen = validation_options(options)
     found = []
     failed = False
     with plugin_output_to_stderr(), spool_folder() as folder:
@@ -95,15 +95,14 @@ def validate_command(
         with watched(quiet) as progress:
             for job in jobs:
                 try:
-                    checked = validate(
+                    checked = validate_with(
                         name,
                         job and job.path,
+                        chosen,
                         task=task,
                         model=job and job.model,
-                        filters=read_filters(filters),
                         registry=Registry(),
                         progress=progress,
-                        **options,
                     )
                 except EvalkitError as error:
                     if len(jobs) == 1:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -40,12 +41,20 @@ perturbed_options = apply(
 """Parameters of `evalkit.evaluate` by the same names."""
 
 
-def check_perturbed(options: dict[str, Any], models: int, runs: Path) -> None:
-    """Refuse options that do not go together.
+class Copies(NamedTuple):
+    """What `--perturbed` and `--perturbed-predictions` name."""
+
+    perturbed: Sequence[Any]
+    """Files, and the paths of runs."""
+    predictions: Sequence[str]
+    """A file for each of the files."""
+
+
+def find_copies(given: Mapping[str, Any], models: int, runs: Path) -> Copies:
+    """Find what is named, and refuse what does not go together.
 
     Args:
-        options: The options of the command by name. What names a run in `perturbed` is
-            replaced by its path.
+        given: The values of `perturbed_options` by the names of their parameters.
         models: How many models, or data sets, are evaluated.
         runs: Folder that runs are looked for in.
 
@@ -53,11 +62,10 @@ def check_perturbed(options: dict[str, Any], models: int, runs: Path) -> None:
         EvalkitError: There is neither a file nor a run of a name.
         UsageError: Files are not paired, or belong to nobody knows which model.
     """
-    answers = options["perturbed_predictions"]
-    given = options["perturbed"]
-    if not given and not answers:
-        return
-    if STANDARD_INPUT in (*given, *answers):
+    names, answers = given["perturbed"], given["perturbed_predictions"]
+    if not names and not answers:
+        return Copies((), ())
+    if STANDARD_INPUT in (*names, *answers):
         raise click.UsageError(
             "--perturbed and --perturbed-predictions take files, which are read more "
             "than once, and not the standard input (-)."
@@ -69,14 +77,13 @@ def check_perturbed(options: dict[str, Any], models: int, runs: Path) -> None:
         )
     from evalkit.reporting import find_stored
 
-    found = [find_stored(name, runs) for name in given]
+    found = [find_stored(name, runs) for name in names]
     files = found.count(None)
     if files != len(answers):
         raise click.UsageError(
             f"give each --perturbed FILE its --perturbed-predictions FILE, in the same "
             f"order: there are {files} and {len(answers)}"
-            + (" (a run holds its own)." if files < len(given) else ".")
+            + (" (a run holds its own)." if files < len(names) else ".")
         )
-    options["perturbed"] = [
-        name if run is None else run for name, run in zip(given, found, strict=True)
-    ]
+    pairs = zip(names, found, strict=True)
+    return Copies([name if run is None else run for name, run in pairs], answers)

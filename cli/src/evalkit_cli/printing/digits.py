@@ -11,11 +11,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from evalkit.reporting import (
-    DRAWS_OF_LARGEST_DIFFERENCES,
-    DRAWS_OF_LISTS,
-    DRAWS_OF_SUMS,
-)
+from evalkit.reporting import DRAWS_BY_METHOD
 
 USUAL = 2
 """The most decimals of a percentage, and those of another value without an interval."""
@@ -51,13 +47,16 @@ def _share_of_largest(draws: int) -> float:
     return 2 * error / quantile
 
 
+def _share_of_deviation(draws: int) -> float:
+    """Give the standard error of a standard deviation of draws, by itself."""
+    return 1 / math.sqrt(2 * draws)
+
+
+_ERRORS = {"sidak": _share_of_deviation, "max-t": _share_of_largest}
+
 _SHARES_OF_HALF = {
-    "multinomial": _share_of_percentile(DRAWS_OF_SUMS),
-    # a function of lists and a score of sums are called the same
-    "bootstrap": _share_of_percentile(min(DRAWS_OF_SUMS, DRAWS_OF_LISTS)),
-    # of a drawn score, whose standard deviation is multiplied
-    "sidak": 1 / math.sqrt(2 * DRAWS_OF_SUMS),
-    "max-t": _share_of_largest(DRAWS_OF_LARGEST_DIFFERENCES),
+    word: _ERRORS.get(word, _share_of_percentile)(draws)
+    for word, draws in DRAWS_BY_METHOD.items()
 }
 """How much a bound moves with the seed at most, by words in the names of methods: its
 standard error as a share of half the interval."""

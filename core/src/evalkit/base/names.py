@@ -44,7 +44,7 @@ def parse_reference(text: str) -> Reference:
 
     Args:
         text: For example `macro-f1:labels=declared` or
-            `accuracy@evalkit-metrics-classification`.
+            `accuracy@some-metrics`.
 
     Returns:
         Its parts; a value that holds `/` becomes a list.

@@ -24,6 +24,10 @@ text; a `ranked` list; a `number`. A list given where the task says `one` is `an
 """
 
 
+Weight = Literal["original", "copy"]
+"""Whether every original or every perturbed copy counts the same."""
+
+
 IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
 """How a metric's confidence interval is computed.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import linecache
+import traceback
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,20 +104,29 @@ def _rule(kind: str, message: str) -> str:
     return message.replace("Input should be", "must be").replace("Input", "it")
 
 
-def from_assertion(error: AssertionError, source: str | None) -> Violation:
+def from_assertion(error: AssertionError) -> Violation:
     """Turn a bare assertion of an author's `verify_response` into a violation.
 
     Args:
         error: What was raised; its message is used where it has one.
-        source: The text of the statement that failed, where it is known.
 
     Returns:
         A violation of the field `(response)` that quotes the assertion.
     """
-    message = text_of(error)
+    message, source = text_of(error), failed_statement(error)
     quoted = f"`{source}`" if source else "an assertion of verify_response"
     rule = f"{quoted} must hold" + (f" ({message})" if message else "")
     return Violation("(response)", rule)
+
+
+def failed_statement(error: BaseException) -> str | None:
+    """Return the source line that raised an exception, where it is known."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    for frame in last:
+        lines = linecache.getlines(frame.filename)
+        part = lines[(frame.lineno or 1) - 1 : frame.end_lineno]
+        return " ".join(line.strip() for line in part) or None
+    return None
 
 
 def few(problems: Sequence[str]) -> str:

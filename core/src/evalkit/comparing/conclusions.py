@@ -168,8 +168,15 @@ def _undecided(
             f"{start}; which true difference would be found depends on its direction, "
             "as the differences are skewed"
         )
+    if judged.detectable is None and interval.reason:
+        return f"{start}; {interval.reason}"
     if judged.detectable is None:
-        return f"{start}; {interval.reason}" if interval.reason else start
+        if found.n_clusters is None or not judged.reachable or judged.p_value is None:
+            return start
+        return (
+            f"{start}; in clusters as few or as unequal as these no true difference is "
+            "known that would be found with a probability of about 80 %"
+        )
     detected = _size(judged.detectable, reading)
     return (
         f"{start}; a true difference of {detected} would be found with a probability "

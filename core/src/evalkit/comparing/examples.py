@@ -20,7 +20,18 @@ from evalkit.comparing.differences import (
 )
 from evalkit.comparing.pairing import PairedRuns
 from evalkit.inference.binomial_tests import mcnemar
-from evalkit.inference.cluster_sizes import cluster_sums, degrees_of_freedom
+from evalkit.inference.cluster_power import (
+    FEWEST_SETS,
+    MOST_SETS,
+    UnitModel,
+    detectable_with,
+)
+from evalkit.inference.cluster_sizes import (
+    cluster_sums,
+    degrees_of_freedom,
+    effective_number,
+    variance_components,
+)
 from evalkit.inference.effective_pairs import effective_interval, effective_pairs
 from evalkit.inference.intervals import (
     Floats,
@@ -29,13 +40,19 @@ from evalkit.inference.intervals import (
     without_interval,
 )
 from evalkit.inference.paired_shares import tango_interval
-from evalkit.inference.power import detectable_difference, detectable_share_difference
+from evalkit.inference.power import (
+    POWER,
+    detectable_difference,
+    detectable_share_difference,
+)
 from evalkit.inference.randomised_tests import Significance
+from evalkit.inference.sample_sizes import Goal
 from evalkit.inference.sign_flips import flip_test
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,
 )
+from evalkit.scoring.grouping import WHOLE
 
 _FIRST_CONFIDENCE = 0.95
 """Confidence of the interval that the standard error is taken from."""
@@ -47,6 +64,12 @@ _LEAST_LEVEL = 1e-12
 _HALVINGS = 20
 """Halvings of the range in which a level is searched."""
 
+_MANY_CLUSTERS = 200
+"""Effective number of clusters from which a formula says what they find."""
+
+_MOST_DRAWN = 2_000
+"""Clusters beyond which fewer effective ones are not drawn."""
+
 
 class _Kind(NamedTuple):
     """What the scores of a comparison are."""
@@ -55,6 +78,8 @@ class _Kind(NamedTuple):
     """All are zeros and ones, of independent examples."""
     shares: bool
     """All are between 0 and 1, and are meant as shares."""
+    of_tag: bool = False
+    """Whether they are those of a tag, of which there may be many."""
 
 
 def compare_scores(
@@ -105,6 +130,7 @@ def compare_scores(
             none = without_difference(reason, 0, sum(lacking), None)
             found.append(none._replace(lacking=lacking))
             continue
+        kind = kind._replace(of_tag=group != WHOLE)
         compared = _compare(
             pair, examples, first[examples], second[examples], kind, levels.of(group)
         )
@@ -150,6 +176,8 @@ def _compare(
             detects = _detects_nothing
         else:
             detects = partial(_detects, error, spread.degrees, tested)
+            if clusters is not None and error:
+                detects = _detects_in_clusters(differences, clusters, kind, detects)
     return Difference(
         math.fsum(first) / len(first),
         math.fsum(second) / len(second),
@@ -283,3 +311,56 @@ def _detects(
     if not error or tested.least >= level:
         return None
     return detectable_difference(error, level, degrees)
+
+
+def _detects_in_clusters(
+    differences: Floats,
+    clusters: Integers,
+    kind: _Kind,
+    formula: Callable[[float], float | None],
+) -> Callable[[float], float | None]:
+    """Give what clusters like these find, by drawing them where they are few."""
+    totals, sizes = cluster_sums(differences, clusters)
+    squares, _ = cluster_sums(differences**2, clusters)
+    n = len(differences)
+    if effective_number(sizes) >= _MANY_CLUSTERS:
+        return formula
+    if len(sizes) > _MOST_DRAWN:
+        return _detects_nothing
+    components = variance_components(totals, squares, sizes)
+    between, within = (float(part) for part in components)
+    between += _missed(sizes, bounded=kind.shares) * (between + within * len(sizes) / n)
+    is_whole = kind.shares and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
+    variance = between + within
+    model = UnitModel(sizes, between / variance, None, None if is_whole else variance)
+    mean, unequal = math.fsum(differences) / n, math.fsum(np.abs(differences)) / n
+
+    def model_of(difference: float) -> UnitModel:
+        if not kind.shares:
+            return model
+        # the variance stays what it is
+        share = unequal + difference**2 - mean**2
+        return model._replace(disagreement=min(1.0, max(share, difference)))
+
+    def detects(level: float) -> float | None:
+        about = formula(level)
+        if about is None:
+            return None
+        most = 1.0 if kind.shares else math.inf
+        sets = FEWEST_SETS if kind.of_tag else MOST_SETS
+        goal = Goal(about, level, POWER)
+        return detectable_with(model_of, goal, None, about, most, sets)
+
+    return detects
+
+
+def _missed(sizes: Floats, *, bounded: bool) -> float:
+    """Give what most samples of few clusters lack of the variance between them.
+
+    It is distributed about as chi-squared is, whose median is less than its mean
+    (Wilson and Hilferty 1931).
+    """
+    degrees = max(1.0, effective_number(sizes) - 1)
+    if bounded:
+        degrees = max(degrees, (len(sizes) - 1) / 2)
+    return float((1 - 2 / (9 * degrees)) ** -3 - 1)

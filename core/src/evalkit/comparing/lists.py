@@ -16,7 +16,7 @@ from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import unit_weights
 from evalkit.inference.sign_flips import swaps
 from evalkit.inference.swap_tests import RandomSwaps
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.lists import LIST_REPLICATES, MOST_LIST_EXAMPLES, compute
 from evalkit.scoring.metric import why_not
 
@@ -25,7 +25,7 @@ Answered = dict[int, list[tuple[int, Any, Any]]]
 
 
 def compare_lists(
-    metric: Bound, tables: PairedTables, levels: Levels
+    metric: BoundMetric, tables: PairedTables, levels: Levels
 ) -> list[Difference]:
     """Compare two models by a function of lists, for every group.
 
@@ -64,7 +64,7 @@ def _answers(side: Side) -> Answered:
 
 
 def _compare(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     group: int,
@@ -88,7 +88,10 @@ def _compare(
     draws, swaps = _replicates(metric, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
     units = tables.effective_units(group)
-    replicates = Replicates(draws, method, units, units, most_apart(metric))
+    replicates = Replicates(
+        *(draws, method, units, units, most_apart(metric)),
+        is_uneven=tables.is_uneven(group),
+    )
     tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
     return replicated_difference(
         (first, second), (n, left_out, clusters), replicates, tested
@@ -96,7 +99,7 @@ def _compare(
 
 
 def _replicates(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     examples: Integers,
@@ -132,7 +135,7 @@ def _replicates(
 
 
 def _paired_difference(
-    metric: Bound,
+    metric: BoundMetric,
     answers: tuple[Answered, Answered],
     examples: Integers,
     swapped: NDArray[np.uint8] | None,
@@ -155,7 +158,7 @@ def _paired_difference(
 
 
 def _value(
-    metric: Bound, chosen: list[list[tuple[int, Any, Any]]], repeats: int
+    metric: BoundMetric, chosen: list[list[tuple[int, Any, Any]]], repeats: int
 ) -> tuple[float | None, str | None]:
     """Give the mean of the values of all replications, or why there is none."""
     by_replication: dict[int, list[tuple[Any, Any]]] = defaultdict(list)

@@ -17,7 +17,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Units
-from evalkit.plugins.contract import RESERVED_FIELDS
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.runs.results import Result
 from evalkit.runs.stored import counted_statuses
 from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag

@@ -24,7 +24,7 @@ from evalkit.comparing.sets import compare_statistics
 from evalkit.comparing.tables import PairedTables
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
 from evalkit.inference.cluster_sizes import describe_sizes
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.runs.stored import bound_component, mixed_clusters
@@ -96,19 +96,19 @@ class ComparedPair:
 
     def _given(self, metric: Any) -> str:
         """Take a metric that was given as an object, and give its name."""
-        bound = self._resolver.bind("metrics", metric)
+        bound = self._resolver.metric(metric)
         self._metrics[bound.name] = bound
         return bound.name
 
     @cached_property
-    def _metrics(self) -> dict[str, Bound | PluginError]:
+    def _metrics(self) -> dict[str, BoundMetric | PluginError]:
         """The metrics of the first run by name, or why one cannot be loaded."""
-        found: dict[str, Bound | PluginError] = {}
+        found: dict[str, BoundMetric | PluginError] = {}
         for component in self.pair.first.to_dict().get("components", ()):
             if not component["id"].startswith("metrics/"):
                 continue
             try:
-                bound = bound_component(component, self._resolver)
+                bound = BoundMetric.of(bound_component(component, self._resolver))
                 found[bound.name] = bound
             except PluginError as error:
                 found[component["id"].partition("/")[2]] = error
@@ -164,13 +164,13 @@ class ComparedPair:
         bound = self._metrics.get(name)
         if part or bound is None or isinstance(bound, PluginError):
             return self.pair.first[metric].unit == "%"
-        bounds = bound.attributes["bounds"]
+        bounds = bound.bounds
         if bounds is None:
             return interval_kind(bound) == "wilson"
         return tuple(bounds) == (0, 1)
 
     def _of_sets(
-        self, name: str, part: str, metric: Bound, levels: Levels
+        self, name: str, part: str, metric: BoundMetric, levels: Levels
     ) -> list[Difference]:
         """Compare by a score that only whole sets have."""
         if not len(self._tables.examples[WHOLE]):
@@ -201,7 +201,9 @@ class ComparedPair:
         _, mark, score = metric[len(owner) :].partition("#")
         return owner, mark, score
 
-    def _resampled(self, metric: Bound, levels: Levels) -> dict[str, list[Difference]]:
+    def _resampled(
+        self, metric: BoundMetric, levels: Levels
+    ) -> dict[str, list[Difference]]:
         if metric.has("compute"):
             return {"": compare_lists(metric, self._tables, levels)}
         return compare_statistics(metric, self._tables, levels)

@@ -14,7 +14,7 @@ from evalkit.inference.percentiles import LEAST_IN_TAIL, percentile_interval
 from evalkit.inference.power import detectable_difference, error_of_equal_models
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.student_t import normal_quantile, t_quantile
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 _FEWEST_DEGREES = 2
 """Degrees of freedom where no unit differs, or one: chosen by simulation."""
@@ -42,6 +42,9 @@ class Replicates(NamedTuple):
     """The observed difference."""
     reach: Callable[[float], tuple[float, float]] | None = None
     """How far below and above the difference its interval must reach, by confidence."""
+    is_uneven: bool = False
+    """Whether a few clusters have so many of the examples that no formula tells which
+    difference would be found."""
 
     def interval(self, confidence: float) -> Interval:
         """Give the interval of a probability.
@@ -87,7 +90,7 @@ class Replicates(NamedTuple):
         return Interval(low, high, None, self.method)
 
 
-def most_apart(metric: Bound) -> float:
+def most_apart(metric: BoundMetric) -> float:
     """Tell how far apart two values of a metric can be.
 
     Args:
@@ -96,7 +99,7 @@ def most_apart(metric: Bound) -> float:
     Returns:
         The distance of its bounds; infinite where it does not declare both.
     """
-    low, high = metric.attributes.get("bounds") or (None, None)
+    low, high = metric.bounds or (None, None)
     return math.inf if low is None or high is None else float(high) - float(low)
 
 
@@ -122,6 +125,8 @@ def replicated_difference(
 
     def detects(level: float) -> float | None:
         if not error or found is None or found.least >= level or replicates.units <= 1:
+            return None
+        if replicates.is_uneven:
             return None
         units = replicates.units
         equal = error_of_equal_models(error, values[0] - values[1], units)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named
+from evalkit.base.columns import all_named, named
 from evalkit.comparing.differences import Difference, Levels, without_difference
 from evalkit.comparing.replicates import Replicates, most_apart, replicated_difference
 from evalkit.comparing.tables import PairedTables, Side
@@ -18,8 +18,8 @@ from evalkit.inference.effective_pairs import share_reach
 from evalkit.inference.intervals import Floats
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, Swaps
-from evalkit.plugins.registry import Bound
-from evalkit.scoring.calls import finalize, merge_by_group, value_columns
+from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
 from evalkit.scoring.joint_counts import JointCounts, Labels
 from evalkit.scoring.metric import metric_statistics, why_not
 from evalkit.scoring.paired_sums import MOST_CELLS, SUM_REPLICATES, SumPair, UnitSums
@@ -32,7 +32,7 @@ Parts = Mapping[str, list[Difference]]
 
 
 def compare_statistics(
-    metric: Bound, tables: PairedTables, levels: Levels
+    metric: BoundMetric, tables: PairedTables, levels: Levels
 ) -> dict[str, list[Difference]]:
     """Compare two models by every score of a metric, for every group.
 
@@ -75,7 +75,7 @@ def compare_statistics(
 _ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
 
 
-def _statistics(metric: Bound, side: Side) -> pl.DataFrame:
+def _statistics(metric: BoundMetric, side: Side) -> pl.DataFrame:
     """Give the statistics with the example and replication that they are of."""
     return metric_statistics(metric, side.table).join(
         side.rows, on="position", how="inner"
@@ -83,7 +83,7 @@ def _statistics(metric: Bound, side: Side) -> pl.DataFrame:
 
 
 def _values(
-    metric: Bound, statistics: pl.DataFrame, side: Side, tables: PairedTables
+    metric: BoundMetric, statistics: pl.DataFrame, side: Side, tables: PairedTables
 ) -> dict[tuple[str, int], tuple[float | None, str | None]]:
     """Give value and reason of every score and group, the mean over replications."""
     members = pl.concat(
@@ -99,7 +99,7 @@ def _values(
     )
     drop = statistics.drop("example", "replication")
     sums = merge_by_group(metric, drop, rows)
-    scores = finalize(metric, sums, side.table.context)
+    scores = call_finalize(metric, sums, side.table.context)
     found: dict[tuple[str, int], list[tuple[float | None, str | None]]] = {}
     for group, score, value, reason, _ in scores.iter_rows():
         key = (score, group // side.replications)
@@ -139,28 +139,31 @@ class _Drawn:
 
     @classmethod
     def of(
-        cls, metric: Bound, statistics: SumPair, tables: PairedTables, group: int
+        cls, metric: BoundMetric, statistics: SumPair, tables: PairedTables, group: int
     ) -> _Drawn:
         """Draw and swap the examples of a group."""
         members = pl.DataFrame({"example": tables.examples[group]})
         parts = [part.join(members, on="example", how="semi") for part in statistics]
         columns = value_columns(metric, parts[0].drop("example", "replication"))
-        merges = metric.attributes["merges"]
+        merges = metric.merges
         if any(merges.get(name, "sum") != "sum" for name in columns):
             return cls.none("the metric's statistics do not merge by sum")
         if any(part.is_empty() for part in parts):
             return cls.none("no example was scored in both runs")
         source: JointCounts | UnitSums
         both = (parts[0], parts[1])
-        keys = list(metric.attributes["keys"])
+        keys = list(metric.keys)
         clustered = tables.pair.clusters is not None
-        if keys == ["gold", "predicted"] and not clustered and _is_count(both, columns):
+        are_labels = metric.counts_labels and all(
+            part.schema[key] == pl.String for part in both for key in keys
+        )
+        if are_labels and not clustered and _is_count(both, columns):
             seed = (tables.pair.seed, metric.name)
-            labels = Labels("gold", "predicted", columns[0])
-            known = _known_labels(both, tables)
+            labels = Labels(keys[0], keys[1], columns[0])
+            known = _known_labels(both, keys, tables)
             source = JointCounts(both, labels, known, seed)
             method = "paired-multinomial"
-        elif keys != ["gold", "predicted"] and parts[0].drop("position").equals(
+        elif not are_labels and parts[0].drop("position").equals(
             parts[1].drop("position")
         ):
             return cls.none("both runs have the same predictions")
@@ -182,8 +185,8 @@ class _Drawn:
         except MetricError as error:
             return cls.none(f"resampling failed: {error}")
         reach = None
-        if keys == ["gold", "predicted"]:
-            reach = _reach(both, tables)
+        if are_labels:
+            reach = _reach(both, keys, tables)
         differing = source.effective_differing
         return cls(draws, swaps, method, differing, most_apart(metric), reach)
 
@@ -193,9 +196,9 @@ class _Drawn:
         return cls(reason, reason, "none")
 
 
-def _reach(parts: SumPair, tables: PairedTables) -> Reach:
+def _reach(parts: SumPair, keys: Sequence[str], tables: PairedTables) -> Reach:
     """Give how far the interval of the share of right answers reaches."""
-    is_right = pl.col("gold").eq_missing(pl.col("predicted"))
+    is_right = named(keys[0]).eq_missing(named(keys[1]))
     first, second = (
         part.group_by("example").agg(right=is_right.mean()) for part in parts
     )
@@ -208,7 +211,7 @@ def _reach(parts: SumPair, tables: PairedTables) -> Reach:
 
 
 def _swaps(
-    metric: Bound, source: JointCounts | UnitSums, tables: PairedTables
+    metric: BoundMetric, source: JointCounts | UnitSums, tables: PairedTables
 ) -> Swaps:
     """Swap in every way, or at random where there are too many."""
     every = source.all_swaps()
@@ -222,12 +225,14 @@ def _swaps(
     return RandomSwaps(make, SUM_REPLICATES, source.differing)
 
 
-def _known_labels(statistics: SumPair, tables: PairedTables) -> pl.Series:
+def _known_labels(
+    statistics: SumPair, keys: Sequence[str], tables: PairedTables
+) -> pl.Series:
     """Give all labels that a prediction may be of, sorted."""
     declared = tables.sides[0].table.context.labels or ()
     parts = [pl.Series("label", [str(label) for label in declared], dtype=pl.String)]
     for part in statistics:
-        parts += [part[name].alias("label") for name in ("gold", "predicted")]
+        parts += [part[name].alias("label") for name in keys]
     return pl.concat(parts).drop_nulls().unique().sort()
 
 
@@ -243,7 +248,7 @@ def _is_count(parts: SumPair, columns: list[str]) -> bool:
 
 
 def _finalised(
-    metric: Bound, sums: SumPair, tables: PairedTables, count: int
+    metric: BoundMetric, sums: SumPair, tables: PairedTables, count: int
 ) -> dict[str, Floats]:
     """Give the difference in each replicate by score; NaN where it is undefined."""
     first, second = (
@@ -258,15 +263,15 @@ def _finalised(
 
 
 def _replicate_values(
-    metric: Bound, sums: pl.DataFrame, side: Side, count: int
+    metric: BoundMetric, sums: pl.DataFrame, side: Side, count: int
 ) -> dict[str, Floats]:
     times = side.replications
     numbered = sums.with_columns(
         group=pl.col("replicate") * times + pl.col("replication")
     ).drop("replicate", "replication")
-    keys = metric.attributes["keys"]
+    keys = metric.keys
     ordered = numbered.select(all_named(["group", *keys]), ~all_named(["group", *keys]))
-    scores = finalize(
+    scores = call_finalize(
         metric, ordered.sort(all_named(["group", *keys])), side.table.context
     )
     found = {}
@@ -303,6 +308,7 @@ def _difference(
         drawn.most,
         first[0] - second[0],
         drawn.reach,
+        tables.is_uneven(group),
     )
     tested: Significance | str = (
         drawn.swaps

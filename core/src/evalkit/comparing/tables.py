@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from evalkit.comparing.differences import count_clusters, members_of
 from evalkit.comparing.pairing import PairedRuns
-from evalkit.inference.cluster_sizes import describe_sizes
+from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import Integers
 from evalkit.runs.stored_tables import stored_scoring_table
 from evalkit.scoring.table import ScoringTable
@@ -90,11 +90,21 @@ class PairedTables:
 
     def effective_units(self, group: int) -> float:
         """Count the units of a group: clusters as those of one size, else examples."""
+        sizes = self.cluster_sizes(group)
+        return float(len(self.examples[group])) if sizes is None else sizes.effective
+
+    def cluster_sizes(self, group: int) -> ClusterSizes | None:
+        """Say how unequal the clusters of a group are; None where there are none."""
         examples, clusters = self.examples[group], self.pair.clusters
         if clusters is None or not len(examples):
-            return float(len(examples))
+            return None
         _, sizes = np.unique(clusters[examples], return_counts=True)
-        return describe_sizes(sizes.astype(np.float64)).effective
+        return describe_sizes(sizes.astype(np.float64))
+
+    def is_uneven(self, group: int) -> bool:
+        """Tell whether a few clusters decide more than formulas of a mean suppose."""
+        sizes = self.cluster_sizes(group)
+        return sizes is not None and sizes.warning is not None
 
 
 def _mask(examples: pl.Series, n: int) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Reads the cells of CSV and TSV files of examples, which are all texts."""
+"""Reads files of examples row by row, also where all cells are texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.plugins.registry import Bound
-from evalkit.reading.delimited import read_delimited_rows
+from evalkit.plugins.bound import BoundTask
+from evalkit.reading.files import OF_TEXTS, read_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import text_fields
@@ -25,30 +25,31 @@ class _Texts:
         return name not in self._others
 
 
-def read_cells(task: Bound, path: Path, kind: Format) -> Iterator[Row]:
-    """Read examples from CSV or TSV.
+def read_cells(task: BoundTask, path: Path, kind: Format) -> Iterator[Row]:
+    """Read examples row by row.
 
-    Cells of the task's `Input` fields that are no texts, and of answers that are
-    numbers, are read as JSON; in other columns a JSON list of texts becomes a list, and
-    everything else stays the text that it is.
+    Where all cells are texts, as in CSV, those of the task's `Input` fields that are no
+    texts, and of answers that are numbers, are read as JSON; in other columns a JSON
+    list of texts becomes a list, and everything else stays the text that it is.
 
     Args:
         task: The task.
         path: The file.
-        kind: `CSV` or `TSV`.
+        kind: Its format.
 
     Yields:
         A row for each record.
 
     Raises:
-        DataError: The file cannot be read, or has no header with an id.
+        DataError: The file cannot be read, has no header with an id, or is of a format
+            without rows.
     """
-    declared = {*task.attributes["Input"].model_fields, *EXAMPLE_ID_KEYS}
-    others = declared - text_fields(task.attributes["Input"]) - {*EXAMPLE_ID_KEYS}
-    if task.attributes["answer_kind"] == "number":
-        others.add(task.attributes["answer_field"])
-    for row in read_delimited_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
-        if row.values is None:
+    declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
+    others = declared - text_fields(task.Input) - {*EXAMPLE_ID_KEYS}
+    if task.answer_kind == "number" and task.answer_field is not None:
+        others.add(task.answer_field)
+    for row in read_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
+        if row.values is None or kind not in OF_TEXTS:
             yield row
             continue
         values = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -12,17 +12,13 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.loading import ExampleRows
 from evalkit.inference.resampling import unit_keys
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset
 
 INPUT_ID = "input_id"
 """The column with the uid of a copy's original; copies of one are not independent."""
 
 
-_CHOSEN = "chosen_cluster"
-"""Beside a data set's own attributes, the columns that a user chose."""
-
-
-def clustered_by(dataset: Bound, cluster: str | Sequence[str]) -> Bound:
+def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDataset:
     """Give a data set whose clusters are chosen by a user.
 
     Args:
@@ -47,22 +43,10 @@ def clustered_by(dataset: Bound, cluster: str | Sequence[str]) -> Bound:
         raise EvalkitError(f"cluster names a column twice: {', '.join(columns)}")
     if not columns:
         return dataset
-    chosen = copy.copy(dataset)
-    chosen.attributes = {**dataset.attributes, _CHOSEN: list(columns)}
-    return chosen
+    return replace(dataset, chosen_cluster=tuple(columns))
 
 
-def chosen_clusters(dataset: Bound) -> list[str]:
-    """Give the columns that a user chose for the clusters of a data set, or none."""
-    return list(dataset.attributes.get(_CHOSEN, ()))
-
-
-def _declared_clusters(dataset: Bound) -> list[str]:
-    cluster = dataset.attributes["cluster"]
-    return [cluster] if isinstance(cluster, str) else list(cluster or ())
-
-
-def cluster_names(dataset: Bound) -> list[str]:
+def cluster_names(dataset: BoundDataset) -> list[str]:
     """Give the columns whose values say which rows of a data set are not independent.
 
     Args:
@@ -72,11 +56,11 @@ def cluster_names(dataset: Bound) -> list[str]:
         Their names, as a user chose them or the data set declares them; else
         `input_id`, which the data have where they are perturbed copies.
     """
-    return chosen_clusters(dataset) or _declared_clusters(dataset) or [INPUT_ID]
+    return [*(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])]
 
 
 def cluster_notices(
-    dataset: Bound, frame: pl.DataFrame, clusters: pl.Series
+    dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
 ) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose.
 
@@ -88,11 +72,11 @@ def cluster_notices(
     Yields:
         Sentences; none where the clusters are the data set's own.
     """
-    columns = chosen_clusters(dataset)
+    columns = dataset.chosen_cluster
     if not columns:
         return
     names = ", ".join(columns)
-    declared = _declared_clusters(dataset)
+    declared = dataset.declared_cluster
     if declared and declared != columns:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
     without = int(_without_value(frame, columns).sum())
@@ -126,7 +110,7 @@ def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     return frame.select(lacking=pl.any_horizontal(lacking)).to_series()
 
 
-def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
+def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
     """Number the clusters by content, so that parts of the data name them alike.
 
     Args:
@@ -142,8 +126,8 @@ def cluster_column(dataset: Bound, loaded: ExampleRows) -> pl.Series:
         DataError: The data does not have one of the columns.
     """
     columns, frame = cluster_names(dataset), loaded.frame
-    chosen = chosen_clusters(dataset)
-    if not chosen and not _declared_clusters(dataset):
+    chosen = dataset.chosen_cluster
+    if not chosen and not dataset.declared_cluster:
         return _copies_of_one(frame)
     unknown = [column for column in columns if column not in frame.columns]
     if unknown:

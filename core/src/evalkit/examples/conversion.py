@@ -29,7 +29,7 @@ from evalkit.examples.scored_values import (
     UnscorableError,
     scored_value,
 )
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
 from evalkit.plugins.task import default_label_converter, default_pred_converter
 from evalkit.reading.schemas import text_fields
 
@@ -52,8 +52,8 @@ Declaration = Mapping[str, Any]
 
 
 def find_converter(
-    hook: str, dataset: Bound, task: Bound
-) -> tuple[Bound, Declaration | None]:
+    hook: str, dataset: BoundDataset, task: BoundTask
+) -> tuple[Converting, Declaration | None]:
     """Find who converts: the data set if it says how, else the task.
 
     Args:
@@ -74,7 +74,7 @@ def find_converter(
         if isinstance(declared, Mapping):
             _check_declaration(bound, hook, declared)
             return bound, declared
-    answer_field = task.attributes["answer_field"]
+    answer_field = task.answer_field
     if answer_field is None:
         raise PluginContractError(
             f"{task.component.origin} has neither `answer_field` nor {hook}, and the "
@@ -85,7 +85,7 @@ def find_converter(
     return task, default_pred_converter(answer_field)
 
 
-def _check_declaration(bound: Bound, hook: str, declared: Declaration) -> None:
+def _check_declaration(bound: Converting, hook: str, declared: Declaration) -> None:
     for key in declared:
         if key not in _KEYS[hook]:
             raise PluginContractError(
@@ -103,7 +103,7 @@ def _what_it_takes(hook: str, key: Any) -> str:
     return f"it takes {', '.join(_KEYS[hook])}{hint}"
 
 
-def predictions_are_texts(dataset: Bound, task: Bound) -> bool:
+def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
     """Tell whether what is scored is a field of `Output` that holds texts.
 
     Args:
@@ -118,10 +118,12 @@ def predictions_are_texts(dataset: Bound, task: Bound) -> bool:
     except PluginContractError:
         return False  # examples can be looked at without it
     field = declared and declared.get("pred")
-    return isinstance(field, str) and field in text_fields(task.attributes["Output"])
+    return isinstance(field, str) and field in text_fields(task.Output)
 
 
-def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], Any]:
+def pred_function(
+    dataset: BoundDataset, task: BoundTask
+) -> Callable[[Mapping[str, Any]], Any]:
     """Give the function from a response to what is scored.
 
     Args:
@@ -138,14 +140,10 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
     """
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
     if declared is None:
-        convert = bound.row_function(PRED_CONVERTER)
 
         def by_method(response: Mapping[str, Any]) -> Any:
             uid = response["id"]
-            try:
-                result = convert(response=response, example=response)
-            except hook_failures() as error:
-                raise _failure(bound, PRED_CONVERTER, uid, error) from error
+            result = bound.pred_field_converter(response)
             return scored_value(converted(bound, PRED_CONVERTER, result, uid)["pred"])
 
         return by_method
@@ -154,7 +152,7 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
         raise PluginContractError(
             f"{bound.component.origin}: {PRED_CONVERTER} declares no column for 'pred'"
         )
-    output = task.attributes["Output"]
+    output = task.Output
     if (
         column not in output.model_fields
         and output.model_config.get("extra") != "allow"
@@ -166,7 +164,7 @@ def pred_function(dataset: Bound, task: Bound) -> Callable[[Mapping[str, Any]], 
     return _by_column(bound, column)
 
 
-def _by_column(bound: Bound, column: str) -> Callable[[Mapping[str, Any]], Any]:
+def _by_column(bound: Converting, column: str) -> Callable[[Mapping[str, Any]], Any]:
     def by_column(response: Mapping[str, Any]) -> Any:
         value = response.get(column)
         if type(value) in PLAIN_TYPES:
@@ -187,14 +185,7 @@ def _what(hook: str, uid: str) -> str:
     return f"the {'example' if hook == LABEL_CONVERTER else 'response'} {uid!r}"
 
 
-def _failure(bound: Bound, hook: str, uid: str, error: BaseException) -> PluginError:
-    return PluginError(
-        f"{bound.component.origin}: {hook} failed for {_what(hook, uid)} with "
-        f"{described(error)}"
-    )
-
-
-def converted(bound: Bound, hook: str, value: Any, uid: str) -> Mapping[str, Any]:
+def converted(bound: Converting, hook: str, value: Any, uid: str) -> Mapping[str, Any]:
     """Check what a converter's method returned.
 
     Args:
@@ -231,12 +222,12 @@ def converted(bound: Bound, hook: str, value: Any, uid: str) -> Mapping[str, Any
     return value
 
 
-def _misconverted(bound: Bound, hook: str, problem: str) -> PluginContractError:
+def _misconverted(bound: Converting, hook: str, problem: str) -> PluginContractError:
     return PluginContractError(f"{bound.component.origin}: {hook} {problem}")
 
 
 def _check_scored(
-    bound: Bound, hook: str, returned: Mapping[str, Any], uid: str
+    bound: Converting, hook: str, returned: Mapping[str, Any], uid: str
 ) -> None:
     key = _KEYS[hook][1]
     try:
@@ -256,7 +247,7 @@ def _are_tags(tags: Any) -> bool:
 
 
 def convert_labels_by_columns(
-    bound: Bound,
+    bound: Converting,
     declared: Declaration,
     frame: pl.DataFrame,
     columns: Sequence[str] = (),
@@ -314,7 +305,7 @@ def _has_expressions(declared: Declaration) -> bool:
 
 
 def _missing_column(
-    bound: Bound, declared: Declaration, columns: Sequence[str], error: Exception
+    bound: Converting, declared: Declaration, columns: Sequence[str], error: Exception
 ) -> str:
     answer = declared["answer"]
     has = f"the data has the columns {', '.join(columns)}"
@@ -328,14 +319,14 @@ def _missing_column(
     return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
 
 
-def _foreign_id(bound: Bound, uid: str, found: Any) -> PluginContractError:
+def _foreign_id(bound: Converting, uid: str, found: Any) -> PluginContractError:
     return PluginContractError(
         f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
         f"{found!r}"
     )
 
 
-def _expression(bound: Bound, column: Any) -> pl.Expr:
+def _expression(bound: Converting, column: Any) -> pl.Expr:
     if isinstance(column, str):
         return named(column)
     if isinstance(column, pl.Expr):
@@ -346,13 +337,13 @@ def _expression(bound: Bound, column: Any) -> pl.Expr:
     )
 
 
-def _tag_expression(bound: Bound, tags: Any) -> pl.Expr:
+def _tag_expression(bound: Converting, tags: Any) -> pl.Expr:
     if not isinstance(tags, Mapping):
         return pl.lit(None) if tags is None else _expression(bound, tags)
     return _facets(bound, tags) if tags else pl.lit(None)
 
 
-def _facets(bound: Bound, facets: Mapping[str, Any]) -> pl.Expr:
+def _facets(bound: Converting, facets: Mapping[str, Any]) -> pl.Expr:
     for facet in facets:
         if not is_component_name(facet):
             raise PluginContractError(
@@ -371,7 +362,7 @@ def _facets(bound: Bound, facets: Mapping[str, Any]) -> pl.Expr:
 
 
 def convert_labels_by_rows(
-    bound: Bound, rows: Iterable[Mapping[str, Any]]
+    bound: Converting, rows: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Apply a label converter's method to every example.
 
@@ -386,13 +377,9 @@ def convert_labels_by_rows(
         PluginContractError: It returned something else, or gave an example another id.
         PluginError: It failed for an example, which is named.
     """
-    convert = bound.row_function(LABEL_CONVERTER)
     results = []
     for row in rows:
         uid = row["uid"]
-        try:
-            result = convert(example=row)
-        except hook_failures() as error:
-            raise _failure(bound, LABEL_CONVERTER, uid, error) from error
+        result = bound.label_field_converter(row)
         results.append(converted(bound, LABEL_CONVERTER, result, uid))
     return results

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.errors import DataError, EvalkitError
+from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import NO_VERSION, Component
 from evalkit.plugins.dataset import Dataset
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.reading.formats import model_name
 
@@ -72,7 +73,7 @@ def local_path(name: str | Path) -> Path:
     return Path(name)
 
 
-def bind_file(path: Path, task: str) -> Bound:
+def bind_file(path: Path, task: str) -> BoundDataset:
     """Make a data set of a file.
 
     Args:
@@ -90,10 +91,10 @@ def bind_file(path: Path, task: str) -> Bound:
         AS_FILE,
         NO_VERSION,
     )
-    return bind(component, FileDataset(path, task))
+    return BoundDataset.of(bind(component, FileDataset(path, task)))
 
 
-def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
+def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> BoundDataset:
     """Bind what a caller names as the data set.
 
     Args:
@@ -117,9 +118,9 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> Bound:
             )
         return bind_file(local_path(dataset), task)
     bound = resolver.dataset(dataset)
-    if task is not None and task != bound.attributes["task"]:
+    if task is not None and task != bound.task:
         raise EvalkitError(
-            f"{bound.component.origin} is of the task {bound.attributes['task']!r}; a "
+            f"{bound.component.origin} is of the task {bound.task!r}; a "
             "task is given only for a file of examples"
         )
     return bound

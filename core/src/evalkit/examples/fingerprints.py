@@ -13,7 +13,7 @@ from polars.datatypes import DataTypeClass
 from evalkit.base.terms import Source
 from evalkit.errors import DataError
 from evalkit.examples.loading import ExampleRows
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import locate, sha256_of
 
 _HASHED_ROWS = 65_536
@@ -21,7 +21,7 @@ _HASHED_ROWS = 65_536
 
 
 def fingerprint(
-    dataset: Bound, loaded: ExampleRows
+    dataset: BoundDataset, loaded: ExampleRows
 ) -> tuple[str, tuple[Mapping[str, str], ...], tuple[str, ...]]:
     """Identify the data.
 
@@ -36,7 +36,7 @@ def fingerprint(
     Raises:
         DataError: A column of data that came from no file cannot be hashed.
     """
-    sources: Mapping[str, Source] = dataset.attributes["sources"]
+    sources: Mapping[str, Source] = dataset.sources
     notices: list[str] = []
     files: list[Mapping[str, str]] = []
     if loaded.path is not None:
@@ -63,7 +63,7 @@ def fingerprint(
     return digest.hexdigest(), tuple(files), tuple(notices)
 
 
-def _hash_frame(digest: Any, dataset: Bound, loaded: ExampleRows) -> None:
+def _hash_frame(digest: Any, dataset: BoundDataset, loaded: ExampleRows) -> None:
     """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
     for name, dtype in loaded.frame.schema.items():
         if not _is_hashable(dtype):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from evalkit.base.columns import (
     all_named,
@@ -19,15 +19,15 @@ from evalkit.base.columns import (
     to_series,
     unstorable_place,
 )
-from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import Violation, describe, few, from_pydantic, shorten
-from evalkit.errors import DataError, EvalkitError, PluginError, SchemaError
+from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.scored_values import unscorable_kind
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.json_tables import Wanted, read_json_table
@@ -77,7 +77,7 @@ class ExampleRows(NamedTuple):
             return f"example {position + 1}"
         return f"line {self.lines[position]}"
 
-    def source(self, dataset: Bound) -> str:
+    def source(self, dataset: BoundDataset) -> str:
         """Say where the rows come from: data set, distribution, version and file."""
         origin = dataset.component.origin
         return f"{origin}: {self.path}" if self.path else origin
@@ -98,8 +98,8 @@ class ExampleRows(NamedTuple):
 
 
 def load_rows(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     split: str,
     kept: Collection[str] | None = None,
     given: Any = None,
@@ -122,27 +122,20 @@ def load_rows(
         DataError: The split is unknown, cannot be loaded, or is empty.
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
-    splits = dataset.attributes["splits"]
+    splits = dataset.splits
     if split not in splits:
         raise DataError(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
-    try:
+    with dataset.guard_of_load(split):
         rows = dataset.hooks.load(split=split) if given is None else given
         loaded = _materialise(dataset, task, rows, kept)
-    except EvalkitError:
-        raise
-    except hook_failures() as error:
-        raise DataError(
-            f"{dataset.component.origin}: load({split!r}) failed with "
-            f"{described(error)}"
-        ) from error
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
     return _with_ids(dataset, loaded)
 
 
-def _named(dataset: Bound, error: DataError) -> DataError:
+def _named(dataset: BoundDataset, error: DataError) -> DataError:
     """Name the plugin whose data cannot be read, where an error does not."""
     component = dataset.component
     if component.distribution == AS_FILE or component.id in str(error):
@@ -151,7 +144,7 @@ def _named(dataset: Bound, error: DataError) -> DataError:
 
 
 def _materialise(
-    dataset: Bound, task: Bound, loaded: Any, kept: Collection[str] | None
+    dataset: BoundDataset, task: BoundTask, loaded: Any, kept: Collection[str] | None
 ) -> ExampleRows:
     if isinstance(loaded, pl.LazyFrame):
         return ExampleRows(loaded.collect())
@@ -180,7 +173,7 @@ def _materialise(
 
 
 def _read_file(
-    dataset: Bound, task: Bound, path: Path, kept: Collection[str] | None
+    dataset: BoundDataset, task: BoundTask, path: Path, kept: Collection[str] | None
 ) -> ExampleRows:
     kind = detect_format(path)
     sha256 = in_background(sha256_of, path)
@@ -188,7 +181,11 @@ def _read_file(
 
 
 def _read_rows(
-    dataset: Bound, task: Bound, path: Path, kind: Format, kept: Collection[str] | None
+    dataset: BoundDataset,
+    task: BoundTask,
+    path: Path,
+    kind: Format,
+    kept: Collection[str] | None,
 ) -> ExampleRows:
     if kind is Format.JSON_LINES:
         table = read_json_table(path, _wanted(task, kept))
@@ -202,19 +199,19 @@ def _read_rows(
                 passes=table.passes,
                 text_hashes=table.text_hashes,
             )
-        return _rows_of_file(dataset, path, read_json_rows(path))
-    if kind in (Format.CSV, Format.TSV):
-        return _rows_of_file(dataset, path, read_cells(task, path, kind))
+    if kind in TABLES:
+        frames = list(read_frames(path, kind))
+        return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
     if kind is Format.PLAIN:
         raise DataError(
             f"{path}: examples cannot be read from plain lines, which hold no ids; "
             "give JSON lines, CSV, TSV, Parquet or Arrow"
         )
-    frames = list(read_frames(path, kind))
-    return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
+    rows = read_cells(task, path, kind)
+    return _rows_of_file(dataset, path, rows)
 
 
-def _wanted(task: Bound, kept: Collection[str] | None) -> Wanted | None:
+def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
     """Say which texts need not be kept: those that columns can be checked for."""
     plan = _input_plan(task)
     if kept is None or plan is None:
@@ -227,9 +224,9 @@ def _wanted(task: Bound, kept: Collection[str] | None) -> Wanted | None:
     return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
 
 
-def _input_plan(task: Bound) -> ColumnPlan | None:
+def _input_plan(task: BoundTask) -> ColumnPlan | None:
     """Plan the columns of the task's `Input`; None where rows must be asked."""
-    plan = plan_of(task.attributes["Input"], apart=EXAMPLE_ID_KEYS)
+    plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
     return None if plan is None or plan.forbids_undeclared else plan
 
 
@@ -239,7 +236,9 @@ def _lacks_ids(frame: pl.DataFrame) -> bool:
     return key is None or frame[key].null_count() > 0
 
 
-def _rows_of_file(dataset: Bound, path: Path, found: Iterable[Row]) -> ExampleRows:
+def _rows_of_file(
+    dataset: BoundDataset, path: Path, found: Iterable[Row]
+) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
     problems = []
@@ -254,7 +253,7 @@ def _rows_of_file(dataset: Bound, path: Path, found: Iterable[Row]) -> ExampleRo
     return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows, path, lines))
 
 
-def _with_frame(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
+def _with_frame(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     rows = loaded.rows or []
     names = dict.fromkeys(key for row in rows for key in row)
     columns = []
@@ -290,7 +289,7 @@ def _what_is(value: Any, known: str) -> str:
     return f"{'found' if is_said else f'is {kind}:'} {shorten(value)}"
 
 
-def _with_ids(dataset: Bound, loaded: ExampleRows) -> ExampleRows:
+def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     columns = loaded.frame.columns
     keys = [key for key in EXAMPLE_ID_KEYS if key in columns]
     if not keys:
@@ -341,7 +340,7 @@ def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
             )
 
 
-def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
+def check_inputs(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> None:
     """Check that every row has the shape of the task's `Input`.
 
     Args:
@@ -353,7 +352,6 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         SchemaError: Rows break it.
         PluginError: The task's own validators failed.
     """
-    model: type[BaseModel] = task.attributes["Input"]
     accepted = _accepted(task, loaded)
     if accepted is not None and accepted.all():
         return
@@ -362,17 +360,12 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         if accepted is not None and accepted[position]:
             continue
         try:
-            model.model_validate(row)
+            task.validate_input(row)
         except ValidationError as error:
             problems.append(
                 f"{loaded.where(position)} (uid {row['uid']!r}): "
                 f"{describe(from_pydantic(error))}"
             )
-        except hook_failures() as error:
-            raise PluginError(
-                f"{task.component.origin}: Input failed for the example "
-                f"{row['uid']!r} with {described(error)}"
-            ) from error
     if problems:
         raise SchemaError(
             f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
@@ -381,7 +374,7 @@ def check_inputs(dataset: Bound, task: Bound, loaded: ExampleRows) -> None:
         )
 
 
-def _accepted(task: Bound, loaded: ExampleRows) -> pl.Series | None:
+def _accepted(task: BoundTask, loaded: ExampleRows) -> pl.Series | None:
     """Tell which rows surely have the shape of `Input`; None where all must be asked.
 
     Columns that are not there are left to the model, which may have a default.

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, encode, list_column, to_series
+from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.base.violations import few, shorten
-from evalkit.errors import SchemaError
+from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
 from evalkit.examples.clusters import cluster_column, cluster_names, cluster_notices
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
@@ -24,9 +23,8 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.fingerprints import fingerprint
 from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
-from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
-from evalkit.examples.tags import tag_notices
-from evalkit.plugins.registry import Bound
+from evalkit.examples.tags import tag_column, tag_notices
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.repeated_texts import repeated_text_notices
 
 
@@ -96,8 +94,8 @@ class Examples(NamedTuple):
 
 
 def load_examples(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     split: str,
     columns: Collection[str] | None = None,
     given: Any = None,
@@ -128,8 +126,8 @@ def load_examples(
 
 
 def convert_examples(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     loaded: ExampleRows,
     columns: Collection[str] | None = None,
 ) -> Examples:
@@ -150,20 +148,18 @@ def convert_examples(
     """
     labels, mapping = labels_of(dataset, task)
     converted = _convert(dataset, task, loaded)
-    reporter = _Reporter(dataset, loaded, converted.field)
-    answers = _map_answers(reporter, converted.answers, labels, mapping)
-    if task.attributes["answer_kind"] in ("one", "any-of") and (
-        predictions_are_texts(dataset, task)
-    ):
-        answers = _as_texts(answers)
-    kind, answer_column = _answer_column(reporter, task, answers)
+    reporter = Reporter(dataset, loaded, converted.field)
+    answers = map_answers(reporter, converted.answers, labels, mapping)
+    if task.answer_kind in ("one", "any-of") and (predictions_are_texts(dataset, task)):
+        answers = as_texts(answers)
+    kind, column = answer_column(reporter, task, answers)
     frame = loaded.frame
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [
             frame["uid"].alias("id"),
-            answer_column,
-            _tag_column(reporter, converted.tags),
+            column,
+            tag_column(reporter, converted.tags),
             clusters,
         ]
     )
@@ -195,15 +191,15 @@ def convert_examples(
     )
 
 
-def _texts_of_input(task: Bound) -> list[str]:
+def _texts_of_input(task: BoundTask) -> list[str]:
     """Name the fields of a task's input that may hold what its examples are about."""
-    others = {*EXAMPLE_ID_KEYS, task.attributes["answer_field"]}
-    return [
-        name for name in task.attributes["Input"].model_fields if name not in others
-    ]
+    others = {*EXAMPLE_ID_KEYS, task.answer_field}
+    return [name for name in task.Input.model_fields if name not in others]
 
 
-def _needed(dataset: Bound, task: Bound, columns: Collection[str]) -> set[str] | None:
+def _needed(
+    dataset: BoundDataset, task: BoundTask, columns: Collection[str]
+) -> set[str] | None:
     """Give the columns that converters, clusters and a caller read; None for all."""
     needed = {*columns, *cluster_names(dataset)}
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
@@ -222,23 +218,8 @@ class _Converted(NamedTuple):
     tags: list[Any] | pl.Series
 
 
-class _Reporter(NamedTuple):
-    """Says which example is wrong."""
-
-    dataset: Bound
-    loaded: ExampleRows
-    field: str
-
-    def problem(self, position: int, field: str, rule: str) -> str:
-        uid = self.loaded.frame["uid"][position]
-        return f"{self.loaded.where(position)} (uid {uid!r}): {field}: {rule}"
-
-    def error(self, problems: Sequence[str]) -> SchemaError:
-        return SchemaError(f"{self.loaded.source(self.dataset)}: {few(problems)}")
-
-
 def labels_of(
-    dataset: Bound, task: Bound
+    dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
     """Give a data set's labels as its task spells them.
 
@@ -250,14 +231,14 @@ def labels_of(
         The labels (None where neither names any), and the mapping from stored
         labels to them where the data set gives one.
     """
-    declared = dataset.attributes["labels"]
+    declared = dataset.labels
     if isinstance(declared, Mapping):
         return tuple(dict.fromkeys(declared.values())), declared
-    labels = declared if declared is not None else task.attributes["labels"]
+    labels = declared if declared is not None else task.labels
     return (None if labels is None else tuple(labels)), None
 
 
-def _convert(dataset: Bound, task: Bound, loaded: ExampleRows) -> _Converted:
+def _convert(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
         converted = convert_labels_by_rows(bound, loaded.named())
@@ -282,185 +263,3 @@ def _values(
     if loaded.rows is None or not isinstance(column, str) or column == "uid":
         return found
     return [row.get(column) for row in loaded.rows]
-
-
-def _map_answers(
-    reporter: _Reporter,
-    answers: list[Any] | pl.Series,
-    labels: tuple[str, ...] | None,
-    mapping: Mapping[str, str] | None,
-) -> list[Any] | pl.Series:
-    if isinstance(answers, pl.Series):
-        column = _mapped_column(answers, labels, mapping)
-        if column is not None:
-            return column
-        answers = answers.to_list()
-    problems: list[str] = []
-    results = []
-    for position, stored in enumerate(answers):
-        try:
-            answer = scored_value(stored)
-        except UnscorableError as error:
-            rule = f"is {error}; a method {LABEL_CONVERTER} can make one of it"
-            problems.append(reporter.problem(position, reporter.field, rule))
-            continue
-        if mapping is not None:
-            answer = _mapped(answer, mapping)
-        items = answer if isinstance(answer, list) else [answer]
-        if not items or any(map(_is_lacking, items)):
-            problems.append(reporter.problem(position, reporter.field, "is required"))
-        elif labels is not None:
-            problems.extend(
-                reporter.problem(
-                    position,
-                    reporter.field,
-                    f"must be one of the labels {', '.join(mapping or labels)}, found "
-                    f"{shorten(item)}",
-                )
-                for item in items
-                if item not in labels
-            )
-        results.append(answer)
-    if problems:
-        raise reporter.error(problems)
-    return results
-
-
-def _is_lacking(item: Any) -> bool:
-    """Tell whether there is no answer; tables of pandas have NaN for that."""
-    return item is None or item != item
-
-
-def _mapped_column(
-    answers: pl.Series,
-    labels: tuple[str, ...] | None,
-    mapping: Mapping[str, str] | None,
-) -> pl.Series | None:
-    """Map a column of single answers; None where one of them is not as it must be."""
-    if mapping is not None and answers.dtype.is_integer():
-        answers = answers.cast(pl.String)
-    if answers.dtype != pl.String or answers.null_count():
-        return None
-    if mapping is not None:
-        answers = answers.replace(dict(mapping))
-    if labels is not None and not answers.is_in(list(labels)).all():
-        return None
-    return answers
-
-
-def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
-    if isinstance(answer, list):
-        return [mapping.get(str(item), item) for item in answer]
-    return mapping.get(str(answer), answer)
-
-
-def _as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
-    """Write answers that are no texts as texts: predictions are compared with them."""
-    if isinstance(answers, pl.Series):
-        if answers.dtype in (pl.String, pl.List(pl.String)):
-            return answers
-        answers = answers.to_list()
-    return [
-        [encode(item) for item in answer]
-        if isinstance(answer, list) and all(map(_is_plain, answer))
-        else encode(answer)
-        if _is_plain(answer)
-        else answer
-        for answer in answers
-    ]
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, bool | int | float)
-
-
-def _answer_column(
-    reporter: _Reporter, task: Bound, answers: list[Any] | pl.Series
-) -> tuple[AnswerKind, pl.Series]:
-    kind: AnswerKind = task.attributes["answer_kind"]
-    if isinstance(answers, pl.Series):
-        if kind in ("one", "any-of"):
-            return "one", answers.alias("answer")
-        answers = answers.to_list()
-    if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
-        wrapped = [a if isinstance(a, list) else [a] for a in answers]
-        _refuse_nested(reporter, wrapped)
-        if all(len(answer) == 1 for answer in wrapped):
-            return "one", to_series("answer", [answer[0] for answer in wrapped])
-        column = to_series("answer", wrapped)
-        if column.dtype != pl.List(pl.String):
-            rule = "must be a text, or a list of texts where several are acceptable"
-            raise reporter.error(
-                [
-                    reporter.problem(position, reporter.field, rule)
-                    for position, answer in enumerate(wrapped)
-                    if not all(isinstance(item, str) for item in answer)
-                ]
-            )
-        return "any-of", column
-    column = value_column("answer", answers)
-    if kind == "any-of":
-        return "one", column
-    if kind == "number" and not column.dtype.is_numeric():
-        raise reporter.error(
-            [
-                reporter.problem(
-                    position, reporter.field, f"must be a number, found {answer!r}"
-                )
-                for position, answer in enumerate(answers)
-                if isinstance(answer, bool) or not isinstance(answer, int | float)
-            ]
-        )
-    return kind, column
-
-
-def _refuse_nested(reporter: _Reporter, answers: Sequence[list[Any]]) -> None:
-    """Refuse lists in lists of acceptable answers, which would match nothing."""
-    problems = [
-        reporter.problem(
-            position,
-            reporter.field,
-            "must be a single value, or a list of texts where several are acceptable, "
-            f"found lists in a list: {shorten(answer)}",
-        )
-        for position, answer in enumerate(answers)
-        if any(isinstance(item, list) for item in answer)
-    ]
-    if problems:
-        raise reporter.error(problems)
-
-
-def _tag_column(reporter: _Reporter, tags: list[Any] | pl.Series) -> pl.Series:
-    if isinstance(tags, pl.Series):
-        column = _sound_tags(tags)
-        if column is not None:
-            return column
-        tags = tags.to_list()
-    cleaned: list[list[str]] = []
-    for position, given in enumerate(tags):
-        found = [] if given is None else given
-        if not isinstance(found, list | tuple) or not all(
-            isinstance(tag, str) and tag for tag in found
-        ):
-            # a column of integers and other numbers holds 0.0 where the file has 0
-            is_whole = isinstance(given, float) and given.is_integer()
-            shown = shorten(int(given) if is_whole else given)
-            rule = f"must be a list of texts that are not empty, found {shown}"
-            raise reporter.error([reporter.problem(position, "tags", rule)])
-        cleaned.append(list(dict.fromkeys(found)))
-    return list_column("tags", cleaned)
-
-
-def _sound_tags(tags: pl.Series) -> pl.Series | None:
-    """Give a column of tags, each once; None where one is empty or no text."""
-    if tags.dtype == pl.Null:
-        tags = tags.cast(pl.List(pl.String))
-    if tags.dtype != pl.List(pl.String):
-        return None
-    each = tags.explode(empty_as_null=False, keep_nulls=False)
-    if each.null_count() or (each.str.len_bytes() == 0).any():
-        return None
-    if (tags.list.n_unique() != tags.list.len()).any():
-        tags = tags.list.unique(maintain_order=True)
-    empty = pl.lit([], dtype=pl.List(pl.String))
-    return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]

@@ -126,7 +126,7 @@ def cautious_degrees(sizes: Floats, correlation: float) -> float:
 
 
 def intraclass_correlation(totals: Floats, squares: Floats, sizes: Floats) -> float:
-    """Estimate what two rows of a cluster correlate by, from an analysis of variance.
+    """Estimate what two rows of a cluster correlate by.
 
     Args:
         totals: The sum of each cluster's values, of shape (clusters,).
@@ -137,16 +137,33 @@ def intraclass_correlation(totals: Floats, squares: Floats, sizes: Floats) -> fl
         Between 0 and 1; 1 where nothing differs within clusters, or where none has two
         rows (Donner 1986).
     """
-    n, count = float(sizes.sum()), len(sizes)
+    between, within = variance_components(totals, squares, sizes)
+    return float(between / (between + within)) if within else 1.0
+
+
+def variance_components(
+    totals: Floats, squares: Floats, sizes: Floats
+) -> tuple[Floats, Floats]:
+    """Split the variance of rows into that between clusters and that within them.
+
+    Args:
+        totals: The sum of each cluster's values, of shape (..., clusters).
+        squares: The sum of their squares, of the same shape.
+        sizes: How many rows each cluster has, of the same shape; two clusters or more.
+
+    Returns:
+        Both parts, of shape (...), from an analysis of variance (Donner 1986). That
+        within clusters is 0 where nothing differs there, or where none has two rows.
+    """
+    n, count = sizes.sum(axis=-1), sizes.shape[-1]
     means = totals / sizes
-    within = float(np.maximum(squares - totals * means, 0.0).sum())
-    if n <= count or within <= 1e-12 * float(squares.sum()):
-        return 1.0
-    between = float((sizes * (means - totals.sum() / n) ** 2).sum()) / (count - 1)
-    within /= n - count
-    typical = (n - float((sizes**2).sum()) / n) / (count - 1)
-    variance = max(0.0, (between - within) / typical)
-    return variance / (variance + within)
+    mean = totals.sum(axis=-1) / n
+    between = (sizes * (means - mean[..., None]) ** 2).sum(axis=-1) / (count - 1)
+    within = np.maximum(squares - totals * means, 0.0).sum(axis=-1)
+    is_alike = (n <= count) | (within <= 1e-12 * squares.sum(axis=-1))
+    within = np.where(is_alike, 0.0, within / np.maximum(n - count, 1))
+    typical = (n - (sizes**2).sum(axis=-1) / n) / (count - 1)
+    return np.maximum(0.0, (between - within) / typical), within
 
 
 def effective_number(weights: Floats) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 DRAWS_OF_SUMS = 1_000
 """Replicates of a score that is computed from sums."""
 
@@ -10,3 +12,16 @@ DRAWS_OF_LISTS = 200
 
 DRAWS_OF_LARGEST_DIFFERENCES = 10_000
 """Draws of the largest standardised difference between groups."""
+
+DRAWS_BY_METHOD: Mapping[str, int] = {
+    "multinomial": DRAWS_OF_SUMS,
+    # a function of lists and a score of sums are called the same
+    "bootstrap": min(DRAWS_OF_SUMS, DRAWS_OF_LISTS),
+    # a drawn score, whose standard deviation is multiplied
+    "sidak": DRAWS_OF_SUMS,
+    "max-t": DRAWS_OF_LARGEST_DIFFERENCES,
+}
+"""The fewest draws of an interval, by a word in the name of its method.
+
+The bounds of an interval of another method do not depend on the seed.
+"""

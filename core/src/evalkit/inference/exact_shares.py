@@ -17,6 +17,7 @@ from evalkit.inference.intervals import (
     clustered_share,
     without_interval,
 )
+from evalkit.inference.roots import find_root
 from evalkit.inference.student_t import incomplete_beta, normal_quantile, t_quantile
 
 
@@ -91,10 +92,10 @@ def _exact_bound(share: float, n: float, tail: float) -> float:
     ones = share * n
     if ones <= 0:
         return 0.0
-    low, high = 0.0, 1.0
-    middle = 0.5
-    while low < middle < high:
-        above = incomplete_beta(middle, 1 - middle, ones, n - ones + 1)
-        low, high = (low, middle) if above > tail else (middle, high)
-        middle = (low + high) / 2
-    return middle
+
+    def above(bound: float) -> float:
+        if bound in (0.0, 1.0):
+            return bound - tail
+        return incomplete_beta(bound, 1 - bound, ones, n - ones + 1) - tail
+
+    return find_root(above, 0.0, 1.0)

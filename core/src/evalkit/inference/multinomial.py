@@ -15,8 +15,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named
-
 Pair: TypeAlias = tuple[str | None, str | None]
 """Gold and predicted label; None where nothing was predicted."""
 
@@ -170,8 +168,9 @@ def replicate_counts(
     total = round(float(counts.sum()))
     drawn = generator.multinomial(total, counts / counts.sum(), size=replicates)
     replicate, cell = np.nonzero(drawn)
-    found = counts_frame(smoothed, keys, column).select(all_named(keys))[cell]
-    return found.with_columns(
-        pl.Series("replicate", replicate),
-        pl.Series(column, drawn[replicate, cell].astype(np.float64)),
+    cells = counts_frame(smoothed, keys, column)
+    labels = pl.DataFrame([cells.get_column(key) for key in keys])[cell]
+    counted = pl.Series(column, drawn[replicate, cell].astype(np.float64))
+    return pl.DataFrame(
+        [pl.Series("replicate", replicate), *labels.get_columns(), counted]
     )

@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from evalkit.inference.intervals import SMALLEST, Floats
+from evalkit.inference.roots import find_root
 
 FEWEST_GROUPS = 3
 """Groups below which nothing can be said of how they vary."""
-
-_STEPS = 200
 
 
 def shrink(values: Floats, variances: Floats) -> Floats:
@@ -55,16 +54,10 @@ def variance_between(values: Floats, variances: Floats) -> float:
     expected = len(values) - 1
     if _deviations(values, variances, 0.0) <= expected:
         return 0.0
-    low, high = 0.0, float(values.var() * len(values))
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if _deviations(values, variances, middle) > expected:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    most = float(values.var() * len(values))
+    return find_root(
+        lambda between: _deviations(values, variances, between) - expected, 0.0, most
+    )
 
 
 def _deviations(values: Floats, variances: Floats, between: float) -> float:

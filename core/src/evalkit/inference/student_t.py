@@ -6,6 +6,8 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
+from evalkit.inference.roots import find_root
+
 _TINY = 1e-300
 _MANY = 1_000
 """Degrees of freedom from which an expansion is more exact than logarithms of gamma."""
@@ -28,9 +30,9 @@ def normal_quantile(confidence: float) -> float:
 def t_quantile(confidence: float, degrees: float) -> float:
     """Give t such that Student's t lies within ±t with this probability.
 
-    Found by bisection on the probability of lying outside, which is a regularised
-    incomplete beta function (Abramowitz and Stegun 1964, 26.7.1 and 26.5.8); from 1 000
-    degrees of freedom by an expansion about the normal quantile (26.7.5).
+    It is a root of the probability of lying outside, which is a regularised incomplete
+    beta function (Abramowitz and Stegun 1964, 26.7.1 and 26.5.8); from 1 000 degrees of
+    freedom an expansion about the normal quantile (26.7.5).
 
     Args:
         confidence: Probability, between 0 and 1.
@@ -45,14 +47,7 @@ def t_quantile(confidence: float, degrees: float) -> float:
     low, high = 0.0, 1.0
     while outside_probability(high, degrees) > outside:
         low, high = high, high * 2
-    middle = (low + high) / 2
-    while low < middle < high:
-        if outside_probability(middle, degrees) > outside:
-            low = middle
-        else:
-            high = middle
-        middle = (low + high) / 2
-    return middle
+    return find_root(lambda t: outside_probability(t, degrees) - outside, low, high)
 
 
 def _expanded(z: float, degrees: float) -> float:

@@ -24,7 +24,7 @@ _STEP = 4_000
 
 UNDEFINED = "the score is undefined in most swaps"
 
-Values = Mapping[str, Floats]
+SwapDifferences = Mapping[str, Floats]
 """The difference after each swap by name of the score; NaN where it is undefined."""
 
 
@@ -36,7 +36,7 @@ class AllSwaps:
         weights: How likely each swap is, of shape (swaps,).
     """
 
-    def __init__(self, values: Values, weights: Floats) -> None:
+    def __init__(self, values: SwapDifferences, weights: Floats) -> None:
         self._values = values
         self._weights = weights
 
@@ -78,10 +78,10 @@ class RandomSwaps:
 
     def __init__(
         self,
-        make: Callable[[int, int], Values],
+        make: Callable[[int, int], SwapDifferences],
         begun: int,
         units: int,
-        made: Values | None = None,
+        made: SwapDifferences | None = None,
     ) -> None:
         self._make = make
         self._begun = begun

@@ -13,9 +13,9 @@ from evalkit.errors import (
     UnknownPluginError,
 )
 from evalkit.perturbing.names import read_step, split_composition
+from evalkit.plugins.bound import BoundPerturbation
 from evalkit.plugins.components import Component
 from evalkit.plugins.importing import import_component
-from evalkit.plugins.registry import Bound
 from evalkit.plugins.resolver import Resolver
 
 PRESET = "preset"
@@ -25,7 +25,7 @@ PRESET = "preset"
 class Choice(NamedTuple):
     """The perturbations of one command."""
 
-    perturbations: Sequence[Sequence[Bound]]
+    perturbations: Sequence[Sequence[BoundPerturbation]]
     """For each its steps, one after the other; one step for most."""
     notices: Sequence[str]
 
@@ -54,7 +54,7 @@ def choose_perturbations(
         EvalkitError: None was asked for.
     """
     notices: list[str] = []
-    found: dict[str, list[Bound]] = {}
+    found: dict[str, list[BoundPerturbation]] = {}
     for what in named:
         _add(found, _bind_steps(resolver, what, preset))
     if preset is not None:
@@ -69,7 +69,9 @@ def choose_perturbations(
     return Choice(list(found.values()), list(dict.fromkeys(notices)))
 
 
-def _without_preset(found: Mapping[str, Sequence[Bound]], preset: str) -> list[str]:
+def _without_preset(
+    found: Mapping[str, Sequence[BoundPerturbation]], preset: str
+) -> list[str]:
     """Say which perturbations that were named one by one have no presets."""
     named = [
         name
@@ -82,11 +84,13 @@ def _without_preset(found: Mapping[str, Sequence[Bound]], preset: str) -> list[s
     return [f"{', '.join(named)} {has} no presets; {preset!r} changes nothing there"]
 
 
-def _parameter_names(bound: Bound) -> Collection[str]:
+def _parameter_names(bound: BoundPerturbation) -> Collection[str]:
     return () if bound.parameters is None else type(bound.parameters).model_fields
 
 
-def _add(found: dict[str, list[Bound]], steps: list[Bound]) -> None:
+def _add(
+    found: dict[str, list[BoundPerturbation]], steps: list[BoundPerturbation]
+) -> None:
     name = "+".join(step.name for step in steps)
     earlier = found.setdefault(name, steps)
     if [step.component for step in earlier] != [step.component for step in steps]:
@@ -99,7 +103,9 @@ def _add(found: dict[str, list[Bound]], steps: list[Bound]) -> None:
         )
 
 
-def _bind_steps(resolver: Resolver, what: Any, preset: str | None) -> list[Bound]:
+def _bind_steps(
+    resolver: Resolver, what: Any, preset: str | None
+) -> list[BoundPerturbation]:
     if isinstance(what, str):
         steps: Sequence[Any] = split_composition(what)
     else:
@@ -107,16 +113,16 @@ def _bind_steps(resolver: Resolver, what: Any, preset: str | None) -> list[Bound
     return [_bind(resolver, step, preset) for step in steps]
 
 
-def _bind(resolver: Resolver, what: Any, preset: str | None) -> Bound:
+def _bind(resolver: Resolver, what: Any, preset: str | None) -> BoundPerturbation:
     if not isinstance(what, str):
-        return resolver.bind("perturbations", what)
+        return resolver.perturbation(what)
     name, parameters = read_step(what)
-    bound = resolver.bind("perturbations", name, parameters)
+    bound = resolver.perturbation(name, parameters)
     if preset is None or PRESET in parameters:
         return bound
     if PRESET not in _parameter_names(bound):
         return bound
-    return resolver.bind("perturbations", name, {**parameters, PRESET: preset})
+    return resolver.perturbation(name, {**parameters, PRESET: preset})
 
 
 def _declared_families(component: Component, otherwise: set[str]) -> Collection[str]:
@@ -130,7 +136,7 @@ def _declared_families(component: Component, otherwise: set[str]) -> Collection[
 
 def _members(
     resolver: Resolver, family: str, preset: str | None
-) -> tuple[list[Bound], list[str]]:
+) -> tuple[list[BoundPerturbation], list[str]]:
     """Load the perturbations of a family; say which ones could not be asked."""
     members = []
     problems = []
@@ -146,7 +152,7 @@ def _members(
             if family in declared:
                 problems.append(f"left out: {error}")
             continue
-        families = bound.attributes["families"]
+        families = bound.families
         known.update(families)
         if family in families:
             members.append(bound)

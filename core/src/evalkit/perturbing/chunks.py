@@ -14,8 +14,9 @@ from evalkit.errors import DataError
 from evalkit.perturbing.copying import Change, Copy, Perturber
 from evalkit.perturbing.rows import with_edits
 from evalkit.perturbing.steps import Settings
+from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask
 from evalkit.plugins.components import Component
-from evalkit.plugins.registry import Bound, load_component
+from evalkit.plugins.registry import load_component
 
 MOST_SAMPLES = 5
 """Changed examples of a perturbation that are kept to be shown."""
@@ -174,7 +175,7 @@ class Portable(NamedTuple):
 
 def portable(
     perturbers: Sequence[Perturber],
-    task: Bound | None,
+    task: BoundTask | None,
     settings: Settings,
     answer_field: str | None,
     has_labels: bool,
@@ -226,10 +227,14 @@ def load_perturbers(described: Portable) -> Loaded:
     Raises:
         PluginError: A component cannot be loaded.
     """
-    task = None if described.task is None else load_component(*described.task)
+    task = (
+        None
+        if described.task is None
+        else BoundTask.of(load_component(*described.task))
+    )
     perturbers = [
         Perturber(
-            [load_component(*step) for step in steps],
+            [BoundPerturbation.of(load_component(*step)) for step in steps],
             task,
             described.settings,
             described.answer_field,

@@ -25,7 +25,7 @@ from evalkit.perturbing.steps import (
     read_effect,
 )
 from evalkit.perturbing.texts import Place, text_at, with_text
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundPerturbation, BoundTask
 
 
 class Change(NamedTuple):
@@ -82,8 +82,8 @@ class Perturber:
 
     def __init__(
         self,
-        steps: Sequence[Bound],
-        task: Bound | None,
+        steps: Sequence[BoundPerturbation],
+        task: BoundTask | None,
         settings: Settings,
         answer_field: str | None = None,
         has_labels: bool = False,
@@ -108,11 +108,7 @@ class Perturber:
         self._drawing = [step.draws for step in self._steps]
         self._edits_answers = any(step.edits_answers for step in self._steps)
         self._is_plain = self._is_one_copy and len(self._steps) == 1
-        self._retagging = [
-            (step, step.row_function("change_tags"))
-            for step in steps
-            if step.has("change_tags")
-        ]
+        self._retagging = [step for step in steps if step.has("change_tags")]
         self._rng = LazyRandom()
         self._families = sorted(self.families)
         self._label_effect = self.label_effect
@@ -120,7 +116,7 @@ class Perturber:
     @property
     def families(self) -> frozenset[str]:
         """The families that all steps belong to."""
-        found = [frozenset(step.attributes["families"]) for step in self.steps]
+        found = [frozenset(step.families) for step in self.steps]
         return frozenset.intersection(*found)
 
     @property
@@ -234,11 +230,10 @@ class Perturber:
         """Give a changed row its own id and tags, and its original's id."""
         if tags is not None:
             row["tags"] = list(tags)
-        for step, call in self._retagging:
+        for step in self._retagging:
             now = changed_tags(
                 step,
                 uid,
-                call,
                 tags=_tags_of(row, uid),
                 original=example,
                 perturbed=row,
@@ -298,10 +293,13 @@ def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
 
 
 def _scope(
-    task: Bound | None, settings: Settings, answer_field: str | None, has_labels: bool
+    task: BoundTask | None,
+    settings: Settings,
+    answer_field: str | None,
+    has_labels: bool,
 ) -> Scope:
     name = "" if task is None else task.component.name
-    own = () if task is None else task.attributes["perturb_fields"]
+    own = () if task is None else task.perturb_fields
     fields = tuple(own) if settings.fields is None else settings.fields
     if not fields:
         raise PluginError(
@@ -310,7 +308,7 @@ def _scope(
         )
     _refuse_fields(settings.fields or (), answer_field)
     is_whole = set(own) <= {*fields}
-    has_labels = has_labels or task is None or task.attributes["labels"] is not None
+    has_labels = has_labels or task is None or task.labels is not None
     return Scope(name, fields, is_whole, answer_field, not has_labels, settings)
 
 
@@ -329,7 +327,9 @@ def _refuse_fields(fields: Sequence[str], answer_field: str | None) -> None:
             )
 
 
-def _named_settings(steps: Sequence[Bound], settings: Settings) -> dict[str, Any]:
+def _named_settings(
+    steps: Sequence[BoundPerturbation], settings: Settings
+) -> dict[str, Any]:
     """Give all settings that are not at their default, as JSON values."""
     parameters = [dict(step.changed_parameters) for step in steps]
     named = {

@@ -40,6 +40,7 @@ from evalkit.perturbing.summary import (
     plain_sample,
     read_sample,
 )
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.provenance import (
     describe_component,
@@ -47,7 +48,7 @@ from evalkit.plugins.provenance import (
     resources_of,
     run_id_of,
 )
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 
 CHUNK_EXAMPLES = 1_000
@@ -127,11 +128,11 @@ def perturb_dataset(
     chosen = choose_perturbations(resolver, perturbations, families, preset)
     bound = bind_dataset(resolver, dataset, task)
     bound_task = resolver.task(bound)
-    split = split or bound.attributes["default_split"]
+    split = split or bound.default_split
     progress(f"loading {bound.component.name}", 0.0)
     originals = read_originals(bound, bound_task, split, selection, again)
     _refuse_absent_fields(settings, originals)
-    answers = originals.answer_field, bound.attributes["labels"] is not None
+    answers = originals.answer_field, bound.labels is not None
     perturbers = [
         Perturber(steps, bound_task, settings, *answers)
         for steps in chosen.perturbations
@@ -161,8 +162,7 @@ def perturb_dataset(
             )
             for each, tally in zip(perturbers, counted.tallies, strict=True)
         ),
-        bound.attributes["content_warning"] is not None
-        or bound_task.component.name == "hs",
+        any(each.content_warning is not None for each in (bound, bound_task)),
         tuple(chosen.notices),
     )
 
@@ -172,7 +172,7 @@ class _Job(NamedTuple):
 
     originals: SourceExamples
     perturbers: Sequence[Perturber]
-    task: Bound
+    task: BoundTask
     settings: Settings
     edits: bool
     workers: Workers
@@ -249,7 +249,7 @@ def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None
                 )
 
 
-def _key(dataset: Bound, split: str, selection: Selection, job: _Job) -> str:
+def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> str:
     """Hash all that the output depends on."""
     components = [step for each in job.perturbers for step in each.steps]
     if any(each.loaded_with is None for each in components):

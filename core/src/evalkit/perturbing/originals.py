@@ -25,8 +25,7 @@ from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
 from evalkit.perturbing.chunks import Example
 from evalkit.perturbing.rows import already_perturbed
-from evalkit.plugins.registry import Bound
-from evalkit.reading.formats import Format, detect_format
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.streams import line_blocks
 
 
@@ -75,7 +74,11 @@ def _id_of(row: Mapping[str, Any]) -> str | None:
 
 
 def read_originals(
-    dataset: Bound, task: Bound, split: str, selection: Selection, again: bool
+    dataset: BoundDataset,
+    task: BoundTask,
+    split: str,
+    selection: Selection,
+    again: bool,
 ) -> SourceExamples:
     """Load and check the examples that are to be perturbed.
 
@@ -127,7 +130,7 @@ def read_originals(
     )
 
 
-def _refuse_perturbed(dataset: Bound, loaded: ExampleRows) -> None:
+def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
     if "input_id" not in loaded.columns:
         return
     found = loaded.frame["input_id"].is_not_null().arg_true()
@@ -140,7 +143,7 @@ def _refuse_perturbed(dataset: Bound, loaded: ExampleRows) -> None:
         )
 
 
-def _answer_field(dataset: Bound, task: Bound) -> str | None:
+def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Give the field that holds the answer; None where a method makes it."""
     try:
         declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
@@ -152,12 +155,8 @@ def _answer_field(dataset: Bound, task: Bound) -> str | None:
 
 def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
     """Give the rows as they came; those of a file of JSON lines were checked before."""
-    is_lines = (
-        loaded.path is not None
-        and loaded.rows is None
-        and detect_format(loaded.path) is Format.JSON_LINES
-    )
-    if not is_lines or loaded.path is None:
+    # of the files of which no rows are kept, those of JSON lines alone have lines
+    if loaded.path is None or loaded.rows is not None or loaded.lines is None:
         yield from loaded.as_they_came()
         return
     read = json.JSONDecoder().decode

@@ -12,6 +12,7 @@ from evalkit.perturbing.choice import choose_perturbations
 from evalkit.perturbing.copying import Copy, Perturber
 from evalkit.perturbing.spans import PROTECTED_KINDS, ProtectedKind
 from evalkit.perturbing.steps import Settings
+from evalkit.plugins.bound import BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 
@@ -66,9 +67,9 @@ def perturb(
     """
     settings = read_settings(seed, variants, fields, unprotected)
     resolver = Resolver(registry or Registry())
-    bound_task = None if task is None else resolver.bind("tasks", task)
+    bound_task = None if task is None else BoundTask.of(resolver.bind("tasks", task))
     if answer_field is None and bound_task is not None:
-        answer_field = bound_task.attributes["answer_field"]
+        answer_field = bound_task.answer_field
     named = perturbation if isinstance(perturbation, list | tuple) else [perturbation]
     chosen = choose_perturbations(resolver, named)
     perturbers = [

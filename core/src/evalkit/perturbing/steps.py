@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from evalkit.base.failures import described, hook_failures
 from evalkit.base.violations import shorten
 from evalkit.edits import Edit, checked_edits, compose, find_difference, make_edits
 from evalkit.errors import PluginError
@@ -17,7 +16,7 @@ from evalkit.perturbing.spans import (
     protected_spans,
 )
 from evalkit.perturbing.texts import Place, find_texts, text_at, with_text
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundPerturbation
 
 LabelEffect = Literal["invariant", "transforms", "uncertain"]
 
@@ -104,13 +103,16 @@ class Step:
     Args:
         bound: The perturbation.
         scope: What it is told of the examples.
+
+    Attributes:
+        seeds_itself: Whether the perturbation seeds its own generator.
     """
 
-    def __init__(self, bound: Bound, scope: Scope) -> None:
+    def __init__(self, bound: BoundPerturbation, scope: Scope) -> None:
         self._bound = bound
         self._scope = scope
         self._protected: frozenset[ProtectedKind] = frozenset()
-        if bound.attributes["protects"]:
+        if bound.protects:
             self._protected = scope.settings.protected
         self._fields = scope.fields
         answer = scope.answer_field
@@ -120,9 +122,7 @@ class Step:
         if answer and scope.answers_are_texts and changes_answers:
             self._fields = tuple(dict.fromkeys((*scope.fields, answer)))
         self._places = [Place(field) for field in self._fields]
-        self._own_rng: Callable[..., Random] | None = None
-        if bound.has("make_rng"):
-            self._own_rng = bound.row_function("make_rng")
+        self.seeds_itself = bound.has("make_rng")
         ways = ("perturb_example", "find_edits", "perturb")
         self._hook = next(hook for hook in ways if bound.has(hook))
         self._call = bound.row_function(self._hook)
@@ -143,11 +143,6 @@ class Step:
         """Whether the perturbation takes a generator."""
         return "rng" in self._bound.arguments_of(self._hook)
 
-    @property
-    def seeds_itself(self) -> bool:
-        """Whether the perturbation seeds its own generator."""
-        return self._own_rng is not None
-
     def make_rng(self, uid: str, variant: int) -> Random:
         """Let the perturbation seed its own generator.
 
@@ -161,12 +156,9 @@ class Step:
         Raises:
             PluginError: The perturbation failed, or returned something else.
         """
-        assert self._own_rng is not None
         seed = self._scope.settings.seed
-        try:
-            rng = self._own_rng(seed=seed, uid=uid, variant=variant)
-        except hook_failures() as error:
-            raise hook_failure(self._bound, "make_rng", uid, error) from error
+        offered = {"seed": seed, "uid": uid, "variant": variant}
+        rng = self._bound.ask("make_rng", "example", uid, offered)
         if not isinstance(rng, Random):
             raise _wrong(self._bound, "make_rng", "a random.Random", rng, uid)
         return rng
@@ -185,14 +177,10 @@ class Step:
         Raises:
             PluginError: The perturbation failed, or returned something else.
         """
-        try:
+        with self._bound.guard(self._hook, "example", uid):
             if self._hook == "perturb_example":
                 return self._apply_to_example(state, rng, uid)
             return [self._apply_to_texts(state, rng, uid)]
-        except PluginError:
-            raise
-        except hook_failures() as error:
-            raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
         found = self._call(
@@ -227,7 +215,7 @@ class Step:
         Raises:
             PluginError: The perturbation failed, or returned something else.
         """
-        try:
+        with self._bound.guard(self._hook, "example", uid):
             found = find_texts(row, self._places)
             if not found:
                 return []
@@ -244,10 +232,6 @@ class Step:
                     if kept:
                         changed.append((place, after, kept))
             return changed
-        except PluginError:
-            raise
-        except hook_failures() as error:
-            raise hook_failure(self._bound, self._hook, uid, error) from error
 
     def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
         changed = self.changed_texts(state.row, rng, uid)
@@ -288,16 +272,13 @@ class Step:
         return _wrong(self._bound, self._hook, wanted, found, uid)
 
 
-def changed_tags(
-    bound: Bound, uid: str, change: Callable[..., Any], **offered: Any
-) -> list[str]:
+def changed_tags(bound: BoundPerturbation, uid: str, **offered: Any) -> list[str]:
     """Ask a perturbation for the tags of a changed example.
 
     Args:
         bound: The perturbation.
         uid: The example's id.
-        change: Its `change_tags`.
-        **offered: What that is called with.
+        **offered: What its `change_tags` is called with.
 
     Returns:
         The changed example's tags.
@@ -305,43 +286,24 @@ def changed_tags(
     Raises:
         PluginError: The perturbation failed, or returned something else.
     """
-    try:
-        found = change(**offered)
-    except hook_failures() as error:
-        raise hook_failure(bound, "change_tags", uid, error) from error
+    found = bound.ask("change_tags", "example", uid, offered)
     if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
         raise _wrong(bound, "change_tags", "a list of texts", found, uid)
     return list(found)
 
 
-def hook_failure(
-    bound: Bound, hook: str, uid: str, error: BaseException
+def _wrong(
+    bound: BoundPerturbation, hook: str, wanted: str, found: Any, uid: str
 ) -> PluginError:
-    """Say that a hook of a perturbation failed for an example.
-
-    Args:
-        bound: The perturbation.
-        hook: Name of the hook.
-        uid: The example's id.
-        error: What was raised.
-
-    Returns:
-        An error that names them; chain it with `from`.
-    """
-    return PluginError(
-        f"{bound.component.origin}: {hook} failed for the example {uid!r} with "
-        f"{described(error)}"
-    )
-
-
-def _wrong(bound: Bound, hook: str, wanted: str, found: Any, uid: str) -> PluginError:
     return PluginError(
         f"{bound.component.origin}: {hook} must return {wanted}, returned "
         f"{shorten(found)} for the example {uid!r}"
     )
 
 
-def _text_function(bound: Bound, hook: str, task: str) -> Callable[..., Any]:
+def _text_function(
+    bound: BoundPerturbation, hook: str, task: str
+) -> Callable[..., Any]:
     """Give a hook as a function of texts and generator, by the shortest way."""
     function: Callable[..., Any] = getattr(bound.plugin, hook)
     names = bound.arguments_of(hook)
@@ -365,7 +327,7 @@ def _since_original(
     return compose(text_at(state.original, place), earlier, new)
 
 
-def effect_of(perturbation: Bound, task: str) -> LabelEffect:
+def effect_of(perturbation: BoundPerturbation, task: str) -> LabelEffect:
     """Give what a perturbation says that it does to the answers of a task.
 
     Args:
@@ -376,7 +338,7 @@ def effect_of(perturbation: Bound, task: str) -> LabelEffect:
         Its `label_effect` for the task or else for `*`; `uncertain` where it says
         nothing.
     """
-    effects = perturbation.attributes["label_effect"]
+    effects = perturbation.label_effect
     found: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
     return found
 

@@ -11,7 +11,6 @@ from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import COMMANDS, Catalog
-from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
 from evalkit.plugins.matching import matching_components, refusal_of_several
 
 
@@ -27,7 +26,7 @@ def find_command(catalog: Catalog, name: str) -> Component | None:
 
     Raises:
         UnknownPluginError: Several distributions declare it, it is hidden, or it is
-            part of one of evalkit's own distributions that is not installed.
+            known to be part of a distribution that is not installed.
     """
     plain, at, distribution = name.partition("@")
     owner = normalise_distribution(distribution) if at else None
@@ -40,7 +39,7 @@ def find_command(catalog: Catalog, name: str) -> Component | None:
     hidden = [each for each in catalog.withheld if each.kind == COMMANDS]
     for each in matching_components(hidden, reference):
         raise UnknownPluginError(f"{each.origin}: {each.problem}")
-    known = KNOWN_DISTRIBUTIONS.get(f"{COMMANDS}/{name}")
+    known = catalog.known_owner(f"{COMMANDS}/{name}")
     if known:
         raise UnknownPluginError(
             f"there is no command {name!r}; it is part of the distribution {known}, "

@@ -1,22 +1,16 @@
 """Checks that an object keeps the contract of its kind.
 
 pluggy refuses a hook that takes an argument its spec does not have. Checked here is
-what pluggy lets pass: keyword-only and variadic arguments, missing hooks, misspelt
-hooks, and attributes of the wrong type.
+what pluggy lets pass: keyword-only and variadic arguments, missing and misspelt hooks.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from evalkit import hookspecs
-from evalkit.base.failures import described, hook_failures
-from evalkit.base.names import is_component_name
-from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.plugins.dataset import Dataset
 from evalkit.plugins.metric import Metric
 from evalkit.plugins.perturbation import Perturbation
@@ -31,7 +25,7 @@ class Kind(NamedTuple):
     spec: type
     """Class whose methods are the hooks."""
     attributes: type
-    """Protocol of the attributes."""
+    """Class with the attributes."""
     base: type
     """Class whose attributes are the defaults."""
     ways: tuple[tuple[str, ...], ...]
@@ -44,8 +38,8 @@ class _NoDefaults:
     """Base of kinds whose attributes have no defaults."""
 
 
-class _NoAttributes(Protocol):
-    """Protocol of kinds without attributes."""
+class _NoAttributes:
+    """Attributes of kinds that have none."""
 
 
 _CONVERTERS = ("label_field_converter", "pred_field_converter")
@@ -239,153 +233,3 @@ def is_one_edit_away(word: str, other: str) -> bool:
     return rest_first[1:] == rest_second[1:] or (
         swapped and rest_first[2:] == rest_second[2:]
     )
-
-
-def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
-    """Read a plugin's attributes and check them against the kind's protocol.
-
-    Args:
-        kind: The kind that the plugin was declared as.
-        plugin: The object.
-
-    Returns:
-        Values by name, as the protocol types them and with the base class's defaults
-        for those it lacks, and one sentence for each attribute that is missing or of
-        the wrong type.
-    """
-    contract = CONTRACTS[kind]
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, annotation in _annotations(contract.attributes).items():
-        value = getattr(plugin, name, _MISSING)
-        if value is _MISSING:
-            value = getattr(contract.base, name, _MISSING)
-        if value is _MISSING:
-            problems.append(f"the attribute {name!r} is missing")
-            continue
-        try:
-            values[name] = TypeAdapter(annotation).validate_python(value)
-        except ValidationError as error:
-            rules = sorted({violation.rule for violation in from_pydantic(error)})
-            problems.append(
-                f"the attribute {name!r} {' or '.join(rules)}, found {shorten(value)}"
-            )
-    return values, problems
-
-
-_MISSING = object()
-
-
-def _annotations(protocol: type) -> dict[str, Any]:
-    from pydantic import BaseModel
-
-    from evalkit.base.terms import Source
-
-    names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(protocol, localns=names)
-
-
-def task_problems(attributes: Mapping[str, Any]) -> list[str]:
-    """Find attributes of a task that do not fit each other.
-
-    Args:
-        attributes: The task's attributes, each of the right type.
-
-    Returns:
-        One sentence for each problem.
-    """
-    output, answer_field = attributes["Output"], attributes["answer_field"]
-    is_open = output.model_config.get("extra") == "allow"
-    problems = [
-        f"its scored field {name!r} is called like a column of evalkit's own"
-        for name in attributes["scored_fields"]
-        if name in RESERVED_FIELDS
-    ]
-    if "id" not in output.model_fields:
-        problems.append("its Output has no field 'id', which names the example")
-    if not (answer_field is None or is_open or answer_field in output.model_fields):
-        problems.append(f"its Output has no field {answer_field!r} (answer_field)")
-    try:
-        attributes["Input"].model_validate(dict(attributes["example"]))
-    except ValidationError as error:
-        problems.append(
-            f"its example is not a valid Input: {describe(from_pydantic(error))}"
-        )
-    except hook_failures() as error:
-        problems.append(f"its Input failed for its example with {described(error)}")
-    return problems
-
-
-RESERVED_FIELDS = (
-    *("id", "input_id", "perturbation", "replication", "answer", "pred"),
-    *("tags", "cluster", "status", "position", "prediction", "target"),
-    *("label_effect", "families"),
-)
-"""Columns of evalkit's own, which no scored field may be called."""
-
-_RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
-
-
-def dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
-    """Find attributes of a data set that do not fit.
-
-    Args:
-        attributes: The data set's attributes, each of the right type.
-
-    Returns:
-        One sentence for each problem.
-    """
-    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
-
-
-def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
-    columns = [cluster] if isinstance(cluster, str) else list(cluster or ())
-    twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
-    return [f"its cluster names the column {name!r} twice" for name in twice]
-
-
-def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
-    aggregate = attributes["aggregate"]
-    if aggregate is None:
-        return []
-    kind, _, facet = aggregate.partition(":")
-    if kind == "macro" and is_component_name(facet):
-        return []
-    return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
-
-
-def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> list[str]:
-    """Find attributes of a metric that do not fit each other.
-
-    Args:
-        attributes: The metric's attributes, each of the right type.
-        implemented: Names of the hooks that it implements.
-
-    Returns:
-        One sentence for each problem.
-    """
-    problems = [
-        f"{kind} holds {name!r}, which is a column of evalkit's own"
-        for kind in ("columns", "keys")
-        for name in attributes[kind]
-        if name in _RESERVED_COLUMNS
-    ]
-    low, high = attributes["bounds"] or (None, None)
-    if low is not None and high is not None and not low < high:
-        problems.append(f"its bounds {low} to {high} are not in order")
-    interval = attributes["interval"]
-    has_mean = "score_example" in implemented or (
-        "statistics" in implemented and attributes["per_example"] is not None
-    )
-    if interval in ("wilson", "t") and not has_mean:
-        problems.append(
-            f"interval {interval!r} is for the mean of per-example scores, which it "
-            "does not have"
-        )
-    if interval in ("bootstrap", "multinomial") and "score_example" in implemented:
-        problems.append(f"interval {interval!r} is not for score_example; use 't'")
-    if interval == "multinomial" and len(attributes["keys"]) != 2:
-        problems.append("interval 'multinomial' needs two keys: gold and predicted")
-    if interval == "delta" and "compute" in implemented:
-        problems.append("interval 'delta' is not for a function of lists")
-    return problems

@@ -11,10 +11,10 @@ import importlib.metadata
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from evalkit.base.names import is_component_name
+from evalkit.base.names import is_component_name, normalise_distribution
 from evalkit.plugins.compatibility import CoreCheck
 from evalkit.plugins.components import Component
 from evalkit.plugins.metadata import (
@@ -37,6 +37,10 @@ COMMANDS = "commands"
 """Commands for the command line: found like plugins, listed only when asked for."""
 
 _GROUPS = (*KINDS, OBSERVERS, COMMANDS)
+
+_KNOWN = "known"
+"""The group in which a distribution says what others hold: names are ids of components,
+and values the other distributions, with underscores."""
 
 _GROUP_PREFIX = "evalkit."
 
@@ -69,6 +73,9 @@ class Catalog(NamedTuple):
     problems: tuple[DiscoveryProblem, ...]
     notices: tuple[DiscoveryProblem, ...] = ()
     """What is worth knowing and harms nothing."""
+    known: Mapping[str, frozenset[str]] = {}
+    """Names of the distributions that are known to hold a component, by its id, as
+    installed distributions say in the group `evalkit.known`."""
     withheld: tuple[Component, ...] = ()
     """Declared but not offered: disabled by the user, or with an illegal name. Their
     `problem` says why."""
@@ -76,6 +83,19 @@ class Catalog(NamedTuple):
     def of_kind(self, kind: str) -> list[Component]:
         """Give the components of one kind, sorted by name."""
         return [found for found in self.components if found.kind == kind]
+
+    def known_owner(self, component_id: str) -> str | None:
+        """Return the distribution that is known to hold a component.
+
+        Args:
+            component_id: Kind and name of the component.
+
+        Returns:
+            The name of the distribution, which need not be installed; None where
+            nobody says it, or not all say the same.
+        """
+        owners = self.known.get(component_id, frozenset())
+        return next(iter(owners)) if len(owners) == 1 else None
 
     def ambiguous_ids(self) -> set[str]:
         """Give the ids that several distributions declare."""
@@ -109,6 +129,7 @@ class _Search:
         self._withheld: list[Component] = []
         self._problems: list[DiscoveryProblem] = []
         self._notices: list[DiscoveryProblem] = []
+        self._known: dict[str, frozenset[str]] = {}
         self._permission = Permission(os.environ)
         self._core = CoreCheck()
 
@@ -124,6 +145,7 @@ class _Search:
             tuple(sorted(self._components, key=_order)),
             tuple(self._problems),
             tuple(self._notices),
+            self._known,
             tuple(sorted(self._withheld, key=_order)),
         )
 
@@ -199,6 +221,10 @@ class _Search:
         messages = [one.message for one in verdicts if not one.excludes]
         for group, name, value in entry_points:
             kind = group.removeprefix(_GROUP_PREFIX)
+            if kind == _KNOWN:
+                owner = normalise_distribution(value)
+                self._known[name] = self._known.get(name, frozenset()) | {owner}
+                continue
             if kind not in _GROUPS:
                 messages += _misspelt_group(kind)
                 continue

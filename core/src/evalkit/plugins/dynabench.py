@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, create_model
 
 from evalkit.base.columns import encode
-from evalkit.base.violations import Violation, from_assertion
-from evalkit.plugins.calling import failed_statement
+from evalkit.base.violations import Violation, failed_statement, from_assertion
 from evalkit.plugins.task import TaskIO
 
 
@@ -103,7 +102,7 @@ def _with_data(
         try:
             result = verify(response, example) if takes_data else verify(response)
         except AssertionError as error:
-            return [from_assertion(error, failed_statement(error))]
+            return [from_assertion(error)]
         except Exception as error:
             statement = failed_statement(error)
             rule = f"`{statement}` must not raise {type(error).__name__}: {error}"

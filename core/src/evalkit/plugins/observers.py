@@ -6,8 +6,9 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from evalkit.base.failures import described, hook_failures
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.errors import PluginError
+from evalkit.plugins.bound import BoundObserver
+from evalkit.plugins.registry import Registry
 
 
 class Observers:
@@ -22,8 +23,8 @@ class Observers:
     """
 
     def __init__(self, registry: Registry, names: Sequence[str]) -> None:
-        self._observers: list[Bound] = [
-            registry.load("observers", name) for name in names
+        self._observers = [
+            BoundObserver.of(registry.load("observers", name)) for name in names
         ]
         self.warnings: list[str] = []
 
@@ -36,9 +37,6 @@ class Observers:
         """
         for observer in self._observers:
             try:
-                getattr(observer.hooks, hook)(**copy.deepcopy(values))
-            except hook_failures() as error:
-                self.warnings.append(
-                    f"{observer.component.origin}: {hook} failed with "
-                    f"{described(error)}"
-                )
+                observer.tell(hook, copy.deepcopy(values))
+            except PluginError as error:
+                self.warnings.append(str(error))

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.violations import shorten
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.compatibility import required_distribution
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.imported_code import imported_libraries, source_hash
 from evalkit.plugins.libraries import libraries_of
 from evalkit.plugins.metric import FunctionMetric
-from evalkit.plugins.registry import Bound
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
-    *("catalog.py", "reporting.py", "testing", "comparing/conclusions.py"),
+    *("catalog.py", "reporting.py", "testing.py", "comparing/conclusions.py"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/goals.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),

@@ -8,129 +8,25 @@ checked becomes an error that names the plugin, its distribution and its version
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pluggy
 from pydantic import BaseModel
 
 from evalkit.base.failures import hook_failures
-from evalkit.base.names import parse_reference, score_name
+from evalkit.base.names import parse_reference
 from evalkit.errors import PluginContractError
+from evalkit.plugins.attributes import attribute_problems, read_attributes
+from evalkit.plugins.bound import BOUND, Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import (
-    CONTRACTS,
-    dataset_problems,
-    hook_problems,
-    implemented_hooks,
-    implements,
-    metric_problems,
-    read_attributes,
-    task_problems,
-)
+from evalkit.plugins.contract import CONTRACTS, hook_problems
 from evalkit.plugins.discovery import COMMANDS, Catalog, find_components
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant
-
-
-class _ComponentManager(pluggy.PluginManager):
-    """A manager in which a method named like a hook is that hook."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__("evalkit")
-        self._kind = kind
-        self.add_hookspecs(CONTRACTS[kind].spec)
-
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        if not implements(self._kind, plugin, name):
-            return None
-        return super().parse_hookimpl_opts(plugin, name) or {}
-
-
-class Bound:
-    """A loaded plugin, checked and bound to the hooks of its kind.
-
-    Attributes:
-        component: What its distribution's metadata say.
-        plugin: The object.
-        attributes: Checked attributes by name, with defaults filled in.
-        parameters: Its parameters; None where it takes none.
-        loaded_with: The values that it was loaded with by name; None for an object
-            that the caller passed.
-    """
-
-    loaded_with: Mapping[str, Any] | None = None
-
-    def __init__(
-        self, component: Component, plugin: object, parameters: BaseModel | None
-    ) -> None:
-        self.component = component
-        self.plugin = plugin
-        self.parameters = parameters
-        self.attributes, problems = read_attributes(component.kind, plugin)
-        problems = [*hook_problems(component.kind, plugin), *problems]
-        if problems:
-            raise PluginContractError(_contract_message(component, plugin, problems))
-        self._manager = _ComponentManager(component.kind)
-        try:
-            self._manager.register(plugin)
-        except pluggy.PluginValidationError as error:
-            message = _contract_message(component, plugin, [str(error)])
-            raise PluginContractError(message) from error
-        self._refuse_wrappers()
-
-    def _refuse_wrappers(self) -> None:
-        for caller in self._manager.get_hookcallers(self.plugin) or []:
-            if any(impl.wrapper or impl.hookwrapper for impl in caller.get_hookimpls()):
-                problem = f"{caller.name}: wrappers are not supported"
-                raise PluginContractError(
-                    _contract_message(self.component, self.plugin, [problem])
-                )
-
-    @property
-    def hooks(self) -> Any:
-        """The pluggy relay of this one plugin."""
-        return self._manager.hook
-
-    @property
-    def name(self) -> str:
-        """The plugin's name with those parameters that are not at their default."""
-        return score_name(self.component.name, self.changed_parameters)
-
-    @property
-    def changed_parameters(self) -> Mapping[str, Any]:
-        """Parameters that are not at their default, as JSON values."""
-        if self.parameters is None:
-            return {}
-        return self.parameters.model_dump(mode="json", exclude_defaults=True)
-
-    def has(self, hook: str) -> bool:
-        """Tell whether the plugin implements a hook as a method."""
-        return implements(self.component.kind, self.plugin, hook)
-
-    def row_function(self, hook: str) -> Callable[..., Any]:
-        """Give a hook that handles one row as a plain function.
-
-        Args:
-            hook: Name of an implemented hook.
-
-        Returns:
-            A function that takes any of the spec's arguments by keyword, and hands
-            over those that the implementation names.
-        """
-        function: Callable[..., Any] = getattr(self.plugin, hook)
-        names = tuple(inspect.signature(function).parameters)
-
-        def call(**offered: Any) -> Any:
-            return function(*[offered[name] for name in names])
-
-        return call
-
-    def arguments_of(self, hook: str) -> tuple[str, ...]:
-        """Give the names of the arguments that the implementation of a hook takes."""
-        return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
 
 
 class SelectedComponent(NamedTuple):
@@ -172,8 +68,7 @@ class Registry:
             parameters: Further parameters, which win over those in the name.
             named_by: The plugin that gives this name, if it is not the user's. A name
                 that several distributions declare is then taken from its own
-                distribution, one that it requires, or the one of evalkit's own that is
-                known to hold it.
+                distribution, one that it requires, or the one that is known to hold it.
 
         Returns:
             The component and its parameters.
@@ -236,8 +131,7 @@ def load_component(
         problem = "it is a command, which the command line alone can load"
         raise PluginContractError(f"{component.origin}: {problem}")
     bound = bind(component, import_component(component), parameters)
-    bound.loaded_with = dict(parameters or {})
-    return bound
+    return replace(bound, loaded_with=dict(parameters or {}))
 
 
 def bind(
@@ -259,19 +153,14 @@ def bind(
     """
     plugin, built_from = _construct(component, loaded, parameters or {})
     try:
-        bound = Bound(component, plugin, built_from)
-    except PluginContractError:
-        raise
+        attributes, problems = read_attributes(component.kind, plugin)
+        problems = [*hook_problems(component.kind, plugin), *problems]
+        problems = problems or attribute_problems(component.kind, plugin, attributes)
+        if not problems:
+            bound = BOUND[component.kind](component, plugin, built_from, attributes)
+            problems = _pluggy_problems(bound)
     except hook_failures() as error:
         raise load_error(component, "checking it", error) from error
-    problems = []
-    if component.kind == "tasks":
-        problems = task_problems(bound.attributes)
-    elif component.kind == "datasets":
-        problems = dataset_problems(bound.attributes)
-    elif component.kind == "metrics":
-        implemented = implemented_hooks(component.kind, plugin)
-        problems = metric_problems(bound.attributes, implemented)
     if problems:
         raise PluginContractError(_contract_message(component, plugin, problems))
     own_name = getattr(plugin, "name", None)
@@ -279,6 +168,20 @@ def bind(
         problem = f"its name is {own_name!r}, the entry point's {component.name!r}"
         raise PluginContractError(_contract_message(component, plugin, [problem]))
     return bound
+
+
+def _pluggy_problems(bound: Bound) -> list[str]:
+    """Say what pluggy has against the hooks, or what core does not support of it."""
+    try:
+        callers = vars(bound.hooks).values()
+    except pluggy.PluginValidationError as error:
+        return [str(error)]
+    return [
+        f"{caller.name}: wrappers are not supported"
+        for caller in callers
+        if isinstance(caller, pluggy.HookCaller)
+        and any(impl.wrapper or impl.hookwrapper for impl in caller.get_hookimpls())
+    ][:1]
 
 
 def _construct(

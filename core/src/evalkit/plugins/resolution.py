@@ -11,7 +11,6 @@ from evalkit.plugins.compatibility import required_distribution
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import CONTRACTS
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.known import KNOWN_DISTRIBUTIONS
 from evalkit.plugins.matching import matching_components, refusal_of_several
 
 
@@ -26,8 +25,7 @@ def find_meant(
         reference: The name.
         named_by: The plugin that gives this name, if it is not the user's. A name that
             several distributions declare is then taken from its own distribution, else
-            from one that it requires, else from that of evalkit's own which is known to
-            hold it.
+            from one that it requires, else from the one that is known to hold it.
 
     Returns:
         The component.
@@ -44,19 +42,19 @@ def find_meant(
             raise UnknownPluginError(f"{found.origin}: {found.problem}")
         raise UnknownPluginError(_unknown_message(catalog, kind, reference))
     if len(matching) > 1 and named_by is not None:
-        matching = _meant_by(named_by, matching)
+        matching = _meant_by(catalog, named_by, matching)
     if len(matching) > 1:
         raise refusal_of_several(matching)
     return matching[0]
 
 
 def _meant_by(
-    named_by: Component, candidates: Sequence[Component]
+    catalog: Catalog, named_by: Component, candidates: Sequence[Component]
 ) -> Sequence[Component]:
     """Give the one candidate that a plugin means; all where that is not clear."""
     own = normalise_distribution(named_by.distribution)
     required = {required_distribution(text) for text in named_by.requires}
-    known = KNOWN_DISTRIBUTIONS.get(candidates[0].id)
+    known = catalog.known_owner(candidates[0].id)
     for owners in ({own}, required, {known}):
         meant = [
             found
@@ -81,7 +79,7 @@ def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
     owners = [
         found.distribution for found in components if found.name == reference.name
     ]
-    known = KNOWN_DISTRIBUTIONS.get(f"{kind}/{reference.name}")
+    known = catalog.known_owner(f"{kind}/{reference.name}")
     if owners:
         hint = f"{reference.name} is declared by {', '.join(owners)}"
     elif known:

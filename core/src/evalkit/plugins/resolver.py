@@ -15,8 +15,15 @@ from evalkit.base.names import (
     score_name,
 )
 from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.plugins.bound import (
+    Bound,
+    BoundDataset,
+    BoundMetric,
+    BoundPerturbation,
+    BoundTask,
+)
 from evalkit.plugins.components import NO_VERSION, Component
-from evalkit.plugins.registry import Bound, Registry, bind
+from evalkit.plugins.registry import Registry, bind
 
 GIVEN = "given as an object"
 """Stands for the distribution of a plugin that was passed as a Python object."""
@@ -64,11 +71,23 @@ class Resolver:
         component = Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
         return bind(component, what, parameters)
 
-    def dataset(self, dataset: Any) -> Bound:
+    def dataset(self, dataset: Any) -> BoundDataset:
         """Bind a data set."""
-        return self.bind("datasets", dataset)
+        return BoundDataset.of(self.bind("datasets", dataset))
 
-    def task(self, dataset: Bound) -> Bound:
+    def metric(self, metric: Any) -> BoundMetric:
+        """Bind a metric."""
+        return BoundMetric.of(self.bind("metrics", metric))
+
+    def perturbation(
+        self, perturbation: Any, parameters: Mapping[str, Any] | None = None
+    ) -> BoundPerturbation:
+        """Bind a perturbation."""
+        return BoundPerturbation.of(
+            self.bind("perturbations", perturbation, parameters)
+        )
+
+    def task(self, dataset: BoundDataset) -> BoundTask:
         """Bind the task of a data set, whose labels must be the task's.
 
         Args:
@@ -80,30 +99,30 @@ class Resolver:
         Raises:
             PluginError: It is unknown or broken, or does not have these labels.
         """
-        name = dataset.attributes["task"]
+        name = dataset.task
         try:
-            task = self.bind("tasks", name, named_by=dataset)
+            task = BoundTask.of(self.bind("tasks", name, named_by=dataset))
         except UnknownPluginError as error:
             raise UnknownPluginError(
                 f"{dataset.component.origin} is of the task {name!r}: {error}"
             ) from error
-        known, given = task.attributes["labels"], dataset.attributes["labels"]
+        known, given = task.labels, dataset.labels
         labels = given.values() if isinstance(given, Mapping) else given or ()
         strange = [label for label in labels if known and label not in known]
         if strange:
             raise PluginContractError(
                 f"{dataset.component.origin}: its label {strange[0]!r} is none of the "
-                f"labels of the task {name}: {', '.join(known)}"
+                f"labels of the task {name}: {', '.join(known or ())}"
             )
         return task
 
     def metrics(
         self,
-        dataset: Bound,
-        task: Bound,
+        dataset: BoundDataset,
+        task: BoundTask,
         chosen: Sequence[Any] | None,
         extra: Sequence[Any],
-    ) -> list[Bound]:
+    ) -> list[BoundMetric]:
         """Bind the metrics of an evaluation, the headline first.
 
         Args:
@@ -118,18 +137,19 @@ class Resolver:
         Raises:
             PluginError: One is unknown or broken, or two have one name.
         """
-        headline, headline_by = _named("perf_metric", dataset, task)
-        others, others_by = _named("eval_metrics", dataset, task)
+        headline = dataset.perf_metric or task.perf_metric
+        declared = dataset.eval_metrics is not None
+        others = dataset.eval_metrics if declared else task.eval_metrics
         wanted: list[tuple[Any, Bound | None]] = [
-            (headline, headline_by),
-            *((what, others_by) for what in others),
+            (headline, dataset if dataset.perf_metric else task),
+            *((what, dataset if declared else task) for what in others or ()),
         ]
         if chosen is not None:
             wanted = [(what, None) for what in chosen]
         wanted += [(what, None) for what in extra]
-        found: dict[str, Bound] = {}
+        found: dict[str, BoundMetric] = {}
         for what, named_by in wanted:
-            bound = self.bind("metrics", what, named_by=named_by)
+            bound = BoundMetric.of(self.bind("metrics", what, named_by=named_by))
             earlier = found.setdefault(bound.name, bound)
             if (earlier.component, earlier.parameters) != (
                 bound.component,
@@ -146,19 +166,11 @@ class Resolver:
         return ordered
 
 
-def _distance_from(headline: Reference, metric: Bound) -> int:
+def _distance_from(headline: Reference, metric: BoundMetric) -> int:
     """Tell how far a metric is from the one that the headline names."""
     if metric.component.name != headline.name:
         return 2
     return int(metric.name != score_name(headline.name, headline.parameters))
-
-
-def _named(attribute: str, dataset: Bound, task: Bound) -> tuple[Any, Bound]:
-    """Give an attribute of the data set or else of the task, and whose it is."""
-    own = dataset.attributes[attribute]
-    if own in (None, ""):
-        return task.attributes[attribute], task
-    return own, dataset
 
 
 def name_of(what: Any) -> str:

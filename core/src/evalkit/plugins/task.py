@@ -28,6 +28,7 @@ class TaskIO(Plugin):
     scored_fields: ClassVar[Sequence[str]] = ()
     verify_fields: ClassVar[Sequence[str] | None] = None
     perturb_fields: ClassVar[Sequence[str]] = ()
+    content_warning: ClassVar[str | None] = None
 
 
 def default_label_converter(answer_field: str) -> Mapping[str, Any]:

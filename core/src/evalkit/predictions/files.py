@@ -12,7 +12,7 @@ from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
-from evalkit.reading.delimited import read_delimited_rows
+from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.plain import read_plain_blocks
@@ -39,11 +39,11 @@ def read_prediction_file(
     found = detect_format(path)
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
-    if found in (Format.CSV, Format.TSV):
-        rows = read_delimited_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
-        return iter([Block(rows=rows)])
-    if found in (Format.PARQUET, Format.ARROW):
+    if found in TABLES:
         return read_table_blocks(path, found, reader.plan)
+    if found is not Format.PLAIN:
+        rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
+        return iter([Block(rows=rows)])
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "

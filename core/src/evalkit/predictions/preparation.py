@@ -15,9 +15,9 @@ from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.files import local_path
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
-from evalkit.plugins.registry import Bound
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.files import read_given, read_prediction_file
@@ -82,8 +82,8 @@ def default_model(predictions: Predictions) -> str:
 
 
 def prepare(
-    dataset: Bound,
-    task: Bound,
+    dataset: BoundDataset,
+    task: BoundTask,
     predictions: Predictions,
     split: str,
     selection: Selection,
@@ -137,7 +137,7 @@ def prepare(
 
 
 def _needed(
-    task: Bound, selection: Selection, columns: Collection[str] | None
+    task: BoundTask, selection: Selection, columns: Collection[str] | None
 ) -> set[str] | None:
     if columns is None:
         return None

@@ -9,15 +9,14 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.columns import all_named, frame_of
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import described
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.examples.table import Examples
-from evalkit.plugins.calling import failed_statement
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import REFUSALS, BoundDataset, BoundTask
 from evalkit.predictions.alternatives import (
     RESPONSE_INDEX_KEY,
     Alternatives,
@@ -25,9 +24,6 @@ from evalkit.predictions.alternatives import (
 )
 from evalkit.reading.rows import unwritable
 from evalkit.reading.schemas import ColumnPlan, plan_of, text_fields
-
-_REFUSALS = (ValueError, TypeError, LookupError)
-"""By what an adapter, which sees responses that nobody has checked, may refuse one."""
 
 Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
 """Prediction, scored fields, and violations."""
@@ -51,25 +47,19 @@ class ResponseReader:
             set can judge them only one by one.
     """
 
-    def __init__(self, task: Bound, dataset: Bound, examples: Examples) -> None:
+    def __init__(
+        self, task: BoundTask, dataset: BoundDataset, examples: Examples
+    ) -> None:
         self._task = task
         self._dataset = dataset
         self._labels = examples.labels
-        self._output: type[BaseModel] = task.attributes["Output"]
+        self._output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
-        self._adapt = (
-            dataset.row_function("adapt_response")
-            if dataset.has("adapt_response")
-            else None
-        )
+        self._adapts = dataset.has("adapt_response")
         self._refused = 0
-        self._verify = (
-            task.row_function("verify_response")
-            if task.has("verify_response")
-            else None
-        )
+        self._verifies = task.has("verify_response")
         self._examples = self._verified_fields(examples)
-        self.scored_fields: tuple[str, ...] = tuple(task.attributes["scored_fields"])
+        self.scored_fields: tuple[str, ...] = tuple(task.scored_fields)
         self._reports_errors = "error" not in self._output.model_fields
         aliases = (
             field.validation_alias for field in self._output.model_fields.values()
@@ -80,19 +70,21 @@ class ResponseReader:
             *RESPONSE_ID_KEYS,
             "error",
         }
-        self._takes_lists = task.attributes["answer_kind"] in ("all-of", "spans")
+        self._takes_lists = task.answer_kind in ("all-of", "spans")
         self._reads_alternatives = RESPONSES_KEY not in self.declared_keys
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
         self.text_fields = text_fields(self._output) | keys
-        self.answer_field: str | None = task.attributes["answer_field"]
+        self.answer_field: str | None = task.answer_field
         self._column, self.plan = self._plan_columns()
 
     def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapt or (self._verify and not self._verifies_columns()):
+        if not column or self._adapts:
+            return None, None
+        if self._verifies and not self._verifies_columns():
             return None, None
         plan = plan_of(self._output, self._labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
@@ -126,19 +118,12 @@ class ResponseReader:
         """
         assert self.plan is not None
         accepted = self.plan.passes(frame)
-        if self._verify is None or not accepted.any():
+        if not self._verifies or not accepted.any():
             return accepted
-        hook = self._task.hooks.verify_columns
         offered = frame_of(
             self.plan.planned_only(frame[name]) for name in self.plan.columns
         )
-        try:
-            verified = hook(responses=offered, labels=self._labels)
-        except hook_failures() as error:
-            raise PluginError(
-                f"{self._task.component.origin}: verify_columns failed with "
-                f"{described(error)}"
-            ) from error
+        verified = self._task.verify_columns(offered, self._labels)
         if (
             not isinstance(verified, pl.Series)
             or verified.dtype != pl.Boolean
@@ -172,7 +157,7 @@ class ResponseReader:
         if fields is None:
             return []
         present = examples.inputs.columns
-        if self._task.attributes["verify_fields"] is None:
+        if self._task.verify_fields is None:
             fields = [name for name in fields if name in present]
         missing = [name for name in fields if name not in present]
         if missing:
@@ -203,22 +188,15 @@ class ResponseReader:
             PluginContractError: The adapter returned something else than a dict.
             PluginError: The adapter failed otherwise than by refusing the response.
         """
-        if self._adapt is None or not response:
+        if not self._adapts or not response:
             return response, None
         origin = self._dataset.component.origin
         try:
-            adapted = self._adapt(response=dict(response))
-        except _REFUSALS as error:
+            adapted = self._dataset.adapt_response(dict(response))
+        except REFUSALS as error:
             self._refused += 1
             rule = f"adapt_response of {origin} must accept it ({described(error)})"
             return response, Violation("(response)", rule)
-        except hook_failures() as error:
-            uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
-            raise PluginError(
-                f"{origin}: adapt_response failed for the response {shorten(uid)} with "
-                f"{described(error)}; it refuses a response by a ValueError, a "
-                "TypeError or a LookupError"
-            ) from error
         if not isinstance(adapted, Mapping):
             raise PluginContractError(
                 f"{self._dataset.component.origin}: adapt_response must return a dict, "
@@ -315,14 +293,9 @@ class ResponseReader:
     ) -> tuple[Mapping[str, Any], list[Violation]]:
         """Validate a response; the fields of `Output` get their validated values."""
         try:
-            validated = self._output.model_validate(response)
+            validated = self._task.validate_output(response)
         except ValidationError as error:
             return response, from_pydantic(error)
-        except hook_failures() as error:
-            raise PluginError(
-                f"{self._task.component.origin}: Output failed for the response "
-                f"{response['id']!r} with {described(error)}"
-            ) from error
         return {**response, **validated.model_dump()}, []
 
     def _verify_violations(
@@ -333,25 +306,23 @@ class ResponseReader:
         found: Sequence[Violation],
     ) -> list[Violation]:
         """Ask the task's own check; after a broken shape only what it adds counts."""
-        if self._verify is None:
+        if not self._verifies:
             return []
         example = self._examples[position] if self._examples else {"uid": uid}
         try:
-            result = self._verify(
+            result = self._task.verify_response(
+                uid,
                 response=dict(response),
                 example=example,
                 data=example,
                 labels=self._labels,
             )
         except AssertionError as error:
-            return [] if found else [from_assertion(error, failed_statement(error))]
-        except hook_failures() as error:
+            return [] if found else [from_assertion(error)]
+        except PluginError:
             if found:
                 return []
-            raise PluginError(
-                f"{self._task.component.origin}: verify_response failed for the "
-                f"response {uid!r} with {described(error)}"
-            ) from error
+            raise
         named = {violation.field.partition(".")[0] for violation in found}
         return [
             violation
@@ -375,7 +346,7 @@ class ResponseReader:
         return result
 
 
-def fields_to_verify(task: Bound) -> Sequence[str] | None:
+def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
     """Give the fields of an example that a task's `verify_response` reads.
 
     Args:
@@ -388,8 +359,8 @@ def fields_to_verify(task: Bound) -> Sequence[str] | None:
         return None
     if not {"example", "data"} & {*task.arguments_of("verify_response")}:
         return None
-    declared: Sequence[str] | None = task.attributes["verify_fields"]
-    return [*task.attributes["Input"].model_fields] if declared is None else declared
+    declared: Sequence[str] | None = task.verify_fields
+    return [*task.Input.model_fields] if declared is None else declared
 
 
 def _place_of(name: str, plugin: object) -> int:

@@ -13,25 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.errors import DataError
-from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row, broken_row, decode_json
 from evalkit.reading.streams import MOST_LINE_BYTES, line_blocks
 
-_DELIMITERS = {Format.CSV: ",", Format.TSV: "\t"}
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def read_delimited_rows(
-    path: Path, kind: Format, text_fields: Container[str], id_keys: Sequence[str]
+    path: Path, text_fields: Container[str], id_keys: Sequence[str], delimiter: str
 ) -> Iterator[Row]:
     """Read CSV or TSV row by row.
 
     Args:
         path: The file; gzip and Zstandard are decompressed.
-        kind: `CSV` or `TSV`.
         text_fields: Columns whose cells are taken as they are; those of other columns
             are read as JSON where they can be, and are texts where not.
         id_keys: The columns of which the header must name one.
+        delimiter: What stands between two cells.
 
     Yields:
         A row for each record; its line is the one that it begins in.
@@ -39,7 +37,6 @@ def read_delimited_rows(
     Raises:
         DataError: The file cannot be read, or has no header with an id.
     """
-    delimiter = _DELIMITERS[kind]
     lines = _Lines(path)
     _allow_long_cells()
     records = csv.reader(lines, delimiter=delimiter, strict=True)

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
+from evalkit.reading.arrow import series_of
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.json_lines import (
     JsonLines,
     Shape,
-    arrow_series,
     json_type,
     lines_with_constants,
     read_json_rows,
@@ -183,10 +183,10 @@ class _Parser:
         frame = pl.DataFrame(
             [
                 *(
-                    arrow_series(columns[key], name).cast(pl.String)
+                    series_of(columns[key], name).cast(pl.String)
                     for key, name in keys.items()
                 ),
-                *(arrow_series(columns[name], name) for name in self._planned.columns),
+                *(series_of(columns[name], name) for name in self._planned.columns),
             ]
         )
         doubtful = np.zeros(len(lines), dtype=bool)

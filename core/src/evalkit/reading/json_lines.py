@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.json
 from numpy.typing import NDArray
 
+from evalkit.reading.arrow import series_of
 from evalkit.reading.rows import Row, broken_row, parse_json_line
 from evalkit.reading.streams import MOST_LINE_BYTES, LineBlock, line_blocks
 
@@ -141,13 +141,6 @@ def json_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def arrow_series(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
-    """Make a polars column of an Arrow one."""
-    series = pl.from_arrow(column)
-    assert isinstance(series, pl.Series)
-    return series.alias(name)
-
-
 def unsafe_lines(lines: JsonLines) -> NDArray[np.bool_]:
     """Tell which lines pyarrow must not see: it would accept them, or stop at them."""
     codes = np.frombuffer(lines.data, np.uint8)
@@ -217,7 +210,7 @@ def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
         return True
     # not `flatten`, which imports much; what a null hides may be looked at too
     if pa.types.is_floating(column.type):
-        return arrow_series(column, "").is_finite().all()
+        return bool(series_of(column, "").is_finite().all())
     if pa.types.is_list(column.type):
         return pa.types.is_string(column.type.value_type) or all(
             _is_finite(chunk.values) for chunk in _chunks(column)

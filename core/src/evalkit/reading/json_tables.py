@@ -14,10 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
+from evalkit.reading.arrow import frame_of_table, series_of
 from evalkit.reading.json_lines import (
     JsonLines,
     Shape,
-    arrow_series,
     read_table,
     split_lines,
     unsafe_lines,
@@ -201,8 +201,7 @@ class _TableReader:
         if table is None:
             return None
         is_plain = all(map(_holds_plain_values, table.columns))
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
+        frame = frame_of_table(table)
         if self._wanted is None:
             passes = pl.repeat(True, len(lines), eager=True)
             return _Part(frame, passes, is_plain)
@@ -254,7 +253,7 @@ def _holds_plain_values(column: pa.ChunkedArray) -> bool:
     if pa.types.is_list(column.type):
         return not any(chunk.values.null_count for chunk in column.chunks)
     if pa.types.is_floating(column.type):
-        return not (arrow_series(column, "").abs() > _LARGEST).any()
+        return not (series_of(column, "").abs() > _LARGEST).any()
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -61,9 +61,8 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
     import pyarrow as pa
 
     refuse_other_than_file(path)
-    batches = _parquet_batches if kind is Format.PARQUET else _arrow_batches
     try:
-        for batch in batches(path):
+        for batch in _BATCHES[kind](path):
             batch.validate(full=True)  # texts may be no UTF-8
             _read_names(pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
@@ -110,6 +109,12 @@ def _arrow_batches(path: Path) -> Iterator[Any]:
             yield from map(reader.get_batch, range(reader.num_record_batches))
         else:
             yield from pa.ipc.open_stream(file)
+
+
+_BATCHES: Mapping[Format, Callable[[Path], Iterator[Any]]] = {
+    Format.PARQUET: _parquet_batches,
+    Format.ARROW: _arrow_batches,
+}
 
 
 def table_blocks(

@@ -22,7 +22,7 @@ from evalkit.perturbing.columns import (
     selected_columns,
     with_texts,
 )
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.preparation import identify, read_responses
@@ -30,7 +30,6 @@ from evalkit.predictions.responses import ResponseReader, fields_to_verify
 from evalkit.robustness.inputs import CopySource, FileSource
 
 __all__ = [
-    "TAGS",
     "Copies",
     "Originals",
     "Placed",
@@ -43,8 +42,8 @@ __all__ = [
 class Originals(NamedTuple):
     """The data set that copies were made of."""
 
-    dataset: Bound
-    task: Bound
+    dataset: BoundDataset
+    task: BoundTask
     split: str
     ids: pl.Series
     """Ids of all examples, in the data's order."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from evalkit.inference.intervals import Floats
 from evalkit.inference.randomised_tests import Significance
-from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, Values
+from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, SwapDifferences
 from evalkit.scoring.paired_sums import SumPair, UnitSums
 
 BEGUN = 256
@@ -19,7 +19,7 @@ BEGUN = 256
 
 _NOT_WEIGHTED = "the metric's sums cannot be weighted, so copies cannot be swapped"
 
-Finalise = Callable[[SumPair, int], Values]
+Finalise = Callable[[SumPair, int], SwapDifferences]
 """Gives the drop of each replicate by score, given how many replicates there are."""
 
 
@@ -52,7 +52,7 @@ class DropSwaps:
         self._random: RandomSwaps | None = None
         self._all: AllSwaps | None = None
 
-    def take(self, drops: Values) -> None:
+    def take(self, drops: SwapDifferences) -> None:
         """Take the drops that the swaps begun with gave.
 
         Args:
@@ -98,5 +98,5 @@ class DropSwaps:
             self._all = AllSwaps(self._finalise(sums, len(shares)), shares)
         return True
 
-    def _more(self, first: int, count: int) -> Values:
+    def _more(self, first: int, count: int) -> SwapDifferences:
         return self._finalise(self._source.swap(first, count), count)

@@ -46,12 +46,12 @@ from evalkit.inference.pair_smoothing import (
 from evalkit.inference.percentiles import percentile_interval
 from evalkit.inference.resampling import Units
 from evalkit.inference.seeds import generator
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drop_swaps import DropSwaps
 from evalkit.robustness.large_drops import LargeDrops
 from evalkit.robustness.pairs import Mask
 from evalkit.robustness.tested_drops import GroupedStatistics, difference_of_drop
-from evalkit.scoring.calls import finalize, value_columns
+from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
 from evalkit.scoring.paired_sums import (
@@ -107,7 +107,7 @@ class DropIntervals:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         sides: tuple[GroupedStatistics, GroupedStatistics],
         units: Units,
         context: MetricContext,
@@ -209,7 +209,7 @@ class DropIntervals:
         """Tell whether so few answers change that they have to be smoothed."""
         if group not in self._rare:
             parts = self._parts(group)
-            predicted = self._metric.attributes["keys"][-1:]
+            predicted = self._metric.keys[-1:]
             self._rare[group] = (
                 self._are_smoothed(parts)
                 and count_changed(parts, *predicted) < FEWEST_CHANGED
@@ -217,7 +217,7 @@ class DropIntervals:
         return self._rare[group]
 
     def _are_smoothed(self, parts: Sides) -> bool:
-        keys = self._metric.attributes["keys"]
+        keys = self._metric.keys
         kind = interval_kind(self._metric)
         return kind == "multinomial" and are_label_pairs(parts, keys)
 
@@ -258,7 +258,7 @@ class DropIntervals:
 
     def _draw(self, group: int) -> _Draws:
         """Draw a group, and swap its originals with their copies."""
-        keys = list(self._metric.attributes["keys"])
+        keys = list(self._metric.keys)
         parts = self._parts(group)
         columns = value_columns(self._metric, self._sides[0].statistics)
         before, after = (part.drop("position") for part in parts)
@@ -340,7 +340,7 @@ class DropIntervals:
         sorted by replicate. All are scored at once, since most of the time
         goes into calling.
         """
-        keys = self._metric.attributes["keys"]
+        keys = self._metric.keys
         counts = [count for _, count in sums]
         ends = 2 * np.cumsum([0, *counts])
         numbered = [
@@ -351,7 +351,7 @@ class DropIntervals:
             )
             for (part, _), start in zip(sums, ends[:-1].tolist(), strict=True)
         ]
-        scores = finalize(self._metric, pl.concat(numbered), self._context)
+        scores = call_finalize(self._metric, pl.concat(numbered), self._context)
         found: list[dict[str, Floats]] = [{} for _ in sums]
         for (name,), part in scores.partition_by("score", as_dict=True).items():
             values = np.full(ends[-1], np.nan)

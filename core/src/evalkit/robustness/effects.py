@@ -13,10 +13,11 @@ from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.perturbing.columns import FAMILY, Statement
 from evalkit.perturbing.names import read_step, split_composition
 from evalkit.perturbing.steps import LabelEffect, effect_of, joint_effect
+from evalkit.plugins.bound import BoundPerturbation
 from evalkit.plugins.contract import implemented_hooks
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import takes_path
-from evalkit.plugins.registry import Bound, Registry, load_component
+from evalkit.plugins.registry import Registry, load_component
 
 _KIND = "perturbations"
 
@@ -32,13 +33,13 @@ class Effect(NamedTuple):
     """The families that all steps belong to, sorted."""
     told_by: Literal["rows", "plugin"] | None
     """Who said so; None where nobody did."""
-    steps: tuple[Bound, ...] = ()
+    steps: tuple[BoundPerturbation, ...] = ()
     """The plugins that were loaded."""
     problem: str | None = None
     """Why the plugin could not be asked."""
 
     @property
-    def expecting(self) -> Bound | None:
+    def expecting(self) -> BoundPerturbation | None:
         """The plugin whose `expect` is asked; a composition has none."""
         is_one = len(self.steps) == 1 and self.steps[0].has("expect")
         return self.steps[0] if is_one else None
@@ -87,7 +88,7 @@ def _stated(statement: Statement, registry: Registry) -> Effect:
         return effect._replace(problem=_problem(names[0], error, registry))
 
 
-def _load(step: str, registry: Registry) -> Bound:
+def _load(step: str, registry: Registry) -> BoundPerturbation:
     """Build a perturbation as its rows name it, but read no file that they name."""
     component, parameters = registry.select(_KIND, *read_step(step))
     model = getattr(import_component(component), "Parameters", None)
@@ -98,7 +99,7 @@ def _load(step: str, registry: Registry) -> Bound:
                 "file of copies names are not read; `evalkit perturb` writes into the "
                 "rows what there is to know"
             )
-    return load_component(component, parameters)
+    return BoundPerturbation.of(load_component(component, parameters))
 
 
 def _problem(step: str, error: PluginError, registry: Registry) -> str:
@@ -114,7 +115,7 @@ def _asked(identity: str, task: str, registry: Registry) -> Effect:
         steps = tuple(_load(step, registry) for step in split_composition(identity))
     except PluginError as error:
         return Effect(identity, "uncertain", (), None, problem=str(error))
-    families = [frozenset(step.attributes["families"]) for step in steps]
+    families = [frozenset(step.families) for step in steps]
     return Effect(
         identity,
         joint_effect([effect_of(step, task) for step in steps]),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.base.terms import Weight
 from evalkit.errors import AlignmentError
 from evalkit.inference.intervals import Floats
 from evalkit.perturbing.columns import join_statements
@@ -22,7 +23,7 @@ from evalkit.robustness.copies import (
 from evalkit.robustness.effects import Effect, find_effects, make_views
 from evalkit.robustness.expectations import ask_expectations
 from evalkit.robustness.inputs import CopySource, RunSource
-from evalkit.robustness.pairs import Pairs, PerturbedSample, Weight
+from evalkit.robustness.pairs import Pairs, PerturbedSample
 from evalkit.robustness.quantities import Effects
 from evalkit.robustness.scores import PerturbedScores, score_perturbations
 from evalkit.robustness.stored import copies_of_run

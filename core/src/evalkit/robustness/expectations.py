@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.failures import described, hook_failures
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples.loading import load_rows
 from evalkit.inference.intervals import Floats
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundPerturbation
 from evalkit.robustness.copies import Copies, Originals
 from evalkit.robustness.effects import Effect
 from evalkit.robustness.inputs import FileSource
@@ -105,8 +104,8 @@ def ask_expectations(
 
 
 def _askable(
-    expecting: Mapping[str, Bound], copies: Sequence[Copies]
-) -> tuple[dict[str, Bound], list[str]]:
+    expecting: Mapping[str, BoundPerturbation], copies: Sequence[Copies]
+) -> tuple[dict[str, BoundPerturbation], list[str]]:
     """Give those of which a file has copies, and say which runs cannot be asked about.
 
     Args:
@@ -144,19 +143,16 @@ def _rows(
 
 
 def _expected(
-    step: Bound, original: _Row, perturbed: _Row, first: Any, second: Any
+    step: BoundPerturbation, original: _Row, perturbed: _Row, first: Any, second: Any
 ) -> float:
-    expect: Callable[..., Any] = step.row_function("expect")
     where = f"{step.component.origin}: expect for the copy {perturbed['uid']!r}"
-    try:
-        told = expect(
-            original=original,
-            perturbed=perturbed,
-            original_pred=first,
-            perturbed_pred=second,
-        )
-    except hook_failures() as error:
-        raise PluginError(f"{where} failed with {described(error)}") from error
+    offered = {
+        "original": original,
+        "perturbed": perturbed,
+        "original_pred": first,
+        "perturbed_pred": second,
+    }
+    told = step.ask("expect", "copy", perturbed["uid"], offered)
     if not isinstance(told, str) or told not in _VALUES:
         raise PluginContractError(
             f"{where} must return 'pass', 'fail' or 'not applicable', returned "

@@ -16,7 +16,7 @@ from evalkit.comparing.differences import Difference, Intervals
 from evalkit.inference.intervals import influence_interval, without_interval
 from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.means import numbered_groups
 from evalkit.robustness.tested_drops import FLIPS, GroupedStatistics, difference_of_drop
 from evalkit.scoring.evidence import Evidence, UnitTotals
@@ -38,7 +38,7 @@ class LargeDrops:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         sides: tuple[GroupedStatistics, GroupedStatistics],
         units: Units,
         context: MetricContext,

@@ -17,9 +17,10 @@ import polars as pl
 from evalkit.base.terms import IntervalKind, MetricContext
 from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Integers
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.metric import Metric
-from evalkit.plugins.registry import Bound, bind
+from evalkit.plugins.registry import bind
 from evalkit.robustness.pairs import PairGroups, Pairs, Rows
 from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.grouping import Groups
@@ -37,12 +38,13 @@ class Mean(Metric):
 
 
 @cache
-def _bound_mean(interval: str) -> Bound:
+def _bound_mean(interval: str) -> BoundMetric:
     """Bind a mean whose interval is Wilson's, Student's, or none."""
     kind = {"wilson": "wilson", "none": "none", "tango": "none"}.get(interval, "t")
     mean = type(Mean.__name__, (Mean,), {"interval": kind})
     where = f"{__name__}:{Mean.__name__}"
-    return bind(Component("metrics", "mean", where, "evalkit-core", "0"), mean)
+    component = Component("metrics", "mean", where, "evalkit-core", "0")
+    return BoundMetric.of(bind(component, mean))
 
 
 def score_rows(

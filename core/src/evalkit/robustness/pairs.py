@@ -17,13 +17,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.base.terms import Weight
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Units, unit_keys
 from evalkit.robustness.copies import Copies
 from evalkit.scoring.grouping import group_by_tag
-
-Weight = Literal["original", "copy"]
-"""Whether every original or every copy counts the same."""
 
 Reduction = Literal["mean", "least", "greatest"]
 """What several copies of an original become."""

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
 from evalkit.inference.resampling import Units
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.effects import View
 from evalkit.robustness.means import score_rows
 from evalkit.robustness.pairs import (
@@ -20,7 +21,6 @@ from evalkit.robustness.pairs import (
     PairGroups,
     Reduction,
     Rows,
-    Weight,
     reduce_values,
 )
 from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
@@ -123,7 +123,7 @@ class ExampleQuantities:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         values: ExampleValues,
         effects: Effects,
         agreement: Floats | str,
@@ -195,7 +195,7 @@ class ExampleQuantities:
         if self._interval == "none":
             scores = score_rows(rows, groups, "none", settings)
             return Quantity("drop", groups.tags, scores, shown)
-        is_share = tuple(self._metric.attributes["bounds"] or ()) == (0, 1)
+        is_share = tuple(self._metric.bounds or ()) == (0, 1)
         scores = score_rows(rows, groups, "tango" if is_share else "t", settings)
         tested = mean_differences(
             scores,
@@ -283,7 +283,9 @@ class ExampleQuantities:
             yield _Declared(name, values, shown=shown)
 
 
-def agreement_of(metric: Bound, effects: Effects, workers: Workers) -> Floats | str:
+def agreement_of(
+    metric: BoundMetric, effects: Effects, workers: Workers
+) -> Floats | str:
     """Score all copies of invariant perturbations against the model's own predictions.
 
     Args:

@@ -15,9 +15,9 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError
 from evalkit.examples.selection import Selection
 from evalkit.inference.intervals import Floats
-from evalkit.plugins.contract import RESERVED_FIELDS
+from evalkit.plugins.attributes import RESERVED_FIELDS
+from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.provenance import describe_component
-from evalkit.plugins.registry import Bound
 from evalkit.predictions.alignment import Policies
 from evalkit.predictions.problems import STATUSES
 from evalkit.predictions.table import prediction_column
@@ -181,10 +181,10 @@ def _notices(
     return notices
 
 
-def _without_counterpart(dataset: Bound) -> list[str]:
+def _without_counterpart(dataset: BoundDataset) -> list[str]:
     """Say which scores of a data set there are not under perturbation."""
     notices = []
-    aggregate = dataset.attributes["aggregate"]
+    aggregate = dataset.aggregate
     if aggregate:
         notices.append(
             f"under perturbation there is no {aggregate}, the headline of "

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.errors import StorageError
 from evalkit.inference.intervals import Floats
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.effects import Effect
 from evalkit.robustness.evaluation import score_pairs
 from evalkit.robustness.pairs import Pairs, PerturbedSample
@@ -97,11 +97,11 @@ def rescore_perturbed(
     )
 
 
-def lacking_field(result: Result, metric: Bound) -> str | None:
+def lacking_field(result: Result, metric: BoundMetric) -> str | None:
     """Name a field of the input that a metric asks for and a run's copies lack."""
     assert result.perturbed_examples is not None
     held = result.perturbed_examples.columns
-    wanted: Sequence[str] = metric.attributes["columns"]
+    wanted: Sequence[str] = metric.columns
     return next((name for name in wanted if name not in held), None)
 
 

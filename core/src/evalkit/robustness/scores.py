@@ -171,8 +171,8 @@ class _Scorer:
             found
             for found in self._scored
             if found.name in self._values
-            and found.metric.attributes["higher_is_better"] is True
-            and tuple(found.metric.attributes["bounds"] or ()) == (0, 1)
+            and found.metric.higher_is_better is True
+            and tuple(found.metric.bounds or ()) == (0, 1)
             and all(map(_is_binary, self._values[found.name]))
         ]
         declared = [each for each in able if interval_kind(each.metric) == "wilson"]

@@ -17,7 +17,7 @@ from evalkit.base.columns import all_named
 from evalkit.comparing.differences import Difference
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, Integers, without_interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drops import DropIntervals
 from evalkit.robustness.effects import View
 from evalkit.robustness.means import clusters_of, numbered_groups, share_of
@@ -83,7 +83,7 @@ class SetQuantities:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         effects: Effects,
         statistics: tuple[pl.DataFrame, pl.DataFrame] | None,
         parts: Collection[str],
@@ -184,7 +184,7 @@ class SetQuantities:
     def _adds_up(self) -> bool:
         if self._statistics is None:
             return False
-        merges = self._metric.attributes["merges"]
+        merges = self._metric.merges
         columns = value_columns(self._metric, self._statistics[1])
         return all(merges.get(name, "sum") == "sum" for name in columns)
 

@@ -12,7 +12,7 @@ from evalkit.base.columns import encode
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.table import scoring_table
 from evalkit.robustness.copies import Copies
 from evalkit.robustness.inputs import RunSource
@@ -67,7 +67,7 @@ class PerturbedTables:
         joined = pl.concat(parts, how="vertical_relaxed")
         return everyone.join(joined, on="position", how="left", maintain_order="left")
 
-    def why_not(self, metric: Bound) -> str | None:
+    def why_not(self, metric: BoundMetric) -> str | None:
         """Say why a metric cannot score the copies; None if it can."""
         filled = [
             (table, run)
@@ -82,7 +82,9 @@ class PerturbedTables:
         )
         return next(filter(None, reasons), None)
 
-    def statistics(self, metric: Bound, workers: Workers | None = None) -> pl.DataFrame:
+    def statistics(
+        self, metric: BoundMetric, workers: Workers | None = None
+    ) -> pl.DataFrame:
         """Get a metric's statistics of all copies that count.
 
         Args:
@@ -98,7 +100,10 @@ class PerturbedTables:
         return self._joined(metric, self.files, workers)
 
     def _joined(
-        self, metric: Bound, tables: Sequence[ScoringTable], workers: Workers | None
+        self,
+        metric: BoundMetric,
+        tables: Sequence[ScoringTable],
+        workers: Workers | None,
     ) -> pl.DataFrame:
         parts = []
         for table, start in zip(tables, self.pairs.starts, strict=True):
@@ -110,7 +115,7 @@ class PerturbedTables:
         return pl.concat(parts, how="vertical_relaxed")
 
     def agreement(
-        self, metric: Bound, chosen: Mask, workers: Workers | None = None
+        self, metric: BoundMetric, chosen: Mask, workers: Workers | None = None
     ) -> Floats:
         """Score the predictions for copies against those for their originals.
 
@@ -180,12 +185,12 @@ def values_of(statistics: pl.DataFrame, column: str, size: int) -> Floats:
     return values
 
 
-def _worst(metric: Bound) -> float:
-    declared = metric.attributes["worst_value"]
+def _worst(metric: BoundMetric) -> float:
+    declared = metric.worst_value
     if declared is not None:
         return float(declared)
-    bounds = metric.attributes["bounds"] or (None, None)
-    better = metric.attributes["higher_is_better"]
+    bounds = metric.bounds or (None, None)
+    better = metric.higher_is_better
     worst = None if better is None else bounds[0 if better else 1]
     if worst is None:
         raise MetricError(
@@ -194,9 +199,9 @@ def _worst(metric: Bound) -> float:
     return float(worst)
 
 
-def _lacking_field(metric: Bound, table: ScoringTable, run: str) -> str | None:
+def _lacking_field(metric: BoundMetric, table: ScoringTable, run: str) -> str | None:
     """Say which field of the input a metric needs that a run does not hold."""
-    for name in metric.attributes["columns"]:
+    for name in metric.columns:
         if name not in table.frame.columns:
             return (
                 f"it needs the field {name!r}, and {run} holds no texts or other "

@@ -10,11 +10,12 @@ import polars as pl
 
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
-from evalkit.examples.clusters import chosen_clusters, cluster_names
+from evalkit.examples.clusters import cluster_names
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.perturbing.columns import kept_columns
+from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
@@ -23,7 +24,6 @@ from evalkit.plugins.provenance import (
     environment,
     run_id_of,
 )
-from evalkit.plugins.registry import Bound
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.label_forms import label_notices
 from evalkit.predictions.number_forms import number_notices
@@ -85,9 +85,9 @@ class PerturbedRecord(NamedTuple):
 class Parts(NamedTuple):
     """What the steps of an evaluation gave."""
 
-    dataset: Bound
-    task: Bound
-    metrics: list[Bound]
+    dataset: BoundDataset
+    task: BoundTask
+    metrics: list[BoundMetric]
     examples: Examples
     alignment: Alignment
     groups: Groups
@@ -148,7 +148,7 @@ def make_result(
         "task": parts.task.component.name,
         "split": options.split,
         "headline": None if refused else headline_name(parts.scored),
-        "headline_aggregate": parts.dataset.attributes["aggregate"],
+        "headline_aggregate": parts.dataset.aggregate,
         "bounds": bounds_of(parts.metrics),
         "cluster": cluster_names(parts.dataset) if parts.examples.clustered else [],
         "baselines": _baselines(parts, options),
@@ -178,11 +178,11 @@ def make_result(
         "data": {
             "sha256": parts.examples.fingerprint,
             "files": list(parts.examples.files),
-            "version": parts.dataset.attributes["version"],
-            "license": parts.dataset.attributes["license"],
-            "source_url": parts.dataset.attributes["source_url"],
-            "citation": parts.dataset.attributes["citation"],
-            "content_warning": parts.dataset.attributes["content_warning"],
+            "version": parts.dataset.version,
+            "license": parts.dataset.license,
+            "source_url": parts.dataset.source_url,
+            "citation": parts.dataset.citation,
+            "content_warning": parts.dataset.content_warning,
         },
         "predictions": inputs["predictions"],
         "components": components,
@@ -198,7 +198,7 @@ def make_result(
             problems = Problems([*problems, *perturbed.problems])
     examples = _examples_frame(parts, options)
     if not options.include_examples:
-        declared = {"id", *parts.task.attributes["Output"].model_fields}
+        declared = {"id", *parts.task.Output.model_fields}
         problems = problems.changed(lambda found: withhold_problem(found, declared))
         scores = withhold_reasons(scores)
     statistics = saved_statistics(parts.scored, options.include_examples)
@@ -214,7 +214,7 @@ def _inputs(
     components: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     perturbed = parts.perturbed
-    chosen = chosen_clusters(parts.dataset)
+    chosen = parts.dataset.chosen_cluster
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.fingerprint,

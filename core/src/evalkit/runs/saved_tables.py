@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evalkit.base.columns import named
-from evalkit.plugins.contract import RESERVED_FIELDS
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
 from evalkit.scoring.records import MetricScores
 
@@ -68,8 +68,7 @@ def saved_statistics(
     return {
         found.name: found.statistics
         for found in scored
-        if found.statistics is not None
-        and (include_examples or not found.metric.attributes["keys"])
+        if found.statistics is not None and (include_examples or not found.metric.keys)
     }
 
 

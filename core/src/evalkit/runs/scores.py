@@ -11,9 +11,9 @@ import polars as pl
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import without_interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundDataset, BoundMetric
 from evalkit.runs.results import Score, plain_number
-from evalkit.scoring.calls import call, checked_value
+from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import WHOLE, Groups
 from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
 
@@ -25,7 +25,7 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
     return scored[0].full_name("")
 
 
-def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
+def bounds_of(metrics: Sequence[BoundMetric]) -> dict[str, list[float | None]]:
     """Give the least and the greatest value that metrics can have.
 
     Args:
@@ -39,7 +39,7 @@ def bounds_of(metrics: Sequence[Bound]) -> dict[str, list[float | None]]:
     for metric in metrics:
         bounds = [
             bound if bound is not None and math.isfinite(bound) else None
-            for bound in metric.attributes.get("bounds") or ()
+            for bound in metric.bounds or ()
         ]
         if bounds not in ([], [None, None]):
             found[metric.name] = bounds
@@ -106,14 +106,9 @@ class Shown(NamedTuple):
     higher_is_better: bool | None
 
 
-def shown_as(metric: Bound) -> Shown:
+def shown_as(metric: BoundMetric) -> Shown:
     """Say how the scores of a metric are read."""
-    attributes = metric.attributes
-    return Shown(
-        attributes.get("unit", ""),
-        attributes.get("scale", 1.0),
-        attributes.get("higher_is_better"),
-    )
+    return Shown(metric.unit, metric.scale, metric.higher_is_better)
 
 
 def group_record(
@@ -178,7 +173,7 @@ def _record(
     )
 
 
-def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
+def own_scores(dataset: BoundDataset, frame: pl.DataFrame) -> list[MetricScores]:
     """Ask a data set that scores itself, and record what it returns.
 
     Args:
@@ -188,10 +183,10 @@ def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
     Returns:
         One score of the whole set for each value, named `<dataset>#<name>`.
     """
-    name = dataset.component.name
+    name, metric = dataset.component.name, dataset.as_metric()
     interval = without_interval("the data set computes no interval")
     try:
-        values = call(dataset, "evaluate", lambda: dataset.hooks.evaluate(frame=frame))
+        values = dataset.evaluate(frame)
         if not isinstance(values, Mapping):
             raise MetricError(
                 f"{dataset.component.origin}: evaluate must return a dict of values, "
@@ -200,13 +195,13 @@ def own_scores(dataset: Bound, frame: pl.DataFrame) -> list[MetricScores]:
         if not values:
             raise MetricError(f"{dataset.component.origin}: evaluate returned no score")
         checked = {
-            key: checked_value(dataset, value, f"evaluate: {shorten(key)}")
+            key: checked_value(metric, value, f"evaluate: {shorten(key)}")
             for key, value in values.items()
         }
     except MetricError as error:
-        return [MetricScores(name, dataset, [], None, str(error))]
+        return [MetricScores(name, metric, [], None, str(error))]
     scores = [
         GroupScore(str(key), WHOLE, value, frame.height, None, interval, reason)
         for key, (value, reason) in checked.items()
     ]
-    return [MetricScores(name, dataset, scores, None)]
+    return [MetricScores(name, metric, scores, None)]

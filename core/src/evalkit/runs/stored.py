@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.names import score_name
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import local_path
+from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.problems import Problems
 from evalkit.runs.files import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from evalkit.base.terms import AnswerKind
-    from evalkit.plugins.registry import Bound
 
 
 class StoredResult(Result):
@@ -185,7 +185,7 @@ def metric_names(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def bound_metrics(result: Result, resolver: Resolver) -> list[Bound]:
+def bound_metrics(result: Result, resolver: Resolver) -> list[BoundMetric]:
     """Load the metrics that a run used, with their parameters.
 
     Args:
@@ -200,7 +200,7 @@ def bound_metrics(result: Result, resolver: Resolver) -> list[Bound]:
             given as an object, or takes other parameters now.
     """
     return [
-        bound_component(component, resolver)
+        BoundMetric.of(bound_component(component, resolver))
         for component in result.to_dict()["components"]
         if component["id"].startswith("metrics/")
     ]

@@ -11,7 +11,7 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
@@ -141,7 +141,10 @@ def stored_groups(examples: pl.DataFrame) -> Groups:
 
 
 def with_inputs(
-    measured: Measured, result: Result, metrics: Sequence[Bound], resolver: Resolver
+    measured: Measured,
+    result: Result,
+    metrics: Sequence[BoundMetric],
+    resolver: Resolver,
 ) -> Measured:
     """Add the columns of the data that metrics ask for and a run does not hold.
 
@@ -159,7 +162,7 @@ def with_inputs(
         PluginError: The data set is not installed.
     """
     frame = measured.everything.frame
-    wanted = {name for metric in metrics for name in metric.attributes["columns"]}
+    wanted = {name for metric in metrics for name in metric.columns}
     lacking = wanted - set(frame.columns)
     if not lacking:
         return measured

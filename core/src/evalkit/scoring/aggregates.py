@@ -142,6 +142,10 @@ def _differences(
         return f"a gap of more than {MOST_GROUPS} groups has no interval"
     if estimates.reason is not None:
         return estimates.reason
+    if estimates.bounds is None:
+        skewness = PooledSkewness(evidence, facet.groups)
+        if skewness.parts(estimates.units):
+            estimates = estimates.with_pooled_variances()
     covariance = group_covariance(evidence, facet, estimates)
     if isinstance(covariance, str):
         return covariance
@@ -209,7 +213,7 @@ def _placed(
 
 
 def _is_ranked(evidence: Evidence, facet: _Facet) -> bool:
-    direction = evidence.metric.attributes["higher_is_better"]
+    direction = evidence.metric.higher_is_better
     return (
         direction is not None and len(facet.compared.groups) > 2 and _is_tested(facet)
     )
@@ -223,7 +227,7 @@ def _ranks(
     if level is None:
         return dict.fromkeys(groups, (1, len(groups)))
     assert isinstance(facet.differences, PairDifferences)
-    sign = 1 if evidence.metric.attributes["higher_is_better"] else -1
+    sign = 1 if evidence.metric.higher_is_better else -1
     best, worst = facet.differences.ranks(level, sign)
     places = zip(best.tolist(), worst.tolist(), strict=True)
     return dict(zip(groups, places, strict=True))
@@ -262,7 +266,7 @@ def _worst(
     facet: _Facet,
     main: Mapping[int, GroupScore],
 ) -> AggregateScore | None:
-    direction = evidence.metric.attributes["higher_is_better"]
+    direction = evidence.metric.higher_is_better
     if direction is None:
         return None
     sign = 1.0 if direction else -1.0

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import all_named, named
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value, value_columns
-from evalkit.scoring.finalization import score_sums
+from evalkit.scoring.finalization import finalize
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.lists import compute
 from evalkit.scoring.metric import metric_statistics, why_not
@@ -36,7 +36,7 @@ class Baselines(NamedTuple):
     None for a metric that is a function of lists, and where no labels are declared."""
 
 
-def compute_baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
+def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
     """Score constant and uniformly random predictions.
 
     The statistics of every pair of label and distinct answer are computed once and
@@ -57,7 +57,7 @@ def compute_baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
     targets = _targets(table)
     declared = table.context.labels
     labels = _found_labels(table, targets) if declared is None else declared
-    if not labels or len(labels) > MOST_LABELS or metric.attributes["columns"]:
+    if not labels or len(labels) > MOST_LABELS or metric.columns:
         return None
     if why_not(metric, table):
         return None
@@ -101,7 +101,10 @@ def _majority(targets: pl.Series, labels: Sequence[str]) -> str:
 
 
 def _constant(
-    metric: Bound, table: ScoringTable, answers: pl.DataFrame, labels: Sequence[str]
+    metric: BoundMetric,
+    table: ScoringTable,
+    answers: pl.DataFrame,
+    labels: Sequence[str],
 ) -> float | None:
     """Score predictions that are spread evenly over some labels, in expectation."""
     predictions = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
@@ -120,11 +123,11 @@ def _constant(
     )
     if statistics.is_empty():
         return None
-    if any(metric.attributes["merges"].get(name, "sum") != "sum" for name in columns):
+    if any(metric.merges.get(name, "sum") != "sum" for name in columns):
         return None
-    keys = list(metric.attributes["keys"])
+    keys = list(metric.keys)
     sums = _sum(weighted, keys, columns)
-    values = score_sums(metric, sums, table.context)
+    values = finalize(metric, sums, table.context)
     main = values.filter(pl.col("score") == "")["value"].to_list()
     return checked_value(metric, main[0])[0] if main else None
 

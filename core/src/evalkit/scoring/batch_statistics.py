@@ -9,9 +9,9 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import all_named, unnamed
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import described
 from evalkit.errors import MetricError
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import Batch
 
 RESERVED = (
@@ -42,7 +42,7 @@ class _Problem(NamedTuple):
         return self._replace(text=f"{where} {described(self.cause)}")
 
 
-def batch_statistics(metric: Bound, batch: Batch) -> pl.DataFrame:
+def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
     """Get the statistics of one batch.
 
     Args:
@@ -65,13 +65,14 @@ def batch_statistics(metric: Bound, batch: Batch) -> pl.DataFrame:
     ) from problem.cause
 
 
-def _attempt(metric: Bound, batch: Batch) -> pl.DataFrame | _Problem:
+def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
     offered = batch.frame.drop("position")
     try:
-        returned = metric.hooks.statistics(batch=offered, context=batch.context)
-    except MetricError:
-        raise
-    except hook_failures() as error:
+        returned = metric.statistics(offered, batch.context)
+    except MetricError as failure:
+        error = failure.__cause__
+        if error is None or isinstance(error, MetricError):
+            raise
         return _column_problem(error, batch) or _Problem(
             f" failed with {described(error)}", type(error).__name__, False, error
         )
@@ -79,7 +80,7 @@ def _attempt(metric: Bound, batch: Batch) -> pl.DataFrame | _Problem:
     problem = problem or _value_problem(metric, returned, batch)
     if problem is not None:
         return problem
-    keys = list(metric.attributes["keys"])
+    keys = list(metric.keys)
     position = batch.frame["position"].gather(returned["row"]).alias("position")
     checked: pl.DataFrame = returned.select(
         position,
@@ -113,16 +114,16 @@ def _rule(text: str) -> _Problem:
     return _Problem(text, text)
 
 
-def _shape_problem(metric: Bound, returned: object) -> _Problem | None:
+def _shape_problem(metric: BoundMetric, returned: object) -> _Problem | None:
     """Say what is wrong with the columns; nothing about single rows."""
     if not isinstance(returned, pl.DataFrame):
         return _rule(
             f" must return a polars DataFrame, returned {type(returned).__name__}"
         )
-    per_example = metric.attributes["per_example"]
+    per_example = metric.per_example
     wanted = [
         "row",
-        *metric.attributes["keys"],
+        *metric.keys,
         *([per_example] if per_example else []),
     ]
     missing = [name for name in wanted if name not in returned.columns]
@@ -144,7 +145,7 @@ def _shape_problem(metric: Bound, returned: object) -> _Problem | None:
 
 
 def _value_problem(
-    metric: Bound, returned: pl.DataFrame, batch: Batch
+    metric: BoundMetric, returned: pl.DataFrame, batch: Batch
 ) -> _Problem | None:
     """Say which rule a row breaks, and the first row that does."""
     row = returned["row"].cast(pl.Int64, strict=False)
@@ -158,10 +159,10 @@ def _value_problem(
 
 
 def _broken_rules(
-    metric: Bound, returned: pl.DataFrame
+    metric: BoundMetric, returned: pl.DataFrame
 ) -> Iterator[tuple[str, pl.Series]]:
     """Give every rule about values with the rows that break it."""
-    per_example = metric.attributes["per_example"]
+    per_example = metric.per_example
     if per_example:
         yield (
             f"an example has several rows, but one score ({per_example!r})",
@@ -178,13 +179,13 @@ def _broken_rules(
             yield f"the column {name!r} must not hold NaN", values.is_nan()
 
 
-def _value_names(metric: Bound, returned: pl.DataFrame) -> list[str]:
+def _value_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:
     """Give the number columns, sorted: all batches must have them in one order."""
-    keys = metric.attributes["keys"]
+    keys = metric.keys
     return sorted(name for name in returned.columns if name not in ("row", *keys))
 
 
-def _of_one_example(metric: Bound, batch: Batch, problem: _Problem) -> _Problem:
+def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem:
     """Find the first example that has the problem by itself, by halving the batch.
 
     Returns:
@@ -207,7 +208,7 @@ def _of_one_example(metric: Bound, batch: Batch, problem: _Problem) -> _Problem:
     return found.of(rows.id_of(0))
 
 
-def _again(metric: Bound, batch: Batch, problem: _Problem) -> _Problem | None:
+def _again(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem | None:
     """Give the problem of fewer rows, if it is of the same kind."""
     try:
         found = _attempt(metric, batch)

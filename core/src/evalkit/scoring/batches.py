@@ -17,7 +17,8 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import NotPortable, Workers
-from evalkit.plugins.registry import Bound, load_component
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.registry import load_component
 from evalkit.scoring.table import Batch, BatchFunction
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class TimedSizes:
 
 
 def compute_batches(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     function: BatchFunction,
     sizes: BatchSizes,
@@ -173,7 +174,10 @@ def compute_batches(
 
 
 def _compute(
-    workers: Workers, metric: Bound, function: BatchFunction, batches: Iterable[Batch]
+    workers: Workers,
+    metric: BoundMetric,
+    function: BatchFunction,
+    batches: Iterable[Batch],
 ) -> Generator[pl.DataFrame, None, None]:
     """Compute batches in worker processes, several at a time.
 
@@ -206,8 +210,8 @@ def _ignore(_: int) -> None:
 class _Rows:
     """The rows that no batch has yet."""
 
-    def __init__(self, metric: Bound, table: ScoringTable) -> None:
-        columns = ["prediction", "target", *metric.attributes["columns"]]
+    def __init__(self, metric: BoundMetric, table: ScoringTable) -> None:
+        columns = ["prediction", "target", *metric.columns]
         frame = table.frame.select(all_named(["position", *dict.fromkeys(columns)]))
         names = tuple(table.frame.columns)
         self._all = Batch(frame, table.ids, table.context, names)

@@ -14,9 +14,7 @@ from evalkit.base.terms import MetricContext
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.calling import call as call
-from evalkit.plugins.calling import failure as failure
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
 from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.batches import AdvanceRows, GrowingSizes, compute_batches
@@ -30,7 +28,7 @@ BOUNDS_SLACK = 1e-9
 
 
 def compute_statistics(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     workers: Workers | None = None,
     advance: AdvanceRows | None = None,
@@ -52,19 +50,17 @@ def compute_statistics(
     """
     sizes = GrowingSizes(BATCH_ROWS)
     parts = compute_batches(metric, table, batch_statistics, sizes, workers, advance)
-    joined: pl.DataFrame = call(
-        metric, "joining the batches of statistics", lambda: pl.concat(parts)
-    )
-    return joined
+    with metric.guard("joining the batches of statistics"):
+        return pl.concat(parts)
 
 
-def value_columns(metric: Bound, statistics: pl.DataFrame) -> list[str]:
+def value_columns(metric: BoundMetric, statistics: pl.DataFrame) -> list[str]:
     """Give the columns of statistics that merge."""
-    keys = (*metric.attributes["keys"], *RESERVED)
+    keys = (*metric.keys, *RESERVED)
     return [name for name in statistics.columns if name not in keys]
 
 
-def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
+def merge_expressions(metric: BoundMetric, columns: Sequence[str]) -> list[pl.Expr]:
     """Give the aggregations that merge each column as the metric declares.
 
     Args:
@@ -74,7 +70,7 @@ def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
     Returns:
         Polars aggregations.
     """
-    merges = metric.attributes["merges"]
+    merges = metric.merges
     expressions: list[pl.Expr] = []
     for name in columns:
         column = named(name)
@@ -101,7 +97,7 @@ def merge_expressions(metric: Bound, columns: Sequence[str]) -> list[pl.Expr]:
 
 
 def merge_by_group(
-    metric: Bound, statistics: pl.DataFrame, members: pl.DataFrame
+    metric: BoundMetric, statistics: pl.DataFrame, members: pl.DataFrame
 ) -> pl.DataFrame:
     """Merge the statistics of the examples of every group.
 
@@ -113,7 +109,7 @@ def merge_by_group(
     Returns:
         `group`, the keys, and the merged columns, sorted.
     """
-    keys = all_named(["group", *metric.attributes["keys"]])
+    keys = all_named(["group", *metric.keys])
     return (
         members.lazy()
         .join(statistics.lazy(), on="position", maintain_order="left_right")
@@ -124,7 +120,9 @@ def merge_by_group(
     )
 
 
-def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+def call_finalize(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
+) -> pl.DataFrame:
     """Turn sums into scores.
 
     Args:
@@ -138,11 +136,7 @@ def finalize(metric: Bound, sums: pl.DataFrame, context: MetricContext) -> pl.Da
     Raises:
         MetricError: The metric failed or returned something else.
     """
-    returned = call(
-        metric,
-        "finalize",
-        lambda: metric.hooks.finalize(sums=sums, context=context),
-    )
+    returned = metric.finalize(sums, context)
     where = f"{metric.component.origin}: finalize"
     if not isinstance(returned, pl.DataFrame):
         raise MetricError(
@@ -188,7 +182,7 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
 
 
 def checked_value(
-    metric: Bound, value: Any, step: str = ""
+    metric: BoundMetric, value: Any, step: str = ""
 ) -> tuple[float | None, str | None]:
     """Check a value that a metric gave.
 
@@ -216,7 +210,7 @@ def checked_value(
         ) from error
     if not math.isfinite(number):
         return None, f"{where}it returned {number}"
-    low, high = metric.attributes.get("bounds") or (None, None)
+    low, high = metric.bounds or (None, None)
     if (low is not None and number < low - BOUNDS_SLACK) or (
         high is not None and number > high + BOUNDS_SLACK
     ):

@@ -22,7 +22,7 @@ from evalkit.inference.cluster_sizes import (
 )
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Units
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.influence import RowInfluences, row_influences
@@ -64,7 +64,7 @@ class Evidence:
 
     def __init__(
         self,
-        metric: Bound,
+        metric: BoundMetric,
         statistics: pl.DataFrame,
         table: ScoringTable,
         groups: Groups,
@@ -96,13 +96,13 @@ class Evidence:
     @cached_property
     def merges_by_sum(self) -> bool:
         """Whether all statistics add up."""
-        merges = self.metric.attributes["merges"]
+        merges = self.metric.merges
         return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
 
     @cached_property
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
-        merges: Mapping[str, MergeKind] = self.metric.attributes["merges"]
+        merges: Mapping[str, MergeKind] = self.metric.merges
         return merge_cells(self.rows, self._cells, merges)
 
     @cached_property
@@ -286,17 +286,34 @@ class Evidence:
         return self._influences.get(group, {}).get(score)
 
 
-def interval_kind(metric: Bound) -> IntervalKind:
+def interval_kind(metric: BoundMetric) -> IntervalKind:
     """Give the kind of interval that a metric declares, or that its way implies."""
-    declared: IntervalKind | None = metric.attributes["interval"]
+    declared: IntervalKind | None = metric.interval
     if declared is not None:
         return declared
     return "t" if metric.has("score_example") else "bootstrap"
 
 
-def example_column(metric: Bound) -> str | None:
+def example_column(metric: BoundMetric) -> str | None:
     """Give the statistic that is a metric's per-example score."""
     if metric.has("score_example"):
         return "score"
-    column: str | None = metric.attributes["per_example"]
+    column: str | None = metric.per_example
     return column
+
+
+def merge_statistics(
+    metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable, groups: Groups
+) -> pl.DataFrame:
+    """Merge the statistics of the examples of every group, as scoring does.
+
+    Args:
+        metric: A metric that is not a function of lists.
+        statistics: One or more rows a position, with the metric's keys.
+        table: What is scored, with one answer an example.
+        groups: The groups.
+
+    Returns:
+        `group`, the metric's keys, and the merged columns, sorted by group and keys.
+    """
+    return Evidence(metric, statistics, table, groups, ScoringSettings()).sums

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring import calls
 
 REPLICATION = "__replication"
@@ -34,7 +35,7 @@ class Finalizer:
     """
 
     def __init__(
-        self, metric: Bound, context: MetricContext, replications: int = 1
+        self, metric: BoundMetric, context: MetricContext, replications: int = 1
     ) -> None:
         self.metric = metric
         self._context = context
@@ -44,7 +45,7 @@ class Finalizer:
     def keys(self) -> list[str]:
         """Names of the key columns of the sums."""
         extra = [REPLICATION] if self._replications > 1 else []
-        return [*self.metric.attributes["keys"], *extra]
+        return [*self.metric.keys, *extra]
 
     def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Finalize.
@@ -59,12 +60,12 @@ class Finalizer:
             MetricError: The metric failed.
         """
         if self._replications == 1:
-            scores = score_sums(self.metric, sums, self._context)
+            scores = finalize(self.metric, sums, self._context)
             return scores.with_columns(
                 stddev_replications=pl.lit(None, dtype=pl.Float64)
             )
         apart = pl.col("group") * self._replications + pl.col(REPLICATION)
-        scores = score_sums(
+        scores = finalize(
             self.metric,
             sums.with_columns(group=apart).drop(REPLICATION),
             self._context,
@@ -72,8 +73,8 @@ class Finalizer:
         return _mean_of_replications(scores, self._replications)
 
 
-def score_sums(
-    metric: Bound, sums: pl.DataFrame, context: MetricContext
+def finalize(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
 ) -> pl.DataFrame:
     """Turn sums into scores, also those of a metric written as `score_example`.
 
@@ -89,7 +90,7 @@ def score_sums(
         MetricError: The metric failed or returned something else.
     """
     if not metric.has("score_example"):
-        return calls.finalize(metric, sums, context)
+        return calls.call_finalize(metric, sums, context)
     nothing = pl.lit(None, dtype=pl.String)
     return sums.select(
         pl.col("group").cast(pl.Int64),
@@ -158,14 +159,12 @@ def _finalize_together(
 ) -> dict[int, FinalizedReplicates]:
     if not parts:
         return {}
-    numbered = [
-        sums.with_columns(group=pl.col("replicate") + place * replicates).drop(
-            "replicate"
-        )
-        for place, (_, sums) in enumerate(parts)
-    ]
+    together = pl.concat([sums for _, sums in parts])
+    heights = [sums.height for _, sums in parts]
+    firsts = np.repeat(np.arange(len(parts)) * replicates, heights)
+    numbered = together.with_columns(group=pl.col("replicate") + firsts)
     try:
-        values = finalizer(pl.concat(numbered))
+        values = finalizer(numbered.drop("replicate"))
     except MetricError as error:
         if len(parts) == 1:
             return {

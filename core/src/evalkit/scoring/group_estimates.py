@@ -91,6 +91,18 @@ class GroupEstimates(NamedTuple):
             reasons=[self.reasons[place] for place in chosen],
         )
 
+    def with_pooled_variances(self) -> GroupEstimates:
+        """Draw variances half way to that of all groups where they are less.
+
+        A small group of skewed scores has a low score where it has none of the long
+        tail, and then a small variance too: of five equal tags of 15 to 150 lognormal
+        values some were called different in 9 to 11 % of reports.
+        """
+        spread = float(np.average(self.variances * self.units, weights=self.units))
+        halfway = (self.variances + spread / self.units) / 2
+        variances = np.maximum(self.variances, halfway)
+        return self._replace(variances=variances)
+
     @property
     def reason(self) -> str | None:
         """Why one of the groups has no variance."""
@@ -381,7 +393,7 @@ def _pool(
 
 
 def _bounds(evidence: Evidence) -> tuple[float, float] | None:
-    found = evidence.metric.attributes.get("bounds") or (None, None)
+    found = evidence.metric.bounds or (None, None)
     low, high = found
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return None

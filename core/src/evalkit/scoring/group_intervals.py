@@ -167,9 +167,8 @@ class GroupIntervals:
 
     def _bounds_of(self, values: Floats) -> Bounds | None:
         """Give the metric's bounds, where both are known and hold for all scores."""
-        attributes = self._evidence.metric.attributes
         default = (0.0, 1.0) if self._kind == "wilson" else None
-        low, high = attributes["bounds"] or default or (None, None)
+        low, high = self._evidence.metric.bounds or default or (None, None)
         if low is None or high is None or not low < high < math.inf or low == -math.inf:
             return None
         if high - low > LARGEST:
@@ -309,7 +308,7 @@ class GroupIntervals:
             below, above = shortfall(rows, of_share, confidence)
             low = min(low, value - below * (value - low))
             high = max(high, value + above * (high - value))
-        least, greatest = self._evidence.metric.attributes["bounds"] or (None, None)
+        least, greatest = self._evidence.metric.bounds or (None, None)
         return (
             low if least is None else max(low, float(least)),
             high if greatest is None else min(high, float(greatest)),

@@ -241,7 +241,7 @@ class GroupReplicates:
     def _are_pairs(self) -> bool:
         """Whether each answer to an example counts as one pair of labels."""
         rows = self._evidence.rows
-        names = self._evidence.metric.attributes["keys"]
+        names = self._evidence.metric.keys
         return (
             interval_kind(self._evidence.metric) == "multinomial"
             and rows.is_single

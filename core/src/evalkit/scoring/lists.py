@@ -14,8 +14,8 @@ from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
 from evalkit.inference.percentiles import percentile_interval
 from evalkit.inference.resampling import unit_weights
-from evalkit.plugins.registry import Bound
-from evalkit.scoring.calls import call, checked_value
+from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.records import (
     Advance,
@@ -37,7 +37,7 @@ Pair = tuple[Any, Any]
 
 
 def score_lists(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
@@ -68,7 +68,7 @@ def score_lists(
 
 
 def list_values(
-    metric: Bound, table: ScoringTable, groups: Groups
+    metric: BoundMetric, table: ScoringTable, groups: Groups
 ) -> Mapping[tuple[int, str], float | None]:
     """Compute the values of all groups and nothing else.
 
@@ -94,7 +94,7 @@ class _Lists:
     """Predictions and targets by position, and what their groups score."""
 
     def __init__(
-        self, metric: Bound, table: ScoringTable, settings: ScoringSettings
+        self, metric: BoundMetric, table: ScoringTable, settings: ScoringSettings
     ) -> None:
         self._metric = metric
         self._table = table
@@ -168,7 +168,7 @@ class _Lists:
         return rank
 
     def _interval(self, positions: Codes) -> Interval:
-        if self._metric.attributes["interval"] == "none":
+        if self._metric.interval == "none":
             return without_interval("the metric declares no interval")
         if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
             return without_interval(
@@ -201,7 +201,7 @@ class _Lists:
 
 
 def compute(
-    metric: Bound, pairs: list[tuple[Any, Any]]
+    metric: BoundMetric, pairs: list[tuple[Any, Any]]
 ) -> tuple[float | None, str | None]:
     """Call a function of lists.
 
@@ -217,9 +217,4 @@ def compute(
     """
     predictions = [prediction for prediction, _ in pairs]
     targets = [target for _, target in pairs]
-    value = call(
-        metric,
-        "computing it",
-        lambda: metric.hooks.compute(predictions=predictions, targets=targets),
-    )
-    return checked_value(metric, value)
+    return checked_value(metric, metric.compute(predictions, targets))

@@ -11,7 +11,7 @@ import polars as pl
 from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.metric import failed_scores, score_metric, score_statistics
 from evalkit.scoring.possible_range import with_possible_range
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
 
 
 def measure(
-    metrics: Sequence[Bound],
+    metrics: Sequence[BoundMetric],
     measured: Measured,
     settings: ScoringSettings,
     progress: Progress,
@@ -82,7 +82,7 @@ def _advance(progress: Progress, share: float, text: str) -> None:
 
 
 def _score_known(
-    metric: Bound,
+    metric: BoundMetric,
     statistics: pl.DataFrame,
     measured: Measured,
     settings: ScoringSettings,

@@ -19,7 +19,7 @@ from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
 from evalkit.inference.intervals import Floats, Interval, without_interval
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
 from evalkit.scoring.calls import checked_value, compute_statistics
 from evalkit.scoring.evidence import Evidence, example_column
@@ -40,7 +40,7 @@ from evalkit.scoring.unscored import NOTHING_SCORED, unscored_notices, why_no_va
 
 
 def score_metric(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
@@ -74,7 +74,9 @@ def score_metric(
         return failed_scores(metric, groups, error)
 
 
-def failed_scores(metric: Bound, groups: Groups, error: MetricError) -> MetricScores:
+def failed_scores(
+    metric: BoundMetric, groups: Groups, error: MetricError
+) -> MetricScores:
     """Give the scores of a metric that failed: null for every group.
 
     Args:
@@ -89,7 +91,7 @@ def failed_scores(metric: Bound, groups: Groups, error: MetricError) -> MetricSc
     return nulls._replace(error=str(error), failure=error)
 
 
-def refuse_absent_fields(metric: Bound, table: ScoringTable) -> None:
+def refuse_absent_fields(metric: BoundMetric, table: ScoringTable) -> None:
     """Refuse to score without a field that a metric asks for.
 
     Args:
@@ -101,7 +103,7 @@ def refuse_absent_fields(metric: Bound, table: ScoringTable) -> None:
     """
     if table.frame.is_empty():
         return
-    for name in metric.attributes["columns"]:
+    for name in metric.columns:
         if name not in table.frame.columns:
             raise MetricError(
                 f"{metric.component.origin}: it needs the field {name!r}, which was "
@@ -109,7 +111,7 @@ def refuse_absent_fields(metric: Bound, table: ScoringTable) -> None:
             )
 
 
-def why_not(metric: Bound, table: ScoringTable) -> str | None:
+def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     """Say why a metric cannot score a table; None if it can.
 
     Args:
@@ -120,11 +122,11 @@ def why_not(metric: Bound, table: ScoringTable) -> str | None:
         The reason.
     """
     kind = table.context.answer_kind
-    if kind not in metric.attributes["answer_kinds"]:
+    if kind not in metric.answer_kinds:
         if kind == "any-of":
             return "examples have several acceptable answers"
         return f"the metric does not take answers of the kind {kind!r}"
-    absent = [c for c in metric.attributes["columns"] if c not in table.frame.columns]
+    absent = [c for c in metric.columns if c not in table.frame.columns]
     if absent:
         return f"it needs the field {absent[0]!r}, which was not given"
     if table.frame.is_empty():
@@ -138,13 +140,13 @@ def why_not(metric: Bound, table: ScoringTable) -> str | None:
     return None
 
 
-def _takes_no_prediction(metric: Bound) -> bool:
-    if metric.attributes["accepts_no_prediction"]:
+def _takes_no_prediction(metric: BoundMetric) -> bool:
+    if metric.accepts_no_prediction:
         return True
-    return metric.has("score_example") and metric.attributes["worst_value"] is not None
+    return metric.has("score_example") and metric.worst_value is not None
 
 
-def _all_null(metric: Bound, groups: Groups, reason: str) -> MetricScores:
+def _all_null(metric: BoundMetric, groups: Groups, reason: str) -> MetricScores:
     empty = without_interval("there is no value")
     scores = [
         GroupScore("", number, None, 0, None, empty, reason)
@@ -171,7 +173,7 @@ class _Rate:
 
 
 def metric_statistics(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     workers: Workers | None = None,
     advance: Callable[[int], None] | None = None,
@@ -198,7 +200,7 @@ def metric_statistics(
 
 
 def group_values(
-    metric: Bound, table: ScoringTable, groups: Groups
+    metric: BoundMetric, table: ScoringTable, groups: Groups
 ) -> Mapping[tuple[int, str], float | None]:
     """Compute the values of all groups and nothing else.
 
@@ -224,7 +226,7 @@ def group_values(
 
 
 def score_statistics(
-    metric: Bound,
+    metric: BoundMetric,
     statistics: pl.DataFrame,
     table: ScoringTable,
     groups: Groups,
@@ -269,15 +271,17 @@ def score_statistics(
     )
 
 
-def _repeated(metric: Bound, statistics: pl.DataFrame, table: ScoringTable) -> Repeated:
+def _repeated(
+    metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable
+) -> Repeated:
     if table.repeats == 1:
         return Repeated(statistics, 1)
-    keys = metric.attributes["keys"]
+    keys = metric.keys
     return repeated_statistics(statistics, example_column(metric), keys, table.repeats)
 
 
 def _evidence(
-    metric: Bound,
+    metric: BoundMetric,
     repeated: Repeated,
     table: ScoringTable,
     groups: Groups,

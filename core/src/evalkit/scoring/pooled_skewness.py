@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalkit.inference.intervals import Interval
+from evalkit.inference.intervals import Integers, Interval
 from evalkit.inference.skewed_means import LEAST_SKEW, hall_bounds
 from evalkit.scoring.evidence import Evidence, example_column
 
@@ -27,6 +27,20 @@ class PooledSkewness:
 
     def __init__(self, evidence: Evidence, groups: Sequence[int]) -> None:
         self._skewness, self._n = _skewness(evidence, groups)
+
+    def parts(self, sizes: Integers) -> bool:
+        """Tell whether differences between small and large groups are skewed.
+
+        Args:
+            sizes: How many examples each group has, of shape (groups,).
+
+        Returns:
+            Whether that between the smallest and the largest is; never where groups are
+            of one size, as two skewnesses cancel out.
+        """
+        first, last = 1 / float(sizes.min()), 1 / float(sizes.max())
+        share = (first**2 - last**2) / (first + last) ** 1.5
+        return self._n > 0 and self._matters(share)
 
     def widened(
         self, interval: Interval, value: float, share: float, quantile: float
@@ -45,13 +59,17 @@ class PooledSkewness:
         low, high, error = interval.low, interval.high, interval.standard_error
         if low is None or high is None or error is None or not self._n:
             return interval
-        skew = self._skewness * share
-        if abs(skew) < max(LEAST_SKEW, 2 * math.sqrt(6 / self._n) * share):
+        if not self._matters(share):
             return interval
-        least, most = hall_bounds(skew, quantile)
+        least, most = hall_bounds(self._skewness * share, quantile)
         return interval._replace(
             low=min(low, value + least * error), high=max(high, value + most * error)
         )
+
+    def _matters(self, share: float) -> bool:
+        """Tell whether a sum of scores is skewed, and not by chance."""
+        chance = math.sqrt(6 / self._n)
+        return abs(self._skewness) * share >= max(LEAST_SKEW, 2 * chance * share)
 
 
 def _skewness(evidence: Evidence, groups: Sequence[int]) -> tuple[float, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from evalkit.errors import MetricError
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.lists import list_values
 from evalkit.scoring.metric import group_values, why_not
@@ -32,7 +32,7 @@ def with_possible_range(
         The scores with `bounds`; None in them where the metric cannot say, and no
         bounds where it declares no possible range.
     """
-    if scored.error or not scored.metric.attributes["has_possible_range"]:
+    if scored.error or not scored.metric.has_possible_range:
         return scored
     low = _values(scored.metric, everything, groups)
     try:
@@ -64,7 +64,7 @@ def _all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:
     return table._replace(frame=table.frame.with_columns(prediction=filled))
 
 
-def _values(metric: Bound, table: ScoringTable, groups: Groups) -> Values:
+def _values(metric: BoundMetric, table: ScoringTable, groups: Groups) -> Values:
     if why_not(metric, table):
         return {}
     try:

@@ -11,7 +11,7 @@ from evalkit.base.names import score_name
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
 from evalkit.inference.intervals import Interval
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 Advance = Callable[[str], None]
 """Told what is being computed, for a progress bar."""
@@ -84,7 +84,7 @@ class MetricScores(NamedTuple):
     """All that one metric computed."""
 
     name: str
-    metric: Bound
+    metric: BoundMetric
     scores: list[GroupScore]
     per_example: pl.DataFrame | None
     """Columns `position` and `score`, for metrics that have per-example scores."""

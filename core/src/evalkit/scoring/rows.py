@@ -6,7 +6,7 @@ made once a batch; what it returns is checked as one array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.base.failures import hook_failures
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.calling import failure
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batches import AdvanceRows, TimedSizes, compute_batches
 from evalkit.scoring.calls import BOUNDS_SLACK, checked_value
 from evalkit.scoring.table import Batch, ScoringTable
@@ -32,7 +30,7 @@ _PLAIN_NUMPY = (np.integer, np.floating, np.bool_)
 
 
 def score_examples(
-    metric: Bound,
+    metric: BoundMetric,
     table: ScoringTable,
     workers: Workers | None = None,
     advance: AdvanceRows | None = None,
@@ -58,7 +56,7 @@ def score_examples(
     return pl.concat(parts) if parts else pl.DataFrame(schema=_SCHEMA)
 
 
-def batch_scores(metric: Bound, batch: Batch) -> pl.DataFrame:
+def batch_scores(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
     """Score the examples of one batch.
 
     Args:
@@ -72,11 +70,11 @@ def batch_scores(metric: Bound, batch: Batch) -> pl.DataFrame:
         MetricError: See `score_examples`.
     """
     has_prediction = batch.frame["prediction"].is_not_null()
-    if metric.attributes["accepts_no_prediction"] or has_prediction.all():
+    if metric.accepts_no_prediction or has_prediction.all():
         return _scores(metric, batch, _called(metric, batch))
     answered = batch._replace(frame=batch.frame.filter(has_prediction))
     silent = batch._replace(frame=batch.frame.filter(~has_prediction))
-    worst = [metric.attributes["worst_value"]] * silent.rows
+    worst = [metric.worst_value] * silent.rows
     scored = [
         _scores(metric, answered, _called(metric, answered)),
         _scores(metric, silent, worst),
@@ -85,51 +83,34 @@ def batch_scores(metric: Bound, batch: Batch) -> pl.DataFrame:
     return order.join(pl.concat(scored), on="position", maintain_order="left")
 
 
-def _called(metric: Bound, batch: Batch) -> list[Any]:
+def _called(metric: BoundMetric, batch: Batch) -> list[Any]:
     """Call the function for every row; what it returned before it raises is checked.
 
     Raises:
         MetricError: It raised.
     """
-    calls = _calls(metric, batch)
-    values: list[Any] = []
-    append = values.append
-    try:
-        for value in calls:
-            append(value)
-        if len(values) < batch.rows:
-            raise StopIteration  # raised in the function, it ends the loop above
-    except hook_failures() as error:
-        row = len(values)
-        _scores(metric, batch.part(0, row), values)
-        step = f"score_example for the example {batch.id_of(row)!r}"
-        raise failure(metric, step, error) from error
-    return values
-
-
-def _calls(metric: Bound, batch: Batch) -> Iterator[Any]:
-    """Give what the function returns, with the arguments that it names in its order."""
-    plugin: Any = metric.plugin
-    function = plugin.score_example
-    makers: dict[str, Callable[[], Sequence[Any]]] = {
+    columns: dict[str, Callable[[], Sequence[Any]]] = {
         "prediction": batch.frame["prediction"].to_list,
         "target": batch.frame["target"].to_list,
         "fields": lambda: _fields(metric, batch),
     }
-    names = metric.arguments_of("score_example")
-    if not names:
-        return (function() for _ in range(batch.rows))
-    return map(function, *(makers[name]() for name in names))
+    values, error = metric.score_examples(columns, batch.rows)
+    if error is not None:
+        row = len(values)
+        _scores(metric, batch.part(0, row), values)
+        guard = metric.guard("score_example", "example", batch.id_of(row))
+        raise guard.failure(error) from error
+    return values
 
 
-def _fields(metric: Bound, batch: Batch) -> list[dict[str, Any]]:
-    columns = list(metric.attributes["columns"])
+def _fields(metric: BoundMetric, batch: Batch) -> list[dict[str, Any]]:
+    columns = list(metric.columns)
     if not columns:
         return [{} for _ in range(batch.rows)]
     return batch.frame.select(all_named(columns)).to_dicts()
 
 
-def _scores(metric: Bound, batch: Batch, values: Sequence[Any]) -> pl.DataFrame:
+def _scores(metric: BoundMetric, batch: Batch, values: Sequence[Any]) -> pl.DataFrame:
     """Check what the function returned, and leave out the rows without a score."""
     types = set(map(type, values))
     if type(None) in types:
@@ -154,10 +135,10 @@ def _as_array(values: Sequence[Any]) -> Floats | None:
         return None
 
 
-def _within(metric: Bound, scores: Floats) -> npt.NDArray[np.bool_]:
+def _within(metric: BoundMetric, scores: Floats) -> npt.NDArray[np.bool_]:
     """Tell which scores are finite and within the metric's bounds."""
     within = np.isfinite(scores)
-    low, high = metric.attributes["bounds"] or (None, None)
+    low, high = metric.bounds or (None, None)
     if low is not None:
         within &= scores >= low - BOUNDS_SLACK
     if high is not None:
@@ -166,7 +147,7 @@ def _within(metric: Bound, scores: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _checked_one_by_one(
-    metric: Bound, batch: Batch, values: Sequence[Any]
+    metric: BoundMetric, batch: Batch, values: Sequence[Any]
 ) -> list[float]:
     """Check unusual values, and say what is wrong with the first that is refused."""
     scores = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import join_parts, list_column, to_series
 from evalkit.base.terms import MetricContext
 from evalkit.inference.resampling import Units
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 
 
 class ScoringTable(NamedTuple):
@@ -52,6 +53,50 @@ class ScoringTable(NamedTuple):
         return self.frame["prediction"].null_count()
 
 
+_LIST_KINDS = ("any-of", "all-of", "spans", "ranked")
+"""Kinds of answers that are lists."""
+
+
+def make_table(
+    predictions: Sequence[Any],
+    targets: Sequence[Any],
+    context: MetricContext,
+    *,
+    ids: Sequence[str],
+    fields: Mapping[str, Sequence[Any]] | None = None,
+    clusters: Sequence[int] | None = None,
+) -> ScoringTable:
+    """Make a table of plain values.
+
+    Args:
+        predictions: One for each example; None where there is none.
+        targets: The answer of each example; a list where the kind of answers is one.
+        context: What metrics know beside the examples.
+        ids: Id of each example; what is resampled depends on them and not on the order.
+        fields: What metrics may ask for, by name, one value an example.
+        clusters: Cluster of each example, where they are not independent.
+
+    Returns:
+        The table.
+
+    Raises:
+        ValueError: A value cannot be stored in a column.
+    """
+    is_texts = context.answer_kind in _LIST_KINDS and all(
+        isinstance(item, str) for target in targets for item in target
+    )
+    target = (list_column if is_texts else to_series)("target", targets)
+    prediction = to_series("prediction", predictions)
+    if prediction.null_count() == len(predictions) and not is_texts:
+        # without values it has no type of its own to compare with the targets'
+        prediction = prediction.cast(target.dtype)
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    further = [join_parts(name, [], values) for name, values in (fields or {}).items()]
+    frame = pl.DataFrame([position, prediction, target, *further])
+    numbers = None if clusters is None else pl.Series(clusters, dtype=pl.Int64)
+    return ScoringTable(frame, ids, numbers, context)
+
+
 class Batch(NamedTuple):
     """Some rows of a table, with all that a metric needs to score them."""
 
@@ -81,5 +126,5 @@ class Batch(NamedTuple):
         return self._replace(ids={p: self.ids[p] for p in self.frame["position"]})
 
 
-BatchFunction = Callable[[Bound, Batch], pl.DataFrame]
+BatchFunction = Callable[[BoundMetric, Batch], pl.DataFrame]
 """Computes one batch; a function of a module, so that a worker finds it by name."""

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.wording import count_of
-from evalkit.plugins.registry import Bound
+from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.table import ScoringTable
 
@@ -21,7 +21,7 @@ _NOTICE = re.compile(r"(returned None|gave no row) for \d+ of \d+ (example|answe
 
 
 def unscored_notices(
-    metric: Bound, statistics: pl.DataFrame, table: ScoringTable
+    metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable
 ) -> list[str]:
     """Say how many examples of a table a metric gave no score.
 
@@ -75,7 +75,7 @@ def why_no_value(evidence: Evidence, group: int) -> str:
     return f"{origin}: {_what_it_did(evidence.metric)} for {whom}"
 
 
-def _what_it_did(metric: Bound) -> str:
+def _what_it_did(metric: BoundMetric) -> str:
     if metric.has("score_example"):
         return "score_example returned None"
     return "statistics gave no row"

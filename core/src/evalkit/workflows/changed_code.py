@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
+from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.provenance import describe_component, describe_core, environment
-from evalkit.plugins.registry import Bound
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.stored import bound_component
 
@@ -38,7 +38,7 @@ class CodeComparison(NamedTuple):
 
 def compare_code(
     record: Recorded,
-    metrics: Sequence[tuple[Bound, Recorded]],
+    metrics: Sequence[tuple[BoundMetric, Recorded]],
     resolver: Resolver,
 ) -> CodeComparison:
     """Compare versions, source code and libraries.
@@ -51,7 +51,9 @@ def compare_code(
     Returns:
         What has changed, what was compared, and what was not checked and why.
     """
-    compared = [(metric.name, metric, before) for metric, before in metrics]
+    compared: list[tuple[str, Bound, Recorded]] = [
+        (metric.name, metric, before) for metric, before in metrics
+    ]
     others, unchecked = _other_components(record, resolver)
     compared += others
     core = record.get("core") or {}

@@ -1,56 +1,38 @@
-"""The one module that knows the order of an evaluation's steps."""
+"""Evaluates predictions: the one module that knows the order of the steps."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from evalkit.base.progress import Progress
-from evalkit.errors import AlignmentError, EvalkitError, MetricError
-from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset, local_path
-from evalkit.examples.selection import Selection
-from evalkit.examples.table import Examples
-from evalkit.inference.levels import check_confidence
-from evalkit.perturbing.columns import COPY_COLUMNS
-from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Bound, Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.predictions.alignment import (
-    Alignment,
-    OnDuplicate,
-    OnProblem,
-    Policies,
-)
-from evalkit.predictions.preparation import Predictions, default_model, prepare, rows_of
-from evalkit.predictions.table import prediction_column, scoring_table
-from evalkit.robustness.copies import TAGS, Originals
-from evalkit.robustness.evaluation import (
-    Perturbed,
-    read_perturbed,
-    score_perturbed,
-)
-from evalkit.robustness.inputs import Given, pair_sources
-from evalkit.robustness.pairs import Weight
-from evalkit.robustness.records import (
-    perturbed_refusals,
-    record_perturbed,
-    refused_rows,
-)
+from evalkit.base.terms import Weight
+from evalkit.errors import AlignmentError
+from evalkit.examples.files import local_path
+from evalkit.plugins.registry import Registry
+from evalkit.predictions.alignment import OnDuplicate, OnProblem
+from evalkit.predictions.preparation import Predictions, default_model, rows_of
 from evalkit.runs.accounts import refusal_message
-from evalkit.runs.record import Options, Parts, make_result
+from evalkit.runs.record import make_result
 from evalkit.runs.results import Result
-from evalkit.runs.scores import own_scores
-from evalkit.scoring.baselines import Baselines, compute_baselines
-from evalkit.scoring.crossings import cross, read_crossings
-from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import Measured, measure
-from evalkit.scoring.records import MetricScores, ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.workflows.evaluation_steps import (
+    bind,
+    find_copies,
+    group,
+    match,
+    read_copies,
+    refusals_of_copies,
+    refused_copies,
+    score,
+    score_copies,
+    write,
+)
+from evalkit.workflows.options import EvaluationOptions
+
+if TYPE_CHECKING:
+    from evalkit.robustness.inputs import Given
 
 
 def evaluate(
@@ -68,7 +50,7 @@ def evaluate(
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     min_n: int = 10,
     confidence: float = 0.95,
     seed: int = 0,
@@ -147,160 +129,102 @@ def evaluate(
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
     """
-    check_confidence(confidence)
-    crossings = read_crossings([by] if isinstance(by, str) else by)
-    policies = Policies(on_missing, on_invalid, on_duplicate)
-    policies.check()
-    selection = Selection.of(limit, filters)
+    options = EvaluationOptions(
+        metrics=metrics,
+        extra_metrics=extra_metrics,
+        split=split,
+        limit=limit,
+        filters=filters,
+        cluster=cluster,
+        on_missing=on_missing,
+        on_invalid=on_invalid,
+        on_duplicate=on_duplicate,
+        by=by,
+        min_n=min_n,
+        confidence=confidence,
+        seed=seed,
+        resample_lists=resample_lists,
+        jobs=jobs,
+        weight=weight,
+        include_examples=include_examples,
+        observers=observers,
+    )
+    return evaluate_with(
+        dataset,
+        predictions,
+        options,
+        model=model,
+        task=task,
+        perturbed=perturbed,
+        perturbed_predictions=perturbed_predictions,
+        out=out,
+        registry=registry,
+        progress=progress,
+    )
+
+
+def evaluate_with(
+    dataset: Any,
+    predictions: Predictions,
+    options: EvaluationOptions,
+    *,
+    model: str | None = None,
+    task: str | None = None,
+    perturbed: Given = (),
+    perturbed_predictions: Given = (),
+    out: str | Path | None = None,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Result:
+    """Do what `evaluate` does, with options that were put together before.
+
+    Args:
+        dataset: As for `evaluate`, like all arguments but the options.
+        predictions: A model's responses.
+        options: All that says how they are evaluated.
+        model: Name of the model.
+        task: Name of the task of a file of examples.
+        perturbed: Perturbed copies, or runs of them.
+        perturbed_predictions: The model's predictions for them.
+        out: Folder to write the run to.
+        registry: Where plugins are found.
+        progress: Told what is being done.
+
+    Returns:
+        The result, as `evaluate` does.
+
+    Raises:
+        EvalkitError: For the reasons for which `evaluate` raises.
+    """
+    started = time.time()
     predictions = rows_of(predictions)
     out = None if out is None else local_path(out)
-    sources = pair_sources(perturbed, perturbed_predictions, out or "runs")
-    if weight not in get_args(Weight):
-        raise EvalkitError(f"weight must be original or copy, is {weight!r}")
-    if isinstance(metrics, str):
-        metrics = [metrics]
-    started = time.time()
-    resolver = Resolver(registry or Registry())
-    bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
-    bound_task = resolver.task(bound)
-    options = Options(
-        split or bound.attributes["default_split"],
-        policies,
-        ScoringSettings(confidence, seed, jobs, min_n, resample_lists),
-        include_examples,
-        selection,
-        crossings,
-    )
-    chosen = resolver.metrics(bound, bound_task, metrics, extra_metrics)
-    watchers = Observers(resolver.registry, observers)
-    name = bound.component.name
+    sources = find_copies(perturbed, perturbed_predictions, out or "runs")
+    asked = bind(dataset, task, options, registry)
     model = model or default_model(predictions)
-    needed = None if bound.has("evaluate") else _columns(chosen, crossings)
-    prepared = prepare(
-        bound,
-        bound_task,
-        predictions,
-        options.split,
-        selection,
-        on_duplicate,
-        model,
-        watchers,
-        progress,
-        None if needed is None else {*needed, *COPY_COLUMNS, *([TAGS] * bool(sources))},
-    )
-    examples, alignment, given, ids = prepared
-    refused = alignment.refusal(options.policies)
-    originals = Originals(bound, bound_task, options.split, ids, examples, model)
+    prepared = match(asked, predictions, model, bool(sources), progress)
     copies = None
     if sources:
         progress("reading the perturbed copies", 0.35)
-        copies = read_perturbed(
-            sources,
-            originals,
-            alignment,
-            on_duplicate,
-            needed,
-            weight,
-            resolver.registry,
-        )
-        refused += perturbed_refusals(copies, policies)
-    crossed = _crossed(crossings, examples, alignment)
-    groups = group_by_tag(examples.frame["tags"], crossed)
-    parts = Parts(
-        bound, bound_task, chosen, examples, alignment, groups, [], None, crossed
-    )
-    if not refused:
-        names = [metric.name for metric in chosen]
-        watchers.tell("before_scoring", dataset=name, model=model, metrics=names)
-        parts = _with_scores(parts, options, progress)
+        copies = read_copies(asked, prepared, sources, model, options.weight)
+    refused = prepared.alignment.refusal(asked.options.policies)
     if copies is not None:
-        parts = _with_perturbed(parts, copies, options, progress, not refused)
-    result = make_result(parts, options, given, model, refused, watchers)
+        refused += refusals_of_copies(copies, asked.options)
+    parts = group(asked, prepared)
+    if not refused:
+        asked.tell("before_scoring", model=model, metrics=asked.metric_names)
+        parts = score(parts, asked.options, progress)
+    if copies is not None:
+        parts = score_copies(parts, copies, asked.options, progress, not refused)
+    result = make_result(
+        parts, asked.options, prepared.predictions, model, refused, asked.watchers
+    )
     result.record_time(started, time.time() - started)
     if out is not None:
         progress("writing the run", 0.95)
-        watchers.tell("before_writing", run_id=result.run_id)
-        result.save(out)
-        watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+        write(result, out, asked.watchers)
     if refused:
-        further = refused_rows(copies) if copies is not None else []
-        message = refusal_message(result, refused, alignment, further)
+        further = refused_copies(copies) if copies is not None else []
+        message = refusal_message(result, refused, prepared.alignment, further)
         raise AlignmentError(message, result)
     return result
-
-
-def _columns(
-    metrics: Sequence[Bound], crossings: Mapping[str, Sequence[str]]
-) -> set[str]:
-    """Name the columns of the data that are needed beside answers and tags."""
-    of_metrics = (
-        column for metric in metrics for column in metric.attributes["columns"]
-    )
-    return {*of_metrics, *(name for names in crossings.values() for name in names)}
-
-
-def _crossed(
-    crossings: Mapping[str, Sequence[str]], examples: Examples, alignment: Alignment
-) -> dict[str, pl.Series]:
-    columns = {column.name: column for column in examples.inputs.get_columns()}
-    columns |= alignment.fields
-    columns["answer"] = examples.frame["answer"]
-    columns["pred"] = prediction_column(examples, alignment.predictions)
-    tags = examples.frame["tags"]
-    return cross(crossings, tags, columns, examples.data_columns)
-
-
-def _with_scores(parts: Parts, options: Options, progress: Progress) -> Parts:
-    """Compute all metrics and the baselines."""
-    examples, alignment = parts.examples, parts.alignment
-    everything = scoring_table(examples, alignment)
-    counted = alignment.statuses.is_in(list(options.policies.counted))
-    measured = Measured(everything, counted, parts.groups)
-    scored = measure(
-        parts.metrics,
-        measured,
-        options.settings,
-        lambda text, share: progress(text, 0.4 + 0.5 * share),
-    )
-    scored += _own_scores(parts.dataset, examples, alignment)
-    baselines = _baselines(parts.metrics[0], measured.table)
-    return parts._replace(scored=scored, baselines=baselines)
-
-
-def _with_perturbed(
-    parts: Parts,
-    copies: Perturbed,
-    options: Options,
-    progress: Progress,
-    is_scored: bool,
-) -> Parts:
-    """Score perturbed copies, and record them."""
-    found = None
-    policies = options.policies
-    if is_scored:
-        progress("scoring the perturbed copies", 0.9)
-        found = score_perturbed(copies, parts.scored, policies, options.settings)
-    record = record_perturbed(copies, found, policies, options.include_examples)
-    return parts._replace(perturbed=record)
-
-
-def _baselines(metric: Bound, table: ScoringTable) -> Baselines | None:
-    try:
-        return compute_baselines(metric, table)
-    except MetricError:
-        # the headline metric's own failure is reported with its scores
-        return None
-
-
-def _own_scores(
-    dataset: Bound, examples: Examples, alignment: Alignment
-) -> list[MetricScores]:
-    """Ask a data set that scores itself."""
-    if not dataset.has("evaluate"):
-        return []
-    fields: Iterable[pl.Series] = alignment.fields.values()
-    frame = examples.frame.drop("cluster").with_columns(
-        prediction_column(examples, alignment.predictions).alias("pred"), *fields
-    )
-    scored = alignment.statuses == "scored"
-    return own_scores(dataset, frame.filter(scored))

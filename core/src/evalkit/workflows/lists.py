@@ -71,7 +71,7 @@ def score(
         )
     predictions = _scored_values("predictions", predictions)
     targets = _scored_values("targets", targets)
-    bound = Resolver(registry or Registry()).bind("metrics", metric)
+    bound = Resolver(registry or Registry()).metric(metric)
     several = any(isinstance(target, list) for target in targets)
     kind: AnswerKind = "any-of" if several else "one"
     answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]

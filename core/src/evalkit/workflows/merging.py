@@ -26,6 +26,7 @@ from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.examples.selection import Selection
 from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.libraries import (
     differing_libraries,
     joined_components,
@@ -38,7 +39,7 @@ from evalkit.plugins.provenance import (
     rows_hash,
     run_id_of,
 )
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.label_forms import is_about_gold_forms, merged_form_notices
 from evalkit.predictions.number_forms import is_about_numbers, number_notices
@@ -363,7 +364,7 @@ def _selections(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["the parts are of some examples of their data; there may be others"]
 
 
-def _changed_metrics(metrics: Sequence[Bound], part: Result) -> list[str]:
+def _changed_metrics(metrics: Sequence[BoundMetric], part: Result) -> list[str]:
     """Say which metrics are not the code any more that computed the statistics."""
     then = [c["source_sha256"] for c in _metrics(part.to_dict())]
     return [
@@ -390,7 +391,9 @@ def _union(records: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _scored(joined: Result, metrics: Sequence[Bound], progress: Progress) -> Result:
+def _scored(
+    joined: Result, metrics: Sequence[BoundMetric], progress: Progress
+) -> Result:
     record = joined.to_dict()
     includes = bool(record["includes_examples"])
     measured = measured_run(joined) if includes else measured_statistics(joined)
@@ -432,7 +435,7 @@ def _without_bounds(found: MetricScores) -> MetricScores:
     return found._replace(scores=scores)
 
 
-def _not_kept(metric: Bound) -> MetricError:
+def _not_kept(metric: BoundMetric) -> MetricError:
     return MetricError(
         f"{metric.name}: the runs were made with --no-examples (include_examples="
         "False) and hold nothing that it can be computed from; evaluate again without "
@@ -440,7 +443,7 @@ def _not_kept(metric: Bound) -> MetricError:
     )
 
 
-def _baselines(metric: Bound, measured: Measured) -> dict[str, Any] | None:
+def _baselines(metric: BoundMetric, measured: Measured) -> dict[str, Any] | None:
     try:
         found = compute_baselines(metric, measured.table)
     except MetricError:

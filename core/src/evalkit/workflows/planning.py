@@ -27,7 +27,7 @@ from evalkit.workflows.score_spreads import (
     AS_IT_IS,
     ScoreVariance,
     of_difference,
-    spread_of,
+    score_variance,
     spread_of_differences,
     spread_of_set,
 )
@@ -204,7 +204,7 @@ def _score(results: list[Result], metric: str | None) -> Score:
 def _spread(result: Result, metric: str) -> ScoreVariance:
     column = score_column(result, metric) if result.examples is not None else None
     if column is not None:
-        return spread_of(result, metric, column)
+        return score_variance(result, metric, column)
     score = result[metric]
     if score.se is None:
         raise EvalkitError(

@@ -10,7 +10,8 @@ import polars as pl
 from evalkit.base.progress import Progress
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.listing import as_result
 from evalkit.runs.results import Result, Score
@@ -96,15 +97,15 @@ def _crossed(
 
 def _ready(
     parent: Result, measured: Measured, resolver: Resolver
-) -> tuple[Measured, list[Bound], list[str]]:
+) -> tuple[Measured, list[BoundMetric], list[str]]:
     """Load the run's metrics and the columns that they ask for."""
-    ready: list[Bound] = []
+    ready: list[BoundMetric] = []
     lost: list[str] = []
     for component in parent.to_dict()["components"]:
         if not component["id"].startswith("metrics/"):
             continue
         try:
-            metric = bound_component(component, resolver)
+            metric = BoundMetric.of(bound_component(component, resolver))
             measured = with_inputs(measured, parent, [metric], resolver)
         except EvalkitError as error:
             name = component["id"].partition("/")[2]

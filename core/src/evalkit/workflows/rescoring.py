@@ -11,6 +11,7 @@ from evalkit.base.progress import Progress
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.provenance import (
     describe_component,
@@ -18,7 +19,7 @@ from evalkit.plugins.provenance import (
     environment,
     run_id_of,
 )
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
@@ -105,8 +106,10 @@ def rescore(
     return result
 
 
-def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bound]:
-    bound = [resolver.bind("metrics", metric) for metric in metrics]
+def _bind(
+    parent: Result, resolver: Resolver, metrics: Sequence[Any]
+) -> list[BoundMetric]:
+    bound = [resolver.metric(metric) for metric in metrics]
     if not bound:
         raise EvalkitError("no metric was named (-m NAME)")
     names = [metric.name for metric in bound]
@@ -122,7 +125,7 @@ def _bind(parent: Result, resolver: Resolver, metrics: Sequence[Any]) -> list[Bo
     return bound
 
 
-def _mixed_rules(parent: Result, bound: Sequence[Bound]) -> list[str]:
+def _mixed_rules(parent: Result, bound: Sequence[BoundMetric]) -> list[str]:
     """Say which intervals follow other rules than those that the run names."""
     if parent.interval_rules == INTERVAL_RULES:
         return []
@@ -135,7 +138,7 @@ def _mixed_rules(parent: Result, bound: Sequence[Bound]) -> list[str]:
 
 def _extended(
     parent: Result,
-    bound: Sequence[Bound],
+    bound: Sequence[BoundMetric],
     scored: list[MetricScores],
     groups: Groups,
     perturbed: PerturbedScores | None,

@@ -114,7 +114,7 @@ class ScoreVariance(NamedTuple):
         return factors.between * between + factors.within * self.within / answers
 
 
-def spread_of(result: Result, metric: str, column: str) -> ScoreVariance:
+def score_variance(result: Result, metric: str, column: str) -> ScoreVariance:
     """Measure the spread of one model's scores.
 
     Args:

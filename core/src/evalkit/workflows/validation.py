@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
-from evalkit.examples.selection import Selection
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
+from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.label_forms import label_notices
 from evalkit.predictions.number_forms import number_notices
 from evalkit.predictions.preparation import default_model, prepare, rows_of
 from evalkit.predictions.problems import Problems
 from evalkit.runs.accounts import alignment_notices
+from evalkit.workflows.options import EvaluationOptions
 
 
 class Validation(NamedTuple):
@@ -86,22 +86,66 @@ def validate(
         SchemaError: Examples break the task's input.
         PluginError: A plugin is unknown or broken.
     """
-    policies = Policies(on_missing, on_invalid, on_duplicate)
-    policies.check()
-    selection = Selection.of(limit, filters)
+    options = EvaluationOptions(
+        split=split,
+        limit=limit,
+        filters=filters,
+        cluster=cluster,
+        on_missing=on_missing,
+        on_invalid=on_invalid,
+        on_duplicate=on_duplicate,
+    )
+    return validate_with(
+        dataset,
+        predictions,
+        options,
+        task=task,
+        model=model,
+        registry=registry,
+        progress=progress,
+    )
+
+
+def validate_with(
+    dataset: Any,
+    predictions: Any,
+    options: EvaluationOptions,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Validation:
+    """Do what `validate` does, with the options of an evaluation.
+
+    Args:
+        dataset: As for `validate`, like all arguments but the options.
+        predictions: A model's responses; None to check the examples alone.
+        options: Those of an evaluation; what concerns its scores is not looked at.
+        task: Name of the task of a file of examples.
+        model: Name of the model.
+        registry: Where plugins are found.
+        progress: Told what is being done.
+
+    Returns:
+        Counts, problems, and why an evaluation would refuse.
+
+    Raises:
+        EvalkitError: For the reasons for which `validate` raises.
+    """
     resolver = Resolver(registry or Registry())
-    bound = clustered_by(bind_dataset(resolver, dataset, task), cluster)
+    bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
     bound_task = resolver.task(bound)
-    split = split or bound.attributes["default_split"]
+    split = options.split or bound.default_split
+    selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
     if predictions is None:
         progress(f"loading {names[0]}", 0.0)
         examples = load_examples(bound, bound_task, split)
         chosen = selection.mask(examples)
-        height = examples.frame.height if chosen is None else int(chosen.sum())
-        counts = {"examples": height}
         if chosen is not None:
             examples = examples.where(chosen)
+        counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
     rows = rows_of(predictions)
@@ -112,7 +156,7 @@ def validate(
         rows,
         split,
         selection,
-        on_duplicate,
+        options.on_duplicate,
         model,
         Observers(resolver.registry, ()),
         progress,
@@ -123,11 +167,11 @@ def validate(
         model,
         alignment.counts,
         alignment.problems,
-        alignment.refusal(policies),
+        alignment.refusal(options.policies),
         [
             *examples.notices,
             *label_notices(examples, alignment),
             *number_notices(examples.frame["answer"], alignment.predictions),
-            *alignment_notices(alignment, policies, names[1]),
+            *alignment_notices(alignment, options.policies, names[1]),
         ],
     )

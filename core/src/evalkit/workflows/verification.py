@@ -11,7 +11,8 @@ from evalkit.base.names import metric_of
 from evalkit.base.progress import Progress
 from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.plugins.registry import Bound, Registry
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.rescoring import (
     holds_copies,
@@ -234,14 +235,15 @@ def _verifiable(
 
 def _load_metrics(
     record: Mapping[str, Any], resolver: Resolver
-) -> tuple[list[tuple[Bound, Mapping[str, Any]]], dict[str, str]]:
+) -> tuple[list[tuple[BoundMetric, Mapping[str, Any]]], dict[str, str]]:
     """Load metrics, each with what the run recorded of it; and say why some cannot."""
     metrics, unverified = [], {}
     for component in record["components"]:
         if not component["id"].startswith("metrics/"):
             continue
         try:
-            metrics.append((bound_component(component, resolver), component))
+            metric = BoundMetric.of(bound_component(component, resolver))
+            metrics.append((metric, component))
         except PluginError as error:
             [name] = metric_names({"components": [component]})
             unverified[name] = str(error)

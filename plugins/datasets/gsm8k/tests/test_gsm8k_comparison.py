@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import evalkit
-from evalkit.comparing.records import ComparedScore, Comparison
+from evalkit import ComparedScore, Comparison
 
 pytestmark = pytest.mark.known_result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import evalkit
-from evalkit.comparing.records import Comparison
+from evalkit import Comparison
 
 PREDICTIONS = Path(__file__).parents[1] / "src/evalkit_datasets_samples/predictions"
 

@@ -14,8 +14,7 @@ from scipy import stats
 
 import evalkit
 from evalkit import PluginError, Registry, Result
-from evalkit.plugins.components import Component
-from evalkit.plugins.discovery import Catalog, find_components
+from evalkit.catalog import Catalog, Component, find_components
 
 Answers = Sequence[str | None]
 

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import evalkit
-from evalkit import MetricContext, MetricError, PluginContractError, Score
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.baselines import compute_baselines
-from evalkit.scoring.table import ScoringTable
+from evalkit import MetricError, PluginContractError, Registry, Score
 from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 
@@ -309,46 +305,6 @@ def test_a_subclass_must_say_what_a_class_scores() -> None:
 
     with pytest.raises(MetricError, match="Unfinished does not define class_score"):
         evalkit.score(Unfinished, ["a"], ["a"])
-
-
-# baselines --------------------------------------------------------------------------
-
-
-def table_of(predictions: list[str], targets: list[str]) -> ScoringTable:
-    frame = pl.DataFrame(
-        {"position": range(len(targets)), "prediction": predictions, "target": targets},
-        schema_overrides={"position": pl.UInt32},
-    )
-    ids = [str(i) for i in range(len(targets))]
-    return ScoringTable(frame, ids, None, MetricContext(tuple(DECLARED), "one"))
-
-
-@pytest.mark.parametrize("choice", ["gold", "seen", "declared"])
-@pytest.mark.parametrize("name", SKLEARN)
-@settings(max_examples=20, deadline=None)
-@given(targets=st.lists(st.sampled_from(GOLD), min_size=1, max_size=30))
-def test_baselines_equal_a_direct_computation(
-    name: str, choice: str, targets: list[str]
-) -> None:
-    metric = Resolver(Registry()).bind("metrics", full_name(name, choice))
-    found = compute_baselines(metric, table_of(targets, targets))
-    assert found is not None
-    counts = {label: targets.count(label) for label in DECLARED}
-    majority = max(DECLARED, key=lambda label: counts[label])
-    assert found.majority_label == majority
-    constant = [(majority, target) for target in targets]
-    assert found.majority == pytest.approx(by_scikit_learn(name, choice, constant))
-
-    # of every class, a share of 1 / K is expected to be predicted as any label
-    n, k = len(targets), len(DECLARED)
-    of_class = []
-    for count in counts.values():
-        if choice == "gold" and not count:
-            continue
-        hits = count / k
-        recall = hits / count if count else 0.0
-        of_class.append(2 * hits / (count + n / k) if name == "macro-f1" else recall)
-    assert found.chance == pytest.approx(sum(of_class) / len(of_class))
 
 
 def test_sums_of_many_classes_do_not_depend_on_the_order_of_rows() -> None:

@@ -12,13 +12,14 @@ from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import MetricContext, Score
-from evalkit.inference.intervals import Floats
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import score_metric
-from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.catalog import Registry, Resolver
+from evalkit.scoring import (
+    ScoringSettings,
+    ScoringTable,
+    group_by_tag,
+    make_table,
+    score_metric,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ def by_scikit_learn(name: str, pairs: list[tuple[str, str]]) -> float:
     )
 
 
-def by_weights(name: str, pairs: list[tuple[str, str]], weights: Floats) -> float:
+def by_weights(name: str, pairs: list[tuple[str, str]], weights: np.ndarray) -> float:
     targets, predictions = zip(*pairs, strict=True)
     average = {"average": "macro", "zero_division": 0}
     return float(SKLEARN[name](targets, predictions, sample_weight=weights, **average))
@@ -49,17 +50,9 @@ def one(name: str, predictions: list[str], targets: list[str]) -> Score:
 def table_of(
     predictions: list[str], targets: list[str], clusters: list[int]
 ) -> ScoringTable:
-    frame = pl.DataFrame(
-        {"position": range(len(targets)), "prediction": predictions, "target": targets},
-        schema_overrides={"position": pl.UInt32},
-    )
+    context = MetricContext(None, "one")
     ids = [str(i) for i in range(len(targets))]
-    return ScoringTable(
-        frame,
-        ids,
-        pl.Series(clusters),
-        MetricContext(None, "one"),
-    )
+    return make_table(predictions, targets, context, ids=ids, clusters=clusters)
 
 
 def sample(n: int, seed: int) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError, Score
-from evalkit.scoring import calls
+from evalkit.testing import check_metric
 
 from .tagged_rows import rows_by_group
 
@@ -236,19 +236,21 @@ def test_a_proportion_is_shown_as_a_percentage() -> None:
 
 
 @pytest.mark.parametrize("name", SKLEARN)
-def test_the_order_of_rows_and_the_size_of_batches_change_nothing(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_rows_changes_nothing(name: str) -> None:
     random = np.random.default_rng(3)
     predictions = random.choice(DECLARED, 200).tolist()
     targets = random.choice(DECLARED[:3], 200).tolist()
     order = random.permutation(200)
     before = evalkit.score(name, predictions, targets).scores
-    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
     after = evalkit.score(
         name, [predictions[i] for i in order], [targets[i] for i in order]
     ).scores
     assert after == before
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_the_size_of_batches_changes_nothing(name: str) -> None:
+    check_metric(name, labels=DECLARED, laws=["batches"])
 
 
 @pytest.mark.parametrize("name", SKLEARN)

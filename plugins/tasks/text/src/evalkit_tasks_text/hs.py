@@ -19,3 +19,4 @@ class HateSpeech(LabelTask):
     labels = ("hateful", "not-hateful")
     example = {"uid": "hs-1", "statement": "It is a good day."}
     perturb_fields = ("statement",)
+    content_warning = "texts may be hateful"

@@ -1,0 +1,73 @@
+"""The options of a command as those of `evalkit.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalkit_cli.options.choices import read_filters
+
+if TYPE_CHECKING:
+    from evalkit import EvaluationOptions
+
+
+def evaluation_options(
+    given: Mapping[str, Any], metrics: list[Any] | None
+) -> EvaluationOptions:
+    """Return the options of `evalkit eval` as one object.
+
+    Args:
+        given: The values of `data_options`, `cluster_option`, `policy_options`,
+            `scoring_options`, `--weight`, `--no-examples` and `--observer`, by the
+            names of their parameters.
+        metrics: The metrics that were named; None for those of the data set.
+
+    Raises:
+        EvalkitError: A value is out of its range.
+        UsageError: A filter is not of the form KEY=VALUE.
+    """
+    from evalkit import EvaluationOptions
+
+    return EvaluationOptions(
+        metrics=metrics,
+        split=given["split"],
+        limit=given["limit"],
+        filters=read_filters(given["filters"]),
+        cluster=given["cluster"],
+        on_missing=given["on_missing"],
+        on_invalid=given["on_invalid"],
+        on_duplicate=given["on_duplicate"],
+        by=given["by"],
+        min_n=given["min_n"],
+        confidence=given["confidence"],
+        seed=given["seed"],
+        resample_lists=given["resample_lists"],
+        jobs=given["jobs"],
+        weight=given["weight"],
+        include_examples=not given["no_examples"],
+        observers=given["observers"],
+    )
+
+
+def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
+    """Return the options of `evalkit validate` as those of an evaluation.
+
+    Args:
+        given: The values of `data_options`, `cluster_option` and `policy_options`, by
+            the names of their parameters.
+
+    Raises:
+        EvalkitError: A value is out of its range.
+        UsageError: A filter is not of the form KEY=VALUE.
+    """
+    from evalkit import EvaluationOptions
+
+    return EvaluationOptions(
+        split=given["split"],
+        limit=given["limit"],
+        filters=read_filters(given["filters"]),
+        cluster=given["cluster"],
+        on_missing=given["on_missing"],
+        on_invalid=given["on_invalid"],
+        on_duplicate=given["on_duplicate"],
+    )

@@ -1,0 +1,325 @@
+"""Loaded plugins of each kind, with typed attributes and guarded hooks.
+
+Whatever a hook raises becomes an error that names the plugin and its distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from evalkit.base.failures import hook_failures
+from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.terms import MetricContext
+from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
+from evalkit.hookspecs import (
+    DatasetAttributes,
+    MetricAttributes,
+    PerturbationAttributes,
+    RecogniserAttributes,
+    TaskIOAttributes,
+)
+from evalkit.plugins.attributes import read_attributes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+from evalkit.plugins.binding import Bound as Bound
+from evalkit.plugins.binding import Guard
+
+REFUSALS = (ValueError, TypeError, LookupError)
+"""By what an adapter, which sees responses that nobody has checked, may refuse one."""
+
+_HOW_TO_REFUSE = "; it refuses a response by a ValueError, a TypeError or a LookupError"
+
+
+class Converting(Bound):
+    """A plugin that may have converters."""
+
+    def label_field_converter(self, example: Mapping[str, Any]) -> Any:
+        """Return what the method makes of an example, unchecked.
+
+        Args:
+            example: A row; `uid` holds its id.
+
+        Raises:
+            PluginError: It failed.
+        """
+        hook = "label_field_converter"
+        with self.guard(hook, "example", example["uid"]):
+            return self.row_function(hook)(example=example)
+
+    def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+        """Return what the method makes of a response, unchecked.
+
+        Args:
+            response: A response; `id` holds its id.
+
+        Raises:
+            PluginError: It failed.
+        """
+        hook = "pred_field_converter"
+        # read first, as the method might change the response
+        uid = response["id"]
+        with self.guard(hook, "response", uid):
+            return self.row_function(hook)(response=response, example=response)
+
+
+class BoundTask(Converting, TaskIOAttributes):
+    """A task that is loaded."""
+
+    def verify_response(self, uid: str, **offered: Any) -> Any:
+        """Return what the task's own check says of a response, unchecked.
+
+        Args:
+            uid: The response's id.
+            **offered: The arguments of the hook.
+
+        Raises:
+            AssertionError: The check's way to say that the response is invalid.
+            PluginError: It failed.
+        """
+        hook = "verify_response"
+        with self.guard(hook, "response", uid, (AssertionError,)):
+            return self.row_function(hook)(**offered)
+
+    def verify_columns(
+        self, responses: pl.DataFrame, labels: Sequence[str] | None
+    ) -> Any:
+        """Return what the task's check of columns says, unchecked.
+
+        Args:
+            responses: The fields of `Output` but for the id.
+            labels: The labels; None where there are none.
+
+        Raises:
+            PluginError: It failed.
+        """
+        with self.guard("verify_columns"):
+            return self.hooks.verify_columns(responses=responses, labels=labels)
+
+    def validate_input(self, example: Mapping[str, Any]) -> None:
+        """Check that an example keeps `Input`.
+
+        Args:
+            example: A row; `uid` holds its id.
+
+        Raises:
+            pydantic.ValidationError: It does not.
+            PluginError: A validator of the task failed.
+        """
+        with self.guard("Input", "example", example["uid"], (ValidationError,)):
+            self.Input.model_validate(example)
+
+    def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
+        """Return a response as an `Output`.
+
+        Args:
+            response: A response; `id` holds its id.
+
+        Raises:
+            pydantic.ValidationError: It does not keep `Output`.
+            PluginError: A validator of the task failed.
+        """
+        with self.guard("Output", "response", response["id"], (ValidationError,)):
+            return self.Output.model_validate(response)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundDataset(Converting, DatasetAttributes):
+    """A data set that is loaded."""
+
+    name: str = field(init=False)
+    """The plugin's name with those parameters that are not at their default."""
+    chosen_cluster: tuple[str, ...] = ()
+    """The columns that a user chose for the clusters, in place of `cluster`."""
+
+    @property
+    def declared_cluster(self) -> tuple[str, ...]:
+        """The columns of `cluster`."""
+        cluster = self.cluster
+        return (cluster,) if isinstance(cluster, str) else tuple(cluster or ())
+
+    def guard_of_load(self, split: str) -> Guard:
+        """Return a context in which examples are loaded, and read where that is lazy.
+
+        Args:
+            split: The split that is loaded.
+        """
+        step, origin = f"load({split!r})", self.component.origin
+        return Guard(origin, step, error=DataError, passes=(EvalkitError,))
+
+    def adapt_response(self, response: Mapping[str, Any]) -> Any:
+        """Return what the data set makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response)
+
+    def as_metric(self) -> BoundMetric:
+        """Return the data set as the metric of its own scores."""
+        attributes, _ = read_attributes("metrics", object())
+        return BoundMetric(self.component, self.plugin, self.parameters, attributes)
+
+    def evaluate(self, frame: pl.DataFrame) -> Any:
+        """Return the data set's own scores, unchecked.
+
+        Args:
+            frame: One row for each scored example.
+
+        Raises:
+            MetricError: It failed.
+        """
+        origin, own = self.component.origin, (MetricError,)
+        with Guard(origin, "evaluate", error=MetricError, own_words=own):
+            return self.hooks.evaluate(frame=frame)
+
+
+class BoundMetric(Bound, MetricAttributes):
+    """A metric that is loaded."""
+
+    _failure = MetricError
+    _own_words = (MetricError,)
+
+    @property
+    def counts_labels(self) -> bool:
+        """Whether its two keys are the gold and the predicted label of what it counts.
+
+        A metric says so by its interval.
+        """
+        return self.interval == "multinomial"
+
+    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
+        """Return the score of two lists, unchecked.
+
+        Args:
+            predictions: One prediction for each example.
+            targets: One answer for each example.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        with self.guard("computing it"):
+            return self.hooks.compute(predictions=predictions, targets=targets)
+
+    def score_examples(
+        self, columns: Mapping[str, Callable[[], Sequence[Any]]], rows: int
+    ) -> tuple[list[Any], BaseException | None]:
+        """Score examples one by one until it fails.
+
+        Args:
+            columns: How the values of each argument are made, one for each example;
+                called for those that the metric takes.
+            rows: The number of examples.
+
+        Returns:
+            What the metric returned, unchecked, and what it raised for the next
+            example; None where it scored all.
+        """
+        plugin: Any = self.plugin
+        function: Callable[..., Any] = plugin.score_example
+        names = self.arguments_of("score_example")
+        values: list[Any] = []
+        append = values.append
+        arguments = [columns[name]() for name in names]
+        try:
+            alone = (function() for _ in range(rows))
+            for value in map(function, *arguments) if names else alone:
+                append(value)
+            if len(values) < rows:
+                raise StopIteration  # raised in the function, it ends the loop above
+        except hook_failures() as error:
+            return values, error
+        return values, None
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> Any:
+        """Return columns that add up over examples, unchecked.
+
+        Args:
+            batch: The examples.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        with self.guard("statistics"):
+            return self.hooks.statistics(batch=batch, context=context)
+
+    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> Any:
+        """Return scores of sums, unchecked.
+
+        Args:
+            sums: Sums by group and key.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        with self.guard("finalize"):
+            return self.hooks.finalize(sums=sums, context=context)
+
+
+class BoundPerturbation(Bound, PerturbationAttributes):
+    """A perturbation that is loaded."""
+
+    _own_words = (PluginError,)
+
+    def ask(self, hook: str, subject: str, uid: str, offered: Mapping[str, Any]) -> Any:
+        """Return what a hook says of one row, unchecked.
+
+        Args:
+            hook: Name of an implemented hook.
+            subject: What the row is: `example` or `copy`.
+            uid: Its id.
+            offered: The arguments of the hook.
+
+        Raises:
+            PluginError: The perturbation failed.
+        """
+        with self.guard(hook, subject, uid):
+            return self.row_function(hook)(**offered)
+
+
+class BoundRecogniser(Bound, RecogniserAttributes):
+    """A recogniser that is loaded."""
+
+
+class BoundObserver(Bound):
+    """An observer that is loaded."""
+
+    def tell(self, hook: str, values: Mapping[str, Any]) -> None:
+        """Tell it what happens.
+
+        Args:
+            hook: Name of the hook.
+            values: Its arguments.
+
+        Raises:
+            PluginError: The observer failed.
+        """
+        with self.guard(hook):
+            getattr(self.hooks, hook)(**values)
+
+
+BOUND: Mapping[str, type[Bound]] = {
+    "tasks": BoundTask,
+    "datasets": BoundDataset,
+    "metrics": BoundMetric,
+    "perturbations": BoundPerturbation,
+    "recognisers": BoundRecogniser,
+    "observers": BoundObserver,
+}
+"""The class of each kind, by the kind's name."""

@@ -1,0 +1,54 @@
+"""Which reader reads which format: of one row after the other, or of whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from evalkit.errors import DataError
+from evalkit.reading.delimited import read_delimited_rows
+from evalkit.reading.formats import Format
+from evalkit.reading.json_lines import read_json_rows
+from evalkit.reading.rows import Row
+
+RowReader = Callable[[Path, Container[str], Sequence[str]], Iterator[Row]]
+"""Reads a file row by row: its path, the columns whose cells are texts, and the columns
+of which one must be there as the id."""
+
+ROW_READERS: Mapping[Format, RowReader] = {
+    Format.JSON_LINES: lambda path, texts, ids: read_json_rows(path),
+    Format.CSV: partial(read_delimited_rows, delimiter=","),
+    Format.TSV: partial(read_delimited_rows, delimiter="\t"),
+}
+"""The reader of each format of rows with names."""
+
+OF_TEXTS = frozenset({Format.CSV, Format.TSV})
+"""Formats whose cells are all texts."""
+
+TABLES = frozenset({Format.PARQUET, Format.ARROW})
+"""Formats of typed tables, which `reading.tables` reads."""
+
+
+def read_rows(
+    path: Path, kind: Format, texts: Container[str], id_keys: Sequence[str]
+) -> Iterator[Row]:
+    """Read a file row by row.
+
+    Args:
+        path: The file; gzip and Zstandard are decompressed.
+        kind: Its format.
+        texts: Columns whose cells are taken as the texts that they are, in a format
+            without types.
+        id_keys: The columns of which one must be there, in a format with a header.
+
+    Returns:
+        A row for each record; broken ones with what is wrong.
+
+    Raises:
+        DataError: The file cannot be read, or nothing reads rows of this format.
+    """
+    reader = ROW_READERS.get(kind)
+    if reader is None:
+        raise DataError(f"{path}: rows with names cannot be read from {kind.value}")
+    return reader(path, texts, id_keys)

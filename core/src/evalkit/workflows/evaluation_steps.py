@@ -1,0 +1,276 @@
+"""The steps of an evaluation, each from one value to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evalkit.base.progress import Progress
+from evalkit.base.terms import Weight
+from evalkit.errors import MetricError
+from evalkit.examples.clusters import clustered_by
+from evalkit.examples.files import bind_dataset
+from evalkit.examples.table import Examples
+from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
+from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.alignment import Alignment
+from evalkit.predictions.preparation import Predictions, Prepared, prepare
+from evalkit.predictions.table import prediction_column, scoring_table
+from evalkit.runs.record import Options, Parts
+from evalkit.runs.results import Result
+from evalkit.runs.scores import own_scores
+from evalkit.scoring.baselines import Baselines, compute_baselines
+from evalkit.scoring.crossings import cross
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.records import MetricScores
+from evalkit.scoring.table import ScoringTable
+from evalkit.workflows.options import EvaluationOptions
+
+# what is done with copies is imported where there are some
+if TYPE_CHECKING:
+    from evalkit.robustness.evaluation import Perturbed
+    from evalkit.robustness.inputs import CopySource, Given
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The plugins of an evaluation, and how it is done."""
+
+    dataset: BoundDataset
+    task: BoundTask
+    metrics: list[BoundMetric]
+    watchers: Observers
+    options: Options
+    registry: Registry
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics, as they are named in scores."""
+        return [metric.name for metric in self.metrics]
+
+    @property
+    def columns(self) -> set[str] | None:
+        """The columns of the data that scoring reads; None for all."""
+        if self.dataset.has("evaluate"):
+            return None
+        crossings = self.options.crossings.values()
+        return {
+            *(name for each in self.metrics for name in each.columns),
+            *(name for names in crossings for name in names),
+        }
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Tell the observers what happens to the data set."""
+        self.watchers.tell(event, dataset=self.dataset.component.name, **facts)
+
+
+def bind(
+    dataset: Any,
+    task: str | None,
+    options: EvaluationOptions,
+    registry: Registry | None,
+) -> Asked:
+    """Find the plugins that are named, and load them."""
+    resolver = Resolver(registry or Registry())
+    bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
+    bound_task = resolver.task(bound)
+    named = options.metrics
+    metrics = resolver.metrics(
+        bound,
+        bound_task,
+        [named] if isinstance(named, str) else named,
+        options.extra_metrics,
+    )
+    return Asked(
+        bound,
+        bound_task,
+        metrics,
+        Observers(resolver.registry, options.observers),
+        options.for_split(bound.default_split),
+        resolver.registry,
+    )
+
+
+def match(
+    asked: Asked,
+    predictions: Predictions,
+    model: str,
+    has_copies: bool,
+    progress: Progress,
+) -> Prepared:
+    """Load the examples and match the predictions with them."""
+    needed = asked.columns
+    if needed is not None:
+        needed |= {*COPY_COLUMNS, *([TAGS] * has_copies)}
+    return prepare(
+        asked.dataset,
+        asked.task,
+        predictions,
+        asked.options.split,
+        asked.options.selection,
+        asked.options.policies.on_duplicate,
+        model,
+        asked.watchers,
+        progress,
+        needed,
+    )
+
+
+def group(asked: Asked, prepared: Prepared) -> Parts:
+    """Group the examples by tags and crossings."""
+    examples, alignment = prepared.examples, prepared.alignment
+    crossed = _crossed(asked.options.crossings, examples, alignment)
+    return Parts(
+        asked.dataset,
+        asked.task,
+        asked.metrics,
+        examples,
+        alignment,
+        group_by_tag(examples.frame["tags"], crossed),
+        [],
+        None,
+        crossed,
+    )
+
+
+def score(parts: Parts, options: Options, progress: Progress) -> Parts:
+    """Compute all metrics and the baselines."""
+    examples, alignment = parts.examples, parts.alignment
+    everything = scoring_table(examples, alignment)
+    counted = alignment.statuses.is_in(list(options.policies.counted))
+    measured = Measured(everything, counted, parts.groups)
+    scored = measure(
+        parts.metrics,
+        measured,
+        options.settings,
+        lambda text, share: progress(text, 0.4 + 0.5 * share),
+    )
+    scored += _own_scores(parts.dataset, examples, alignment)
+    baselines = _baselines(parts.metrics[0], measured.table)
+    return parts._replace(scored=scored, baselines=baselines)
+
+
+def find_copies(
+    perturbed: Given, predictions: Given, runs: str | Path
+) -> list[CopySource]:
+    """Pair what is given as perturbed copies with the predictions for them."""
+    if _is_empty(perturbed) and _is_empty(predictions):
+        return []
+    from evalkit.robustness.inputs import pair_sources
+
+    return pair_sources(perturbed, predictions, runs)
+
+
+def _is_empty(given: Given) -> bool:
+    return isinstance(given, list | tuple) and not given
+
+
+def read_copies(
+    asked: Asked,
+    prepared: Prepared,
+    sources: Sequence[CopySource],
+    model: str,
+    weight: Weight,
+) -> Perturbed:
+    """Read the perturbed copies, and match the predictions for them."""
+    from evalkit.robustness.copies import Originals
+    from evalkit.robustness.evaluation import read_perturbed
+
+    return read_perturbed(
+        sources,
+        Originals(
+            asked.dataset,
+            asked.task,
+            asked.options.split,
+            prepared.ids,
+            prepared.examples,
+            model,
+        ),
+        prepared.alignment,
+        asked.options.policies.on_duplicate,
+        asked.columns,
+        weight,
+        asked.registry,
+    )
+
+
+def refusals_of_copies(copies: Perturbed, options: Options) -> list[str]:
+    """Say why the policies refuse the copies; empty if they do not."""
+    from evalkit.robustness.records import perturbed_refusals
+
+    return perturbed_refusals(copies, options.policies)
+
+
+def refused_copies(copies: Perturbed) -> list[str]:
+    """Show the first rows of the copies that were not scored."""
+    from evalkit.robustness.records import refused_rows
+
+    return refused_rows(copies)
+
+
+def score_copies(
+    parts: Parts,
+    copies: Perturbed,
+    options: Options,
+    progress: Progress,
+    is_scored: bool,
+) -> Parts:
+    """Score the perturbed copies, and record them."""
+    from evalkit.robustness.evaluation import score_perturbed
+    from evalkit.robustness.records import record_perturbed
+
+    found = None
+    policies = options.policies
+    if is_scored:
+        progress("scoring the perturbed copies", 0.9)
+        found = score_perturbed(copies, parts.scored, policies, options.settings)
+    record = record_perturbed(copies, found, policies, options.include_examples)
+    return parts._replace(perturbed=record)
+
+
+def write(result: Result, out: Path, watchers: Observers) -> None:
+    """Write the run, and tell the observers."""
+    watchers.tell("before_writing", run_id=result.run_id)
+    result.save(out)
+    watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+
+
+def _crossed(
+    crossings: Mapping[str, Sequence[str]], examples: Examples, alignment: Alignment
+) -> dict[str, pl.Series]:
+    columns = {column.name: column for column in examples.inputs.get_columns()}
+    columns |= alignment.fields
+    columns["answer"] = examples.frame["answer"]
+    columns["pred"] = prediction_column(examples, alignment.predictions)
+    tags = examples.frame["tags"]
+    return cross(crossings, tags, columns, examples.data_columns)
+
+
+def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
+    try:
+        return compute_baselines(metric, table)
+    except MetricError:
+        # the headline metric's own failure is reported with its scores
+        return None
+
+
+def _own_scores(
+    dataset: BoundDataset, examples: Examples, alignment: Alignment
+) -> list[MetricScores]:
+    """Ask a data set that scores itself."""
+    if not dataset.has("evaluate"):
+        return []
+    fields: Iterable[pl.Series] = alignment.fields.values()
+    frame = examples.frame.drop("cluster").with_columns(
+        prediction_column(examples, alignment.predictions).alias("pred"), *fields
+    )
+    scored = alignment.statuses == "scored"
+    return own_scores(dataset, frame.filter(scored))

@@ -1,0 +1,85 @@
+"""How predictions are evaluated: every choice that is not data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from evalkit.base.terms import Weight
+from evalkit.errors import EvalkitError
+from evalkit.examples.selection import Selection
+from evalkit.inference.levels import check_confidence
+from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
+from evalkit.runs.record import Options
+from evalkit.scoring.crossings import read_crossings
+from evalkit.scoring.records import ScoringSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """The options of `evaluate` and `validate`, checked when they are made.
+
+    Fields have the names, defaults and meaning of the keyword arguments of `evaluate`.
+    A validation looks only at those that say which examples and responses count.
+
+    Raises:
+        EvalkitError: A value is not among its choices, or out of its range.
+    """
+
+    metrics: Sequence[Any] | None = None
+    extra_metrics: Sequence[Any] = ()
+    split: str | None = None
+    limit: int | None = None
+    filters: Mapping[str, str | Sequence[str]] | None = None
+    cluster: str | Sequence[str] = ()
+    on_missing: OnProblem = "error"
+    on_invalid: OnProblem = "error"
+    on_duplicate: OnDuplicate = "error"
+    by: str | Sequence[str] = ()
+    min_n: int = 10
+    confidence: float = 0.95
+    seed: int = 0
+    resample_lists: bool = False
+    jobs: int = 1
+    weight: Weight = "original"
+    include_examples: bool = True
+    observers: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        check_confidence(self.confidence)
+        self.policies.check()
+        self.for_split("")
+        if self.weight not in get_args(Weight):
+            raise EvalkitError(f"weight must be original or copy, is {self.weight!r}")
+
+    @property
+    def policies(self) -> Policies:
+        """What happens to examples without a valid response, and to repeated ids."""
+        return Policies(self.on_missing, self.on_invalid, self.on_duplicate)
+
+    @property
+    def selection(self) -> Selection:
+        """Which examples are evaluated."""
+        return Selection.of(self.limit, self.filters)
+
+    def for_split(self, split: str) -> Options:
+        """Return the options in the form that an evaluation works with and records.
+
+        Args:
+            split: The split, where these options name none.
+
+        Raises:
+            EvalkitError: The selection or a crossing is malformed.
+        """
+        return Options(
+            self.split or split,
+            self.policies,
+            ScoringSettings(
+                self.confidence, self.seed, self.jobs, self.min_n, self.resample_lists
+            ),
+            self.include_examples,
+            self.selection,
+            read_crossings([self.by] if isinstance(self.by, str) else self.by),
+        )

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import pytest
+
+from evalkit import (
+    EvalkitError,
+    EvaluationOptions,
+    evaluate,
+    evaluate_with,
+    validate,
+    validate_with,
+)
+from evalkit.predictions.alignment import Policies
+
+ROWS = [{"uid": "1", "label": "positive"}]
+
+
+def keywords(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {
+        each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY
+    }
+
+
+FIELDS = {field.name: field.default for field in dataclasses.fields(EvaluationOptions)}
+
+
+def test_keywords_of_evaluate_are_the_options_and_what_is_evaluated() -> None:
+    others = keywords(evaluate_with)
+    others.pop("progress")
+    given = keywords(evaluate)
+    given.pop("progress")
+    assert given == FIELDS | others
+
+
+def test_keywords_of_validate_are_options_with_their_defaults() -> None:
+    given = keywords(validate)
+    others = keywords(validate_with)
+    own = {name: value for name, value in given.items() if name not in others}
+    assert own.items() <= FIELDS.items()
+    assert own.keys() | others.keys() == given.keys()
+
+
+def test_options_given_as_keywords_or_as_an_object_make_the_same_run() -> None:
+    chosen: dict[str, Any] = {"on_missing": "skip", "metrics": "accuracy", "seed": 3}
+    plain = evaluate("sample-sentiment", ROWS, **chosen)
+    options = EvaluationOptions(**chosen)
+    assert evaluate_with("sample-sentiment", ROWS, options).run_id == plain.run_id
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"confidence": 1.0}, "confidence must be between 0 and 1"),
+        ({"on_missing": "first"}, "on_missing must be one of error, wrong, skip"),
+        ({"on_duplicate": "wrong"}, "on_duplicate must be one of"),
+        ({"limit": 0}, "limit must be an integer of at least 1"),
+        ({"filters": {"tag": 3}}, "the filter 'tag' must be a text or several"),
+        ({"by": ["a,a"]}, "must name different facets"),
+        ({"weight": "copies"}, "weight must be original or copy"),
+    ],
+)
+def test_a_wrong_option_is_refused_when_options_are_made(
+    given: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(EvalkitError, match=why):
+        EvaluationOptions(**given)
+
+
+def test_the_form_an_evaluation_works_with() -> None:
+    options = EvaluationOptions(by="genre,length", min_n=4, on_invalid="skip", limit=9)
+    made = options.for_split("test")
+    assert made.split == "test"
+    assert made.crossings == {"genre,length": ["genre", "length"]}
+    assert made.policies == Policies("error", "skip", "error")
+    assert made.settings.fewest == 4
+    assert made.selection.limit == 9
+    assert EvaluationOptions(split="dev").for_split("test").split == "dev"
+
+
+def test_options_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        EvaluationOptions().seed = 3  # type: ignore[misc]

@@ -1,0 +1,31 @@
+"""Checks that metrics and perturbations keep the laws that scores rest on.
+
+For the tests of a plugin's own package:
+
+```python
+from evalkit_testing import check_metric, check_perturbation
+
+def test_laws():
+    check_metric("my-metric")
+    check_perturbation("my-perturbation")
+```
+
+`evalkit.testing` is another name for this package.
+"""
+
+from evalkit_testing.metrics.checking import MetricLawError, check_metric
+from evalkit_testing.metrics.laws import LAWS
+from evalkit_testing.perturbations.checking import (
+    PerturbationLawError,
+    check_perturbation,
+)
+from evalkit_testing.perturbations.laws import PERTURBATION_LAWS
+
+__all__ = [
+    "LAWS",
+    "PERTURBATION_LAWS",
+    "MetricLawError",
+    "PerturbationLawError",
+    "check_metric",
+    "check_perturbation",
+]

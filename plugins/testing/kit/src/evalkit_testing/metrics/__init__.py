@@ -1,0 +1,1 @@
+"""The laws of metrics, and how they are checked."""

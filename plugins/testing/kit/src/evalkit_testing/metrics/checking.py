@@ -1,0 +1,149 @@
+"""Checks a metric against the laws."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+from hypothesis import strategies as st
+
+from evalkit import EvalkitError, MetricContext
+from evalkit.catalog import BoundMetric, FunctionMetric, Registry, Resolver
+from evalkit.hookspecs import AnswerKind
+from evalkit.scoring import why_not
+from evalkit_testing.checking import MAX_EXAMPLES, Checks
+from evalkit_testing.laws import Law, LawError, chosen_laws
+from evalkit_testing.metrics.drawing import (
+    DRAWN_KINDS,
+    DRAWS,
+    Source,
+    Triple,
+    drawn_source,
+    given_source,
+    samples,
+)
+from evalkit_testing.metrics.laws import LAWS
+from evalkit_testing.metrics.samples import Row, Sample
+from evalkit_testing.metrics.subjects import Subject
+from evalkit_testing.metrics.trials import Trial
+
+
+class MetricLawError(LawError):
+    """A metric breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `LAWS`.
+    """
+
+
+def check_metric(
+    metric: Any,
+    *,
+    examples: st.SearchStrategy[Triple] | Sequence[Triple] | None = None,
+    labels: Sequence[str] | None = None,
+    answer_kind: AnswerKind | None = None,
+    allows_errors: bool = False,
+    perfect: bool | None = True,
+    max_examples: int = MAX_EXAMPLES,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that a metric keeps the laws of `evalkit.testing.LAWS`.
+
+    Hypothesis draws small sets of examples, with many equal values, and shrinks those
+    that break a law. The same sets are drawn each time.
+
+    Args:
+        metric: Name of an installed metric (`macro-f1:labels=seen`), or a class,
+            instance or function.
+        examples: What sets are made of: a hypothesis strategy of
+            `(prediction, target)` or `(prediction, target, fields)`, where `fields` is
+            a mapping with the metric's `columns`; or a list of such. By default texts
+            or numbers are drawn that fit the metric's kinds of answers.
+        labels: The data set's labels, which are then what is drawn.
+        answer_kind: The kind of answers; by default each of `one`, `any-of` and
+            `number` that the metric declares, and `one` for a function that declares
+            none and where `examples` are given and the metric takes it.
+        allows_errors: Whether the metric may fail, such as on a set of one class. Data
+            on which it does are then left out, where a law says nothing about them.
+        perfect: Whether predictions that equal the answers must score best. Nothing
+            to check where the metric declares no direction, no bound on that side, or
+            needs further columns. None or False for a metric of which it is not true.
+        max_examples: How many sets are drawn for each kind of answers.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        MetricLawError: It breaks a law; the message has the law and the data. It is an
+            AssertionError.
+        EvalkitError: The metric needs columns for which no examples are given, takes
+            only answers that cannot be drawn, or an argument is wrong.
+        PluginError: The metric is unknown or broken.
+    """
+    chosen = chosen_laws(LAWS, laws)
+    if not perfect:
+        chosen = [law for law in chosen if law.name != "perfect"]
+    bound = Resolver(registry or Registry()).metric(metric)
+    for kind in _kinds(bound, examples, answer_kind):
+        context = MetricContext(None if labels is None else tuple(labels), kind)
+        subject = Subject(bound, context, allows_errors)
+        _check_laws(chosen, subject, _source(subject, examples), max_examples)
+
+
+def _kinds(
+    bound: BoundMetric, examples: Any, answer_kind: AnswerKind | None
+) -> list[AnswerKind]:
+    declared: tuple[AnswerKind, ...] = tuple(bound.answer_kinds)
+    if answer_kind is not None:
+        if answer_kind not in declared:
+            raise EvalkitError(
+                f"{bound.component.origin} does not take answers of the kind "
+                f"{answer_kind!r}, but of {', '.join(declared)}"
+            )
+        return [answer_kind]
+    is_function = isinstance(bound.plugin, FunctionMetric)
+    says_nothing = is_function and declared == FunctionMetric.answer_kinds
+    if says_nothing or (examples is not None and "one" in declared):
+        return ["one"]
+    if examples is not None:
+        return [declared[0]]
+    return [kind for kind in DRAWN_KINDS if kind in declared]
+
+
+def _source(subject: Subject, examples: Any) -> Source:
+    if examples is not None:
+        return given_source(examples)
+    columns = subject.attributes["columns"]
+    if columns:
+        raise EvalkitError(
+            f"{subject.origin} needs the columns {', '.join(columns)}, which cannot be "
+            "drawn; give check_metric examples=…, a hypothesis strategy of "
+            "(prediction, target, fields), or a list of such"
+        )
+    kind = subject.context.answer_kind
+    if kind not in DRAWN_KINDS:
+        raise EvalkitError(
+            f"{subject.origin}: answers of the kind {kind!r} cannot be drawn; give "
+            "check_metric examples=…"
+        )
+    nothing = Row("0", None, {"any-of": ["a"], "number": 1}.get(kind, "a"), {}, (), 0)
+    nulls = why_not(subject.bind(), subject.table([nothing])) is None
+    return drawn_source(kind, subject.context.labels, nulls)
+
+
+def _check_laws(
+    laws: Sequence[Law[Trial]], subject: Subject, source: Source, max_examples: int
+) -> None:
+    def drawn(law: Law[Trial] | None) -> st.SearchStrategy[Sample]:
+        return samples(source, DRAWS if law is None else law.draws)
+
+    make = partial(Trial, subject)
+    Checks(laws, make, drawn, MetricLawError, max_examples).run()
+    if laws and not subject.values_seen:
+        raise MetricLawError(
+            f"{subject.origin}: it gave no value for any data that were drawn with "
+            f"answers of the kind {subject.context.answer_kind!r}, so no law was "
+            "tested; give labels=… or examples=… for which it has one",
+            laws[0].name,
+        )

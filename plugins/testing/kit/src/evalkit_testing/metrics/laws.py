@@ -1,0 +1,71 @@
+"""The laws that every metric keeps."""
+
+from __future__ import annotations
+
+from evalkit_testing.laws import Law
+from evalkit_testing.metrics.invariance_laws import (
+    check_batches,
+    check_order,
+    check_repeatable,
+    check_split,
+    check_stateless,
+    check_tags,
+)
+from evalkit_testing.metrics.trials import Trial
+from evalkit_testing.metrics.value_laws import (
+    check_missing,
+    check_nothing,
+    check_perfect,
+    check_single,
+    check_values,
+    check_width,
+)
+
+LAWS: tuple[Law[Trial], ...] = (
+    Law("values", "a value is null or finite, and within the bounds", check_values),
+    Law("repeatable", "the same data give the same scores", check_repeatable),
+    Law(
+        "stateless",
+        "other data scored before change nothing",
+        check_stateless,
+        ("others",),
+    ),
+    Law(
+        "nothing",
+        "where nothing is scored there is no value",
+        check_nothing,
+        ("tags", "parts"),
+    ),
+    Law("single", "one example has a value or a reason, no interval", check_single),
+    Law(
+        "width",
+        "an interval is wider than zero, or has a reason",
+        check_width,
+        ("clusters",),
+    ),
+    Law(
+        "order",
+        "the order of the examples changes nothing",
+        check_order,
+        ("order", "clusters"),
+    ),
+    Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
+    Law(
+        "split",
+        "parts that are computed apart merge to the whole",
+        check_split,
+        ("parts",),
+    ),
+    Law("tags", "a tag scores as its examples alone", check_tags, ("tags",)),
+    Law(
+        "missing",
+        "an example without a prediction counts as worst",
+        check_missing,
+        ("silent",),
+    ),
+    Law("perfect", "predictions that equal the answers score best", check_perfect),
+)
+"""All laws, in the order in which they are told when several are broken.
+
+What they draw beside the examples is of `evalkit_testing.metrics.drawing.DRAWS`.
+"""

@@ -1,0 +1,90 @@
+"""Data that metrics are checked with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit import MetricContext
+from evalkit.scoring import Groups, ScoringTable, group_by_tag, make_table
+
+
+class Row(NamedTuple):
+    """One example with its prediction."""
+
+    uid: str
+    prediction: Any
+    target: Any
+    fields: Mapping[str, Any]
+    """The metric's `columns`."""
+    tags: tuple[str, ...]
+    cluster: int
+
+    def __repr__(self) -> str:
+        """Show what a metric sees, and the tags where there are any."""
+        shown = [repr(self.prediction), repr(self.target)]
+        if self.fields:
+            shown.append(repr(dict(self.fields)))
+        if self.tags:
+            shown.append(f"tags={list(self.tags)}")
+        return f"({', '.join(shown)})"
+
+
+class Sample(NamedTuple):
+    """What is drawn for one check of a law."""
+
+    rows: tuple[Row, ...]
+    clustered: bool
+    order: tuple[int, ...]
+    """A permutation of the rows' numbers."""
+    cuts: tuple[int, ...]
+    """Where the rows are cut into batches, increasing."""
+    parts: tuple[int, ...]
+    """The part that each row goes to."""
+    silent: tuple[bool, ...]
+    """Which rows lose their prediction where a law asks for it."""
+    others: tuple[Row, ...]
+    """Rows of another set."""
+
+
+def to_table(
+    rows: Sequence[Row],
+    context: MetricContext,
+    columns: Sequence[str],
+    clustered: bool = False,
+) -> ScoringTable:
+    """Make the table that metrics score.
+
+    Args:
+        rows: The examples.
+        context: What metrics know beside them.
+        columns: Names of the fields that are handed over.
+        clustered: Whether rows of one cluster are dependent.
+
+    Returns:
+        The table.
+    """
+    return make_table(
+        [row.prediction for row in rows],
+        [row.target for row in rows],
+        context,
+        ids=[row.uid for row in rows],
+        fields={name: [row.fields.get(name) for row in rows] for name in columns},
+        clusters=[row.cluster for row in rows] if clustered else None,
+    )
+
+
+def groups_of(rows: Sequence[Row]) -> Groups:
+    """Return the groups of rows: the whole set and every tag."""
+    return _by_tag([list(row.tags) for row in rows])
+
+
+def whole_set(count: int) -> Groups:
+    """Return the one group of rows without tags."""
+    return _by_tag([[]] * count)
+
+
+def _by_tag(tags: list[list[str]]) -> Groups:
+    return group_by_tag(pl.Series("tags", tags, dtype=pl.List(pl.String)))

@@ -1,0 +1,198 @@
+"""The metric that is checked, and what it makes of data."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit import MetricContext
+from evalkit.catalog import BoundMetric
+from evalkit.scoring import (
+    Groups,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+    ScoringTable,
+    finalize,
+    score_metric,
+    score_statistics,
+)
+from evalkit_testing.metrics.samples import Row, groups_of, to_table
+
+Part = tuple[str | None, str]
+"""Tag (None for the whole set) and name of a score."""
+
+Finalized = Mapping[Part, float | None]
+"""Values by tag and name of the score."""
+
+
+class Scored(NamedTuple):
+    """What a metric made of a set of examples."""
+
+    scores: Mapping[Part, GroupScore]
+    per_example: Mapping[int, float] | None
+    """Scores of single examples by position."""
+    failed: bool
+
+
+class Subject:
+    """A metric that is checked, with one kind of answers.
+
+    Args:
+        bound: The metric.
+        context: What the metric knows beside the data.
+        allows_errors: Whether the metric may fail.
+
+    Attributes:
+        context: The same.
+        allows_errors: The same.
+        origin: The metric's name with its parameters and its distribution.
+        attributes: What it declares.
+        keys: The columns that name a cell of its sums.
+        adds_up: Whether it has statistics, which a function of lists does not.
+        values_seen: How many values it gave that are not null.
+    """
+
+    def __init__(
+        self, bound: BoundMetric, context: MetricContext, allows_errors: bool
+    ) -> None:
+        self._as_given = bound
+        self.context = context
+        self.allows_errors = allows_errors
+        component = bound.component
+        self.origin = f"{component.kind}/{bound.name} ({component.distribution})"
+        self.attributes: Mapping[str, Any] = bound.attributes
+        self.keys = ("group", *self.attributes["keys"])
+        self.adds_up = not bound.has("compute")
+        self.values_seen = 0
+
+    def bind(self, **attributes: Any) -> BoundMetric:
+        """Give the metric as it was made, whatever was done with it since.
+
+        Args:
+            attributes: What stands in place of attributes that it declares.
+
+        Returns:
+            A copy; the metric itself where it cannot be copied.
+        """
+        try:
+            bound = copy.deepcopy(self._as_given)
+        except Exception:
+            # it holds something that has no copy, such as a lock or an open file
+            bound = copy.copy(self._as_given)
+        return replace(bound, attributes={**bound.attributes, **attributes})
+
+    def table(self, rows: Sequence[Row], clustered: bool = False) -> ScoringTable:
+        """Make the table that holds some rows."""
+        return to_table(rows, self.context, self.attributes["columns"], clustered)
+
+    def score(self, metric: BoundMetric, table: ScoringTable, groups: Groups) -> Scored:
+        """Score a table as an evaluation does.
+
+        Args:
+            metric: The metric, as bound.
+            table: What is scored.
+            groups: The groups.
+
+        Returns:
+            The scores.
+
+        Raises:
+            MetricError: The metric failed, which it may not.
+        """
+        found = score_metric(metric, table, groups, ScoringSettings())
+        if found.failure is not None and not self.allows_errors:
+            raise found.failure
+        return self._scored(found, groups)
+
+    def score_statistics(
+        self,
+        metric: BoundMetric,
+        statistics: pl.DataFrame,
+        table: ScoringTable,
+        groups: Groups,
+    ) -> Scored:
+        """Score statistics that were computed before, as merging runs does.
+
+        Args:
+            metric: The metric, as bound.
+            statistics: Its statistics of all examples, in any order.
+            table: The examples.
+            groups: The groups.
+
+        Returns:
+            The scores.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        settings = ScoringSettings()
+        found = score_statistics(metric, statistics, table, groups, settings)
+        return self._scored(found, groups)
+
+    def _scored(self, found: MetricScores, groups: Groups) -> Scored:
+        scores = {(groups.tags[one.group], one.score): one for one in found.scores}
+        self.values_seen += sum(one.value is not None for one in found.scores)
+        return Scored(scores, _per_example(found), found.failure is not None)
+
+    def score_rows(self, metric: BoundMetric, rows: Sequence[Row]) -> Scored:
+        """Score rows, for the whole set and each tag."""
+        return self.score(metric, self.table(rows), groups_of(rows))
+
+    def finalize(
+        self, metric: BoundMetric, sums: pl.DataFrame, groups: Groups
+    ) -> Finalized:
+        """Turn sums into values.
+
+        Args:
+            metric: The metric, as bound.
+            sums: Sums by group.
+            groups: The groups.
+
+        Returns:
+            The values as the metric gave them.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        found = finalize(metric, sums, self.context)
+        rows = found.select("group", "score", "value").iter_rows()
+        values = {(groups.tags[group], name): value for group, name, value in rows}
+        self.values_seen += sum(value is not None for value in values.values())
+        return values
+
+
+def _per_example(found: MetricScores) -> Mapping[int, float] | None:
+    if found.per_example is None:
+        return None
+    return dict(found.per_example.select("position", "score").iter_rows())
+
+
+def scales_of(metric: BoundMetric, statistics: pl.DataFrame) -> Mapping[str, float]:
+    """Return what the tolerance of merged columns is a share of.
+
+    Args:
+        metric: The metric.
+        statistics: Its statistics.
+
+    Returns:
+        `max(1, sum of |x|)` by name of the merged column, and `max(1, sum of x^2)` for
+        the centred second moments.
+    """
+    scales: dict[str, float] = {}
+    keys = ("position", *metric.keys)
+    for name in (name for name in statistics.columns if name not in keys):
+        values = statistics[name].to_list()
+        scale = max(1.0, math.fsum(map(abs, values)))
+        if metric.merges.get(name) == "moments":
+            square = max(1.0, math.fsum(value * value for value in values))
+            scales |= {f"{name}_count": scale, f"{name}_mean": scale}
+            scales |= {f"{name}_m2": square}
+        else:
+            scales[name] = scale
+    return scales

@@ -1,0 +1,187 @@
+"""Laws of what a value is, which raise `LawBroken` where they do not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from evalkit.catalog import BoundMetric
+from evalkit.scoring import RESPONSES_KEY, merge_statistics, metric_statistics
+from evalkit_testing.laws import LawBroken
+from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_part
+from evalkit_testing.metrics.samples import Row
+from evalkit_testing.metrics.subjects import Part, Subject
+from evalkit_testing.metrics.trials import Trial, positions_of
+
+
+def check_values(trial: Trial) -> None:
+    """Values are finite or null, and within the bounds."""
+    subject = trial.subject
+    if not trial.is_scorable:
+        return
+    # what is outside of the bounds is told here, not by the engine
+    metric = subject.bind(bounds=None)
+    if subject.adds_up:
+        statistics = metric_statistics(metric, trial.table)
+        sums = merge_statistics(metric, statistics, trial.table, trial.groups)
+        values = subject.finalize(metric, sums, trial.groups)
+    else:
+        values = _values_of_lists(metric, trial)
+        subject.values_seen += sum(value is not None for value in values.values())
+    for part, value in values.items():
+        _check_value(subject, part, value)
+
+
+def _values_of_lists(metric: BoundMetric, trial: Trial) -> Mapping[Part, Any]:
+    values = {}
+    for number, tag in enumerate(trial.groups.tags):
+        members = pl.col("position").is_in(positions_of(trial, number))
+        part = trial.table.frame.filter(members)
+        lists = {f"{name}s": part[name].to_list() for name in ("prediction", "target")}
+        values[tag, ""] = metric.compute(**lists)
+    return values
+
+
+def _check_value(subject: Subject, part: Part, value: Any) -> None:
+    if value is None:
+        return
+    where = f"the value of {name_part(part)}"
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LawBroken(f"{where} is no number: {value!r}") from error
+    if not math.isfinite(number):
+        raise LawBroken(
+            f"{where} is {number}; give None, or null with a reason, where it is "
+            "undefined"
+        )
+    low, high = subject.attributes["bounds"] or (None, None)
+    if (low is not None and number < low - VALUE_TOLERANCE) or (
+        high is not None and number > high + VALUE_TOLERANCE
+    ):
+        raise LawBroken(f"{where} is {number}, outside of the bounds {low} to {high}")
+
+
+def check_perfect(trial: Trial) -> None:
+    """Predictions that all equal the answers score best."""
+    best = _best_value(trial.subject)
+    rows = tuple(_perfect_rows(trial.rows))
+    if best is None or not rows or trial.subject.attributes["columns"]:
+        return
+    metric = trial.subject.bind(interval="none")
+    scores = trial.subject.score_rows(metric, rows).scores
+    has_main = any(score == "" for _, score in scores)
+    for part, found in scores.items():
+        if part[1] and has_main:
+            continue
+        if found.value is not None and not is_close(found.value, best):
+            raise LawBroken(
+                f"the value of {name_part(part)} is {found.value}, not {best}, where "
+                "every prediction is the answer, or the first of the acceptable ones"
+            )
+
+
+def _best_value(subject: Subject) -> float | None:
+    direction = subject.attributes["higher_is_better"]
+    low, high = subject.attributes["bounds"] or (None, None)
+    best: float | None = high if direction else low
+    return None if direction is None else best
+
+
+def _perfect_rows(rows: tuple[Row, ...]) -> Iterator[Row]:
+    for row in rows:
+        if not isinstance(row.target, list | tuple):
+            yield row._replace(prediction=row.target)
+        elif row.target:
+            yield row._replace(prediction=row.target[0])
+
+
+def check_nothing(trial: Trial) -> None:
+    """A group of which nothing was scored has no value, but a reason, and n = 0."""
+    for kept in ([], [n for n, part in enumerate(trial.sample.parts) if part]):
+        is_kept = pl.col("position").is_in(kept)
+        part = trial.table._replace(frame=trial.table.frame.filter(is_kept))
+        metric = trial.subject.bind(interval="none")
+        found = trial.subject.score(metric, part, trial.groups)
+        filled = set(trial.groups.members.filter(is_kept)["group"])
+        for key, one in found.scores.items():
+            if one.group in filled:
+                continue
+            where = f"{name_part(key)}, of which nothing was scored,"
+            if one.value is not None or one.n:
+                raise LawBroken(f"{where} has the value {one.value}, and n = {one.n}")
+            if not one.reason:
+                raise LawBroken(f"{where} has no value, and no reason why")
+
+
+def check_single(trial: Trial) -> None:
+    """One example has a value or a reason, and no interval, but a reason for that."""
+    scored = trial.subject.score_rows(trial.subject.bind(), trial.rows[:1])
+    for part, one in scored.scores.items():
+        if one.value is None and not one.reason:
+            raise LawBroken(f"{name_part(part)} has no value, and no reason why")
+        low, high = one.interval.low, one.interval.high
+        if low is not None or high is not None:
+            raise LawBroken(
+                f"{name_part(part)} has one example and the interval {low} to {high}"
+            )
+
+
+def check_width(trial: Trial) -> None:
+    """An interval is finite and wider than zero, or null with the reason."""
+    for part, one in trial.with_intervals.scores.items():
+        low, high = one.interval.low, one.interval.high
+        if low is None or high is None:
+            if not one.interval.reason:
+                raise LawBroken(f"{name_part(part)} has no interval and no reason why")
+        elif not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise LawBroken(f"{name_part(part)} has the interval {low} to {high}")
+
+
+def check_missing(trial: Trial) -> None:
+    """An example without a prediction counts as worst, or no score has a value."""
+    silent = [number for number, flag in enumerate(trial.sample.silent) if flag]
+    if not silent:
+        return
+    rows = list(trial.rows)
+    for number in silent:
+        # without a response there are no alternatives either
+        fields = {k: v for k, v in rows[number].fields.items() if k != RESPONSES_KEY}
+        rows[number] = rows[number]._replace(prediction=None, fields=fields)
+    metric = trial.subject.bind(interval="none")
+    muted = trial.subject.score_rows(metric, rows)
+    where = f"where the predictions of the examples {silent} are missing"
+    for part, one in muted.scores.items():
+        if one.value is None:
+            if not one.reason:
+                raise LawBroken(f"{name_part(part)} has no value and no reason {where}")
+            continue
+        before = trial.scored.scores.get(part)
+        if before is not None and one.n < before.n:
+            raise LawBroken(
+                f"n of {name_part(part)} is {before.n}, and {one.n} {where}: they are "
+                "left out, instead of counted as worst"
+            )
+    if muted.per_example is not None:
+        given = trial.scored.per_example or {}
+        for number in set(silent) & muted.per_example.keys():
+            _check_worst(trial.subject, number, muted.per_example[number], given)
+
+
+def _check_worst(
+    subject: Subject, number: int, score: float, given: Mapping[int, float]
+) -> None:
+    where = f"the example {number} scores {score} without a prediction"
+    worst = subject.attributes["worst_value"]
+    if worst is not None and not is_close(score, worst):
+        raise LawBroken(f"{where}, but the worst value declared is {worst}")
+    sign = {True: 1, False: -1, None: 0}[subject.attributes["higher_is_better"]]
+    for other, its_score in given.items():
+        if sign * its_score < sign * score - VALUE_TOLERANCE:
+            raise LawBroken(
+                f"{where}, better than the example {other} with one, which scores "
+                f"{its_score}"
+            )

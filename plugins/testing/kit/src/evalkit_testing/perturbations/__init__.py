@@ -1,0 +1,1 @@
+"""The laws of perturbations, and how they are checked."""

@@ -1,0 +1,56 @@
+"""The laws that every perturbation keeps."""
+
+from __future__ import annotations
+
+from evalkit_testing.laws import Law
+from evalkit_testing.perturbations.answer_laws import (
+    check_attributes,
+    check_expectation,
+    check_invariant,
+    check_tags,
+    count_answers,
+)
+from evalkit_testing.perturbations.state_laws import (
+    check_identity,
+    check_randomness,
+    check_repeatable,
+    check_stateless,
+)
+from evalkit_testing.perturbations.text_laws import (
+    check_edits,
+    check_inputs,
+    check_protected,
+    check_works,
+)
+from evalkit_testing.perturbations.trials import PerturbationTrial
+
+OTHER = "other"
+"""What a law draws that looks at a second example."""
+
+TRANSFORMS: Law[PerturbationTrial] = Law(
+    "transforms", "where the answer is said to change, some answers do", count_answers
+)
+"""The one law that is about all examples together."""
+
+PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
+    Law(
+        "attributes", "families, version and label_effect can be used", check_attributes
+    ),
+    Law("works", "any text gives a text, and nothing is raised", check_works),
+    Law("inputs", "what a hook is given is not changed", check_inputs),
+    Law("randomness", "all that is random comes from rng", check_randomness),
+    Law("repeatable", "the same seed, uid and variant give the same", check_repeatable),
+    Law("stateless", "other examples change nothing", check_stateless, (OTHER,)),
+    Law("edits", "outside of its edits a copy is its original", check_edits),
+    Law(
+        "protected",
+        "numbers, addresses, code, mark-up and placeholders stay",
+        check_protected,
+    ),
+    Law("invariant", "where the answer is said to stay, it stays", check_invariant),
+    TRANSFORMS,
+    Law("tags", "the tags of a copy are texts", check_tags),
+    Law("expectation", "expect gives one of its three words", check_expectation),
+    Law("identity", "by its copies' name it makes the same copies", check_identity),
+)
+"""All laws, in the order in which they are told when several are broken."""

@@ -1,0 +1,103 @@
+"""Laws of what the copies of an example depend on."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from evalkit_testing.laws import LawBroken, refuse
+from evalkit_testing.perturbations.trials import PerturbationTrial
+
+_VARIANTS = 3
+
+
+_Copies = Sequence[Mapping[str, Any]]
+
+
+def _difference(first: _Copies, second: _Copies) -> str | None:
+    if list(first) == list(second):
+        return None
+    return f"the copies are {_shown(first)}, and {_shown(second)}"
+
+
+def _shown(copies: _Copies) -> str:
+    kept = ("uid", "input_id", "perturbation", "edits")
+    return repr([{k: v for k, v in row.items() if k not in kept} for row in copies])
+
+
+def check_repeatable(trial: PerturbationTrial) -> None:
+    """The same seed, uid and variant give the same copy."""
+    instance = trial.subject.fresh()
+    for where in ("of another instance", "when they are made again"):
+        again = instance.copies(trial.example, trial.seed)
+        refuse(_difference(trial.copies, again), where)
+    more = trial.subject.fresh().copies(trial.example, trial.seed, _VARIANTS)
+    first = trial.copies[:1]
+    refuse(_difference(first, more[: len(first)]), "as the first of several")
+
+
+def check_stateless(trial: PerturbationTrial) -> None:
+    """Other examples that are perturbed before change nothing."""
+    instance = trial.subject.fresh()
+    instance.copies(trial.sample.other, trial.seed)
+    after = instance.copies(trial.example, trial.seed)
+    where = f"after those of the example {dict(trial.sample.other)!r}"
+    refuse(_difference(trial.copies, after), where)
+
+
+def check_randomness(trial: PerturbationTrial) -> None:
+    """All that is random comes from rng."""
+    found = []
+    for seed in (1, 2):
+        with _global_seed(seed) as was_used:
+            found.append(trial.subject.fresh().copies(trial.example, trial.seed))
+            used = was_used()
+        if used:
+            raise LawBroken(f"it drew from {used}, which all programs share, not rng")
+    where = "with another random.seed; it draws from something else than rng"
+    refuse(_difference(found[0], found[1]), where)
+    trial.subject.copies_seen += len(found[0])
+
+
+@contextmanager
+def _global_seed(seed: int) -> Iterator[Callable[[], str]]:
+    """Seed what all programs share; return a function that names what was used."""
+    numpy: Any = sys.modules.get("numpy")
+    earlier = random.getstate()
+    earlier_numpy = None if numpy is None else numpy.random.get_state()
+    random.seed(seed)
+    fresh = random.getstate()
+    if numpy is not None:
+        numpy.random.seed(seed)
+        fresh_numpy = _comparable(numpy.random.get_state())
+
+    def was_used() -> str:
+        if random.getstate() != fresh:
+            return "the module random"
+        if numpy is not None and _comparable(numpy.random.get_state()) != fresh_numpy:
+            return "numpy.random"
+        return ""
+
+    try:
+        yield was_used
+    finally:
+        random.setstate(earlier)
+        if numpy is not None:
+            numpy.random.set_state(earlier_numpy)
+
+
+def _comparable(state: Any) -> tuple[Any, ...]:
+    return tuple(part.tobytes() if hasattr(part, "tobytes") else part for part in state)
+
+
+def check_identity(trial: PerturbationTrial) -> None:
+    """By the name that its copies hold, it makes the same copies."""
+    if not trial.subject.is_installed:
+        return
+    for made in trial.copies[:1]:
+        name = made["perturbation"]
+        again = trial.subject.copies_by_name(name, trial.example, trial.seed)
+        refuse(_difference(trial.copies, again), f"by the name {name!r}")

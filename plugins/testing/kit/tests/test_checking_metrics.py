@@ -1,0 +1,961 @@
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit import EvalkitError, Metric, MetricContext, UnknownPluginError
+from evalkit.catalog import Registry, Resolver
+from evalkit.scoring import GroupScore, Interval
+from evalkit_testing import LAWS, MetricLawError, check_metric, checking
+from evalkit_testing.metrics import comparisons, subjects
+
+FEW = 4
+
+
+def equal(batch: pl.DataFrame) -> pl.Series:
+    right = (batch["prediction"] == batch["target"]).fill_null(False)
+    return right.cast(pl.Float64).alias("hits")
+
+
+class Share(Metric):
+    """Keeps all laws: the base of those below, which break one each."""
+
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    answer_kinds = ("one",)
+    interval = "t"
+    per_example = "hits"
+    accepts_no_prediction = True
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return (
+            pl.DataFrame([equal(batch)])
+            .with_row_index("row")
+            .with_columns(examples=pl.lit(1.0))
+        )
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits") / pl.col("examples"))
+
+
+class ShareOfSums(Share):
+    per_example = None
+    interval = "bootstrap"
+
+
+class ScoreOfOne(Metric):
+    answer_kinds = ("one", "any-of")
+    bounds = (0, 1)
+    higher_is_better = True
+    worst_value = 0.0
+
+    def score_example(self, prediction: str, target: str | list[str]) -> float:
+        answers = target if isinstance(target, list) else [target]
+        return float(prediction in answers)
+
+
+@evalkit.metric(bounds=(0, 1), higher_is_better=True)
+def get_share(predictions: list[str], targets: list[str]) -> float:
+    return sum(map(str.__eq__, predictions, targets)) / len(targets)
+
+
+class Deviation(Metric):
+    """Uses every way to merge, on numbers."""
+
+    answer_kinds = ("number",)
+    merges = {"error": "moments", "least": "min", "most": "max", "kept": "values"}
+    accepts_no_prediction = True
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        error = (batch["prediction"] - batch["target"]).cast(pl.Float64).fill_null(0.0)
+        return pl.DataFrame(
+            {"error": error, "least": error, "most": error, "kept": error}
+        ).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        median = pl.col("kept").list.median()
+        spread = pl.col("most") - pl.col("least")
+        deviation = (pl.col("error_m2") / pl.col("error_count")).sqrt()
+        parts = {"": deviation, "median": median, "range": spread}
+        return pl.concat(
+            sums.select("group", score=pl.lit(score), value=value)
+            for score, value in parts.items()
+        )
+
+
+def shown(metric: Any) -> str:
+    return getattr(metric, "__name__", "instance")
+
+
+@pytest.mark.parametrize(
+    "metric", [Share, ShareOfSums, ScoreOfOne, get_share, Deviation, Share()], ids=shown
+)
+def test_metrics_that_keep_the_laws_pass(metric: Any) -> None:
+    check_metric(metric, max_examples=FEW)
+
+
+def test_an_installed_metric_is_checked_by_its_name_or_as_bound(letters: Any) -> None:
+    few = {"answer_kind": "one", "max_examples": 2}
+    check_metric("hits", **few)
+    bound = Resolver(Registry()).bind("metrics", "hits:weight=0.5")
+    check_metric(bound, perfect=None, **few)
+    with pytest.raises(MetricLawError, match=r"metrics/hits:weight=0\.5 \(letters\)"):
+        check_metric("hits:weight=0.5", **few)
+    with pytest.raises(MetricLawError, match=r"'perfect'.*\n.*\n  answers: 'any-of'"):
+        check_metric("hits", max_examples=2)
+
+
+def test_an_unknown_metric_is_named() -> None:
+    with pytest.raises(UnknownPluginError, match="no-such-metric"):
+        check_metric("no-such-metric")
+
+
+# one broken metric for each law ---------------------------------------------------
+
+
+def get_nan(predictions: list[str], targets: list[str]) -> float:
+    return math.nan if len(targets) > 2 else 0.0
+
+
+def get_text(predictions: list[str], targets: list[str]) -> Any:
+    return "high"
+
+
+@evalkit.metric(bounds=(0, 1))
+def get_count(predictions: list[str], targets: list[str]) -> float:
+    return len(set(targets))
+
+
+@evalkit.metric(bounds=(0, None))
+def get_negative(predictions: list[str], targets: list[str]) -> float:
+    return -len(set(targets))
+
+
+class Unbounded(Share):
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits"))
+
+
+class InfiniteValue(ShareOfSums):
+    bounds = None
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("examples") / pl.col("hits"))
+
+
+class NanStatistic(ShareOfSums):
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        empty = (batch["target"] == "").fill_null(False)
+        nan = pl.when(empty).then(math.nan).otherwise(pl.col("hits"))
+        return super().statistics(batch).with_columns(hits=nan)
+
+
+class NanExample(Share):
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return super().statistics(batch).with_columns(hits=pl.lit(math.nan))
+
+
+class Raises(ScoreOfOne):
+    def score_example(self, prediction: str, target: str | list[str]) -> float:
+        return 1 / len(target)
+
+
+_calls = count()
+
+
+def get_call_number(predictions: list[str], targets: list[str]) -> float:
+    return next(_calls)
+
+
+class CountsRuns(Share):
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs = 0
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        self.runs += 1
+        return sums.select("group", value=pl.lit(1 / self.runs))
+
+
+class RemembersLabels(Share):
+    """Counts only the labels of the first set that it saw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels: set[str] | None = None
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        if self.labels is None:
+            self.labels = set(batch["target"])
+        known = batch["target"].is_in(list(self.labels)).cast(pl.Float64)
+        return super().statistics(batch).with_columns(hits=pl.col("hits") * known)
+
+
+def get_first(predictions: list[str], targets: list[str]) -> float:
+    return float(predictions[0] == targets[0])
+
+
+class RankByRow(Share):
+    """Breaks ties by the number of the row."""
+
+    bounds = None
+    per_example = None
+    interval = "none"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        last = batch["target"] == batch["target"].max()
+        ranked = equal(batch).rank("ordinal") * last
+        return super().statistics(batch).with_columns(hits=ranked.cast(pl.Float64))
+
+
+class RowScores(Share):
+    """The mean does not depend on the order, the scores of the examples do."""
+
+    bounds = None
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        row = pl.int_range(pl.len()).cast(pl.Float64)
+        return super().statistics(batch).with_columns(hits=row)
+
+
+class FirstKept(Share):
+    """Finalizes the first of the values that were kept, which are always in order."""
+
+    per_example = None
+    interval = "none"
+    merges = {"hits": "values"}
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits").list.first())
+
+
+class CannotBeMerged(ShareOfSums):
+    """Makes scores only of statistics that it computed itself."""
+
+    interval = "none"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_computed = False
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        self.has_computed = True
+        return super().statistics(batch)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        found = super().finalize(sums)
+        return found if self.has_computed else found.with_columns(value=pl.lit(0.0))
+
+
+class MeanOfMeans(ShareOfSums):
+    """Divides by the size of the batch."""
+
+    interval = "none"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        hits = pl.col("hits") / batch.height
+        return super().statistics(batch).with_columns(hits=hits)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits"))
+
+
+class NamesColumnsByBatch(ShareOfSums):
+    """Names a statistic after an answer of the batch."""
+
+    interval = "none"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        extra = pl.lit(1.0).alias(f"seen {batch['target'].max()}")
+        return super().statistics(batch).with_columns(extra)
+
+
+class CountsInItself(ShareOfSums):
+    """Divides by a count that it keeps in itself, not in its statistics."""
+
+    bounds = None
+    interval = "none"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = 0
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        self.rows = max(self.rows, batch.height)
+        return super().statistics(batch)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits") / (self.rows or math.pi))
+
+
+class NumbersLabels(ShareOfSums):
+    """Gives labels numbers in the order in which it sees them."""
+
+    interval = "none"
+    keys = ("code",)
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        code = batch["target"].rank("dense").cast(pl.Int64)
+        return super().statistics(batch).with_columns(code=code)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        first = pl.col("hits").filter(pl.col("code") == 1).sum()
+        value = first / pl.col("examples").sum()
+        return sums.group_by("group", maintain_order=True).agg(value=value)
+
+
+class RelativeToLargest(Share):
+    """Divides by the size of the largest group, not of the group."""
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("hits") / sums["examples"].max())
+
+
+class LeavesOut(ScoreOfOne):
+    """Leaves examples without a prediction out."""
+
+    accepts_no_prediction = True
+    worst_value = None
+
+    def score_example(self, prediction: str | None, target: Any) -> Any:
+        return None if prediction is None else super().score_example(prediction, target)
+
+
+class HalfForNothing(ScoreOfOne):
+    accepts_no_prediction = True
+    worst_value = None
+
+    def score_example(self, prediction: str | None, target: Any) -> float:
+        return 0.5 if prediction is None else super().score_example(prediction, target)
+
+
+class OtherWorst(Share):
+    worst_value = -1.0
+
+
+class RaisesWithout(ScoreOfOne):
+    accepts_no_prediction = True
+    answer_kinds = ("one",)
+
+    def score_example(self, prediction: str, target: Any) -> float:
+        return float(prediction.strip() == target)
+
+
+@evalkit.metric(bounds=(0, 1), higher_is_better=True)
+def get_difference(predictions: list[str], targets: list[str]) -> float:
+    return 1 - get_share(predictions, targets)
+
+
+@evalkit.metric(bounds=(0, 1), higher_is_better=False)
+def get_agreement(predictions: list[str], targets: list[str]) -> float:
+    return get_share(predictions, targets)
+
+
+class ClassRecalls(ShareOfSums):
+    """Scores only classes, each worse than it should be."""
+
+    interval = "none"
+    keys = ("gold",)
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return super().statistics(batch).with_columns(gold=batch["target"])
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        value = pl.col("hits") / (pl.col("examples") + 1)
+        return sums.select("group", value=value, score="=" + pl.col("gold"))
+
+
+BROKEN = [
+    (get_nan, "values", "is nan; give None"),
+    (get_text, "values", "is no number: 'high'"),
+    (get_count, "values", r"is 2\.0, outside of the bounds 0.0 to 1.0"),
+    (get_negative, "values", r"is -1\.0, outside of the bounds 0.0 to None"),
+    (Unbounded, "values", r"is \d+\.0, outside of the bounds"),
+    (InfiniteValue, "values", "is inf; give None"),
+    (NanStatistic, "values", "it failed: .* 'hits' must not hold NaN"),
+    (NanExample, "values", "it failed: .* 'hits' of an example is not finite"),
+    (Raises, "values", "it failed: .* ZeroDivisionError"),
+    (get_call_number, "repeatable", "when it is computed again"),
+    (CountsRuns, "repeatable", "when it is computed again"),
+    (RemembersLabels, "stateless", "after these examples were scored: "),
+    (get_first, "order", r"the whole set is .* in the order \["),
+    (RankByRow, "order", r"the whole set is .* in the order \["),
+    (RowScores, "order", r"the score of the example \d is"),
+    (MeanOfMeans, "batches", r"'hits' of group 0 .* in batches of \d+, \d+"),
+    (NamesColumnsByBatch, "batches", "two batches differ in columns or types"),
+    (NumbersLabels, "batches", "the statistic"),
+    (CannotBeMerged, "split", "merged from the parts"),
+    (RelativeToLargest, "tags", "in a file that holds only its examples"),
+    (LeavesOut, "missing", "left out, instead of counted as worst"),
+    (HalfForNothing, "missing", "better than the example"),
+    (OtherWorst, "missing", r"the worst value declared is -1\.0"),
+    (get_difference, "perfect", r"is 0\.0, not 1"),
+    (get_agreement, "perfect", r"is 1\.0, not 0"),
+    (ClassRecalls, "perfect", r"\(score '=.*'\) is 0\.5, not 1"),
+]
+
+
+broken_metrics = pytest.mark.parametrize(
+    ("metric", "law", "found"),
+    BROKEN,
+    ids=[f"{law}-{metric.__name__}" for metric, law, _ in BROKEN],
+)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not shrink what is found, which takes a second."""
+    monkeypatch.setattr(checking, "MOST_SHRINKS", 0)
+
+
+@broken_metrics
+@pytest.mark.usefixtures("hurried")
+def test_the_law_that_a_metric_breaks_is_told(
+    metric: Any, law: str, found: str
+) -> None:
+    with pytest.raises(MetricLawError, match=found) as caught:
+        check_metric(metric, laws=[law])
+    assert f"breaks the law '{law}'" in str(caught.value)
+
+
+@broken_metrics
+@pytest.mark.slow
+@pytest.mark.usefixtures("hurried")
+def test_no_other_law_is_told_before(metric: Any, law: str, found: str) -> None:
+    with pytest.raises(MetricLawError, match=found) as caught:
+        check_metric(metric, max_examples=50)
+    assert caught.value.law == law
+
+
+def test_what_is_kept_is_in_an_order_that_a_metric_may_rely_on() -> None:
+    check_metric(FirstKept, laws=["order", "batches", "split"], perfect=None)
+
+
+@pytest.mark.parametrize("law", [law.name for law in LAWS])
+def test_a_law_that_is_kept_can_be_checked_alone(law: str) -> None:
+    check_metric(ShareOfSums, laws=[law], max_examples=FEW)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_of_several_broken_laws_the_first_is_told() -> None:
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(MeanOfMeans, laws=["tags", "perfect", "split", "batches"])
+    assert caught.value.law == "batches"
+
+
+@pytest.mark.parametrize(
+    ("metric", "law"),
+    [
+        (MeanOfMeans, "split"),
+        (MeanOfMeans, "tags"),
+        (NumbersLabels, "split"),
+        (CountsInItself, "split"),
+        (RaisesWithout, "missing"),
+    ],
+)
+@pytest.mark.usefixtures("hurried")
+def test_a_metric_may_break_further_laws(metric: Any, law: str) -> None:
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(metric, laws=[law])
+    assert caught.value.law == law
+
+
+# laws of the engine, which no metric can break by itself --------------------------
+
+ScoreGroups = Callable[..., Any]
+
+
+@pytest.fixture
+def tamper(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Change what the engine gives for every group of at most some examples."""
+
+    def change(most: int, **fields: Any) -> None:
+        genuine = subjects.score_metric
+
+        def score_metric(*arguments: Any) -> Any:
+            found = genuine(*arguments)
+            scores = [
+                one._replace(**fields) if one.n <= most else one for one in found.scores
+            ]
+            return found._replace(scores=scores)
+
+        monkeypatch.setattr(subjects, "score_metric", score_metric)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("law", "most", "fields", "found"),
+    [
+        ("nothing", 0, {"value": 0.0}, r"nothing was scored, has the value 0\.0"),
+        ("nothing", 0, {"n": 1}, "and n = 1"),
+        ("nothing", 0, {"reason": None}, "has no value, and no reason why"),
+        ("single", 1, {"value": None}, "the whole set has no value, and no reason"),
+        ("single", 1, {"interval": Interval(0, 1)}, "one example and the interval 0"),
+        ("width", 99, {"interval": Interval(1, 1)}, "has the interval 1 to 1"),
+        ("width", 99, {"interval": Interval(0, math.inf)}, "the interval 0 to inf"),
+        ("width", 99, {"interval": Interval()}, "no interval and no reason why"),
+        ("missing", 99, {"value": None}, "no value and no reason where the pred"),
+    ],
+)
+@pytest.mark.usefixtures("hurried")
+def test_what_the_engine_does_wrong_is_found_too(
+    tamper: Callable[..., None],
+    law: str,
+    most: int,
+    fields: Mapping[str, Any],
+    found: str,
+) -> None:
+    tamper(most, **fields)
+    with pytest.raises(MetricLawError, match=found):
+        check_metric(Share, laws=[law])
+
+
+def group_score(**fields: Any) -> dict[Any, GroupScore]:
+    one = GroupScore("", 0, 0.5, 2, None, Interval(0.25, 0.75, 0.1, "t"))
+    return {(None, ""): one._replace(**fields)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({}, None),
+        ({"value": 0.5 + 1e-12}, None),
+        ({"value": 0.5 + 1e-8}, "the value of the whole set is 0.5, and 0.50000001"),
+        ({"value": None}, "the value of the whole set is 0.5, and None"),
+        ({"n": 3}, "n of the whole set is 2, and 3"),
+        ({"spread": (0.5, 0.0, 0.5, 0.5)}, "least and greatest score of the whole"),
+        ({"interval": Interval(0.25, 0.75, 0.1, "x")}, "the method of the interval"),
+        ({"interval": Interval(0.2, 0.75, 0.1, "t")}, "the lower bound of the whole"),
+        ({"interval": Interval(0.25, 0.8, 0.1, "t")}, "the upper bound of the whole"),
+        ({"interval": Interval(0.25, 0.75, 0.2, "t")}, "the standard error of"),
+    ],
+)
+def test_what_differs_between_scores_is_named(
+    fields: Mapping[str, Any], found: str | None
+) -> None:
+    difference = comparisons.difference_of_scores(group_score(), group_score(**fields))
+    assert (difference is None) == (found is None)
+    assert (found or "") in (difference or "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (1e12, 1e12 + 1, True),
+        (0.0, 1e-8, False),
+        (math.inf, math.inf, True),
+        (math.inf, 0.5, False),
+        (math.nan, math.nan, True),
+        (math.nan, 0.5, False),
+        (None, None, True),
+        (None, 0.0, False),
+    ],
+)
+def test_numbers_are_close_within_the_tolerance(
+    one: float | None, other: float | None, expected: bool
+) -> None:
+    assert comparisons.is_close(one, other) is expected
+    assert comparisons.is_close(other, one) is expected
+
+
+def test_a_score_that_only_one_has_is_named() -> None:
+    only = {("easy", "b"): group_score()[None, ""]}
+    where = "the tag 'easy' (score 'b') has a value (0.5) only in the "
+    assert comparisons.difference_of_scores(only, {}) == f"{where}first"
+    assert comparisons.difference_of_scores({}, only) == f"{where}second"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (1.0, 1.0 + 1e-13, None),
+        (1.0, 1.0 + 1e-11, "the statistic 'x' of group 0, label 'a' is 1.0, and 1.0"),
+        (math.nan, math.nan, None),
+        ([1.0, 2.0], [2.0, 1.0], None),
+        ([1.0], [1.0, 1.0], "is [1.0], and [1.0, 1.0]"),
+    ],
+)
+def test_sums_are_compared_within_their_tolerance(
+    one: Any, other: Any, found: str | None
+) -> None:
+    frames = [
+        pl.DataFrame({"group": [0], "label": ["a"], "x": [value]})
+        for value in (one, other)
+    ]
+    difference = comparisons.difference_of_sums(*frames, ["group", "label"], {"x": 1.0})
+    assert (difference is None) == (found is None)
+    assert (found or "") in (difference or "")
+
+
+def test_sums_that_only_one_has_are_named() -> None:
+    frame = pl.DataFrame({"group": [0], "x": [1.0]})
+    keys, scales = ["group"], {"x": 1.0}
+    where = "the statistics of group 0 are only in the "
+    assert comparisons.difference_of_sums(frame, frame.clear(), keys, scales) == (
+        f"{where}first"
+    )
+    assert comparisons.difference_of_sums(frame.clear(), frame, keys, scales) == (
+        f"{where}second"
+    )
+    other = frame.rename({"x": "y"})
+    assert comparisons.difference_of_sums(frame, other, keys, scales) == (
+        "the statistic 'x' is in only one of the two"
+    )
+
+
+# what is told ---------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_message_has_metric_law_and_the_smallest_data() -> None:
+    with pytest.raises(AssertionError) as caught:
+        check_metric(get_first, laws=["values", "order"])
+    lines = str(caught.value).splitlines()
+    assert lines[0] == (
+        "metrics/first (given as an object) breaks the law 'order': "
+        "the order of the examples changes nothing"
+    )
+    assert lines[1].startswith("  found: the value of the whole set is 1.0, and 0.0 in")
+    assert lines[2:5] == [
+        "  answers: 'one'",
+        "  examples (prediction, target):",
+        "    0: ('a', 'a')",
+    ]
+    assert len(lines) <= 7
+    assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_tags_clusters_fields_and_labels_are_in_the_message() -> None:
+    class Clustered(Needs):
+        interval = "t"
+
+        def score_example(self, prediction: str, fields: Any) -> float:
+            return float(fields["prob"] is not None)
+
+    examples = [("a", "a", {"prob": 0.5}), ("a", "a", {"prob": None})]
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(Clustered, examples=examples, labels=["a", "b"], laws=["perfect"])
+    assert "no value" in str(caught.value)
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(RelativeToLargest, labels=["a", "b"], laws=["tags"])
+    assert "answers: 'one', labels: a, b" in str(caught.value)
+    assert "tags=['" in str(caught.value)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_what_a_metric_raised_is_the_cause() -> None:
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(Raises, laws=["values"])
+    assert isinstance(caught.value.__cause__, evalkit.MetricError)
+    assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)
+
+
+def test_what_fails_only_once_is_told_as_such() -> None:
+    calls = count()
+
+    def get_sometimes(predictions: list[str], targets: list[str]) -> float:
+        if next(calls) == 30:
+            raise LookupError("the thirtieth")
+        return 0.5
+
+    with pytest.raises(MetricLawError, match="the thirtieth") as caught:
+        check_metric(get_sometimes, laws=["values"])
+    assert "It is not so each time" in str(caught.value)
+
+
+# what is drawn --------------------------------------------------------------------
+
+
+class Needs(Metric):
+    """The mean confidence in what was predicted right."""
+
+    columns = ("prob",)
+    answer_kinds = ("one",)
+    worst_value = 0.0
+
+    def score_example(
+        self, prediction: str, target: str, fields: Mapping[str, Any]
+    ) -> float:
+        return float(fields["prob"]) * (prediction == target)
+
+
+def test_a_metric_that_needs_columns_needs_examples() -> None:
+    with pytest.raises(EvalkitError, match=r"needs the columns prob.*give .*examples="):
+        check_metric(Needs)
+
+
+@pytest.mark.parametrize(
+    "examples",
+    [
+        [("a", "a", {"prob": 0.5}), ("a", "b", {"prob": 0.25})],
+        st.tuples(
+            st.sampled_from("ab"),
+            st.sampled_from("ab"),
+            st.fixed_dictionaries({"prob": st.floats(0, 1)}),
+        ),
+    ],
+    ids=["list", "strategy"],
+)
+def test_fields_come_from_the_examples_given(examples: Any) -> None:
+    check_metric(Needs, examples=examples, max_examples=FEW)
+
+
+def test_fields_may_be_numbers_for_every_label() -> None:
+    class Confidence(Needs):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            prob = pl.col("prob").struct.field("a")
+            return batch.select(prob=prob, n=pl.lit(1.0)).with_row_index("row")
+
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            return sums.select("group", value=pl.col("prob") / pl.col("n"))
+
+        score_example = None  # type: ignore[assignment]
+
+    examples = [("a", "a", {"prob": {"a": 0.75, "b": 0.25}})]
+    check_metric(Confidence, examples=examples, max_examples=FEW)
+
+
+@pytest.mark.parametrize("examples", [[], "ab", 3, {"a": 1}, ["ab"], [("a",)], [3]])
+def test_examples_of_another_form_are_refused(examples: Any) -> None:
+    with pytest.raises(EvalkitError, match=r"must be .*\(prediction, target\)"):
+        check_metric(Share, examples=examples)
+
+
+def kinds_seen(metric: type[Metric], **options: Any) -> set[str]:
+    """Tell which kinds of answers a metric is called with."""
+    seen: set[str] = set()
+
+    class Watching(metric):  # type: ignore[valid-type, misc]
+        def statistics(
+            self, batch: pl.DataFrame, context: MetricContext
+        ) -> pl.DataFrame:
+            seen.add(context.answer_kind)
+            hits = pl.DataFrame({"hits": [1.0] * batch.height, "examples": 1.0})
+            return hits.with_row_index("row")
+
+    check_metric(Watching, max_examples=2, laws=["values"], **options)
+    return seen
+
+
+class AnyKind(Share):
+    answer_kinds = ("spans", "number", "any-of", "one")
+
+
+class NotOne(Share):
+    answer_kinds = ("any-of", "number")
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "expected"),
+    [
+        (Share, {}, {"one"}),
+        (AnyKind, {}, {"one", "any-of", "number"}),
+        (AnyKind, {"answer_kind": "any-of"}, {"any-of"}),
+        (AnyKind, {"examples": [("a", "a")]}, {"one"}),
+        (NotOne, {"examples": [("a", ["a"])]}, {"any-of"}),
+        (AnyKind, {"examples": [("a", ["a"])], "answer_kind": "spans"}, {"spans"}),
+        (AnyKind, {"examples": [(1, [[1]])], "answer_kind": "spans"}, {"spans"}),
+    ],
+)
+def test_each_kind_of_answers_that_the_metric_takes_is_drawn(
+    metric: type[Metric], options: Mapping[str, Any], expected: set[str]
+) -> None:
+    assert kinds_seen(metric, **options) == expected
+
+
+def test_kinds_that_are_not_taken_or_cannot_be_drawn_are_refused() -> None:
+    with pytest.raises(EvalkitError, match="not take answers of the kind 'number', bu"):
+        check_metric(Share, answer_kind="number")
+    with pytest.raises(EvalkitError, match="the kind 'spans' cannot be drawn; give"):
+        check_metric(AnyKind, answer_kind="spans")
+
+
+def drawn_with(
+    metric: type[Metric], **options: Any
+) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Give the predictions and answers of every set that a metric was given."""
+    seen: list[tuple[list[Any], list[Any]]] = []
+
+    class Watching(metric):  # type: ignore[valid-type, misc]
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            seen.append((batch["prediction"].to_list(), batch["target"].to_list()))
+            return super().statistics(batch)
+
+    check_metric(Watching, laws=["values"], **options)
+    return iter(seen)
+
+
+@pytest.mark.slow
+def test_ties_single_classes_odd_texts_and_nulls_are_drawn() -> None:
+    sets = list(drawn_with(Share, max_examples=100))
+    predictions = [text for given, _ in sets for text in given]
+    targets = [text for _, given in sets for text in given]
+    assert None in predictions
+    assert None not in targets
+    assert "" in targets
+    assert any(not text.isascii() for text in targets)
+    assert any(len(given) > 2 and len(set(given)) == 1 for _, given in sets)
+    assert any(len(set(given)) > 2 for _, given in sets)
+    assert sum(len(given) > len(set(given)) for _, given in sets) > len(sets) / 2
+
+
+def test_a_metric_that_takes_no_null_gets_none() -> None:
+    class Strict(Share):
+        accepts_no_prediction = False
+
+    sets = drawn_with(Strict, max_examples=FEW)
+    assert all(None not in predictions for predictions, _ in sets)
+
+
+def test_texts_are_drawn_from_the_labels() -> None:
+    sets = drawn_with(Share, labels=["yes", "no"], max_examples=FEW)
+    drawn = {text for given in sets for part in given for text in part}
+    assert drawn <= {"yes", "no", None}
+
+
+def test_answers_of_which_several_are_right_may_be_empty() -> None:
+    class Several(Share):
+        answer_kinds = ("any-of",)
+
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            right = pl.col("target").list.contains(pl.col("prediction"))
+            hits = (right & pl.col("prediction").is_not_null()).fill_null(False)
+            return batch.select(
+                hits=hits.cast(pl.Float64), examples=pl.lit(1.0)
+            ).with_row_index("row")
+
+    sizes = {
+        len(target)
+        for _, targets in drawn_with(Several, max_examples=20)
+        for target in targets
+    }
+    assert sizes >= {0, 1, 2}
+
+
+def test_the_same_data_are_drawn_each_time() -> None:
+    assert list(drawn_with(Share, max_examples=3)) == list(
+        drawn_with(Share, max_examples=3)
+    )
+
+
+# options --------------------------------------------------------------------------
+
+
+def test_only_the_laws_that_are_named_are_checked() -> None:
+    check_metric(MeanOfMeans, laws=["values", "order"], max_examples=FEW)
+    check_metric(MeanOfMeans, laws=[], max_examples=FEW)
+    with pytest.raises(EvalkitError, match="'speed' is no law; there are values, rep"):
+        check_metric(Share, laws=["speed"])
+
+
+def test_the_laws_have_names_and_statements() -> None:
+    assert len({law.name for law in LAWS}) == len(LAWS) == 12
+    assert all(law.statement and law.check.__doc__ for law in LAWS)
+
+
+@pytest.mark.parametrize("off", [None, False])
+def test_the_law_about_perfect_predictions_can_be_switched_off(off: Any) -> None:
+    check_metric(get_difference, perfect=off, max_examples=FEW)
+
+
+def test_a_metric_without_direction_or_bound_has_no_best_value() -> None:
+    @evalkit.metric(bounds=(0, 1))
+    def get_undirected(predictions: list[str], targets: list[str]) -> float:
+        return 1 - get_share(predictions, targets)
+
+    @evalkit.metric(bounds=(None, 1), higher_is_better=False)
+    def get_without_bound(predictions: list[str], targets: list[str]) -> float:
+        return get_share(predictions, targets)
+
+    for metric in (get_undirected, get_without_bound):
+        check_metric(metric, max_examples=FEW)
+
+
+class TwoClasses(Share):
+    """Fails where there is but one class."""
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        if batch["target"].n_unique() < 2:
+            raise ValueError("one class")
+        return super().statistics(batch)
+
+
+def get_two_classes(predictions: list[str], targets: list[str]) -> float:
+    if len(set(targets)) < 2:
+        raise ValueError("one class")
+    return get_share(predictions, targets)
+
+
+@pytest.mark.parametrize("metric", [TwoClasses, get_two_classes])
+def test_a_metric_may_fail_only_where_that_is_allowed(metric: Any) -> None:
+    with pytest.raises(MetricLawError, match=r"it failed: .* one class"):
+        check_metric(metric, laws=["values"])
+    check_metric(metric, allows_errors=True, max_examples=FEW)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_allowed_errors_hide_no_broken_law() -> None:
+    def get_first_of_two(predictions: list[str], targets: list[str]) -> float:
+        return get_two_classes(predictions, targets) + get_first(predictions, targets)
+
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(get_first_of_two, allows_errors=True, laws=["order"])
+    assert caught.value.law == "order"
+    with pytest.raises(MetricLawError, match="outside of the bounds") as caught:
+        check_metric(Unbounded, allows_errors=True, laws=["values"])
+    assert caught.value.law == "values"
+
+
+def test_a_metric_that_never_has_a_value_was_not_checked() -> None:
+    def get_nothing(predictions: list[str], targets: list[str]) -> None:
+        return None
+
+    class AlwaysRaises(Share):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            raise ValueError
+
+    for metric in (get_nothing, AlwaysRaises):
+        with pytest.raises(MetricLawError, match=r"gave no value for any data .*'one'"):
+            check_metric(metric, allows_errors=True, max_examples=3)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_an_instance_is_left_as_it_was_given() -> None:
+    metric = RemembersLabels()
+    with pytest.raises(MetricLawError, match="law 'stateless'"):
+        check_metric(metric, laws=["stateless"])
+    assert metric.labels is None
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_metric_that_cannot_be_copied_is_checked_as_it_is() -> None:
+    class Locked(Share):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
+
+    check_metric(Locked, max_examples=2)
+    with pytest.raises(MetricLawError):
+        check_metric(type("LockedMean", (Locked, MeanOfMeans), {}), laws=["batches"])
+
+
+# files ----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("hurried")
+def test_nothing_is_written(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MetricLawError):
+        check_metric(get_first, laws=["order"])
+    assert json.dumps([path.name for path in tmp_path.iterdir()]) == "[]"

@@ -679,7 +679,7 @@ class TestEdges:
         def fail(*_: Any) -> Any:
             raise MetricError("too many")
 
-        monkeypatch.setattr("evalkit.robustness.drops.finalize", fail)
+        monkeypatch.setattr("evalkit.robustness.drops.call_finalize", fail)
         result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
         drop = found(result, "drop", metric="macro-recall")
         assert drop.value == pytest.approx(0.25)

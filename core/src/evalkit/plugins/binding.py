@@ -51,10 +51,6 @@ class Guard:
         hint: What the error says besides.
     """
 
-    __slots__ = (
-        *("_error", "_hint", "_origin", "_own_words", "_passes", "_place", "_step"),
-    )
-
     def __init__(
         self,
         origin: str,

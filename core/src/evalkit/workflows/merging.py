@@ -391,9 +391,7 @@ def _union(records: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _scored(
-    joined: Result, metrics: Sequence[BoundMetric], progress: Progress
-) -> Result:
+def _scored(joined: Result, metrics: list[BoundMetric], progress: Progress) -> Result:
     record = joined.to_dict()
     includes = bool(record["includes_examples"])
     measured = measured_run(joined) if includes else measured_statistics(joined)

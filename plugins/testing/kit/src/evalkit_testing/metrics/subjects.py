@@ -71,7 +71,7 @@ class Subject:
         self.values_seen = 0
 
     def bind(self, **attributes: Any) -> Bound:
-        """Give the metric as it was made, whatever was done with it since.
+        """Return the metric as it was made, whatever was done with it since.
 
         Args:
             attributes: What stands in place of attributes that it declares.

@@ -10,7 +10,7 @@ import pytest
 
 from evalkit.comparing.records import ComparedScore
 from evalkit.inference.largest_differences import DRAWS
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 from evalkit.scoring.group_replicates import REPLICATES
 from evalkit.scoring.lists import LIST_REPLICATES
 from evalkit.scoring.paired_sums import SUM_REPLICATES

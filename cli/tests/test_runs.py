@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]

@@ -8,12 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import StorageError
-from evalkit.runs.statistics import (
-    STATISTICS_FOLDER,
-    read_statistics,
-    statistics_file,
-    write_statistics,
-)
+from evalkit.runs.folders import STATISTICS_FOLDER, read_statistics, statistics_file
+from evalkit.runs.storage import write_statistics
 
 FRAME = pl.DataFrame(
     {"position": [0, 2], "gold": ["a", None], "n": [1.0, 0.1]},
@@ -96,13 +92,14 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
         path.write_bytes(broken)
         with pytest.raises(StorageError) as caught:
             read_statistics(tmp_path, "accuracy")
-        assert str(caught.value).startswith(f"{path}: cannot be read: ")
+        assert str(caught.value).startswith(f"{path}: is no Parquet file: ")
         assert "\n" not in str(caught.value)
     FRAME.drop("position").write_parquet(path)
     with pytest.raises(StorageError) as caught:
         read_statistics(tmp_path, "accuracy")
     assert (
-        str(caught.value) == f"{path}: is not what evalkit writes: it has no `position`"
+        str(caught.value)
+        == f"{path}: is not what evalkit writes: it has no column 'position'"
     )
 
 

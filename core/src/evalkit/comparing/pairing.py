@@ -346,9 +346,7 @@ def _as_text(value: Any) -> str | None:
 
 def _check_same_file(first: Result, second: Result) -> None:
     """Without answers only the same file is known to be the same data."""
-    hashes = [
-        result.to_dict().get("data", {}).get("sha256") for result in (first, second)
-    ]
+    hashes = [result.record.data.sha256 for result in (first, second)]
     if hashes[0] is None or hashes[0] != hashes[1]:
         raise AlignmentError(
             f"{name_run(first)} or {name_run(second)} was made without answers "

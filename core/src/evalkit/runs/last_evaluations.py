@@ -10,7 +10,9 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from evalkit.runs.record import RunRecord
 
 _FOLDER = ".evaluated"
 
@@ -75,17 +77,16 @@ def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTi
     )
 
 
-def read_start(record: dict[str, Any]) -> str | None:
-    """Give when the evaluation of a run began.
+def read_start(record: RunRecord) -> str | None:
+    """Return when the evaluation of a run began.
 
     Args:
-        record: What its `run.json` holds.
+        record: What it recorded.
 
     Returns:
         The time in ISO 8601; None where there is no such time.
     """
-    timings = record.get("timings")
-    started = str(timings.get("started")) if isinstance(timings, dict) else ""
+    started = "" if record.timings is None else record.timings.started
     return started if _is_time(started) else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 
 WITHHELD = "withheld, as the run holds no examples"
 

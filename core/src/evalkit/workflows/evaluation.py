@@ -42,7 +42,7 @@ from evalkit.robustness.records import (
     refused_rows,
 )
 from evalkit.runs.accounts import refusal_message
-from evalkit.runs.record import Options, Parts, make_result
+from evalkit.runs.recording import Options, Parts, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import own_scores
 from evalkit.scoring.baselines import Baselines, compute_baselines
@@ -219,14 +219,21 @@ def evaluate(
     result.record_time(started, time.time() - started)
     if out is not None:
         progress("writing the run", 0.95)
-        watchers.tell("before_writing", run_id=result.run_id)
-        result.save(out)
-        watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+        _save(result, out, watchers)
     if refused:
         further = refused_rows(copies) if copies is not None else []
         message = refusal_message(result, refused, alignment, further)
         raise AlignmentError(message, result)
     return result
+
+
+def _save(result: Result, out: Path, watchers: Observers) -> None:
+    """Write the run, and tell observers before and after."""
+    watchers.tell("before_writing", run_id=result.run_id)
+    result.record_warnings(watchers.warnings)
+    result.save(out)
+    watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+    result.record_warnings(watchers.warnings)
 
 
 def _columns(

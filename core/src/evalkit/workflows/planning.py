@@ -19,7 +19,8 @@ from evalkit.inference.power import error_of_equal_models
 from evalkit.inference.sample_sizes import MOST_UNITS, Goal
 from evalkit.inference.student_t import t_quantile
 from evalkit.runs.listing import as_result
-from evalkit.runs.results import Result, Score
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.workflows.equal_outputs import have_same_outputs
 from evalkit.workflows.goals import goal_of, refuse_more_than_there_is
 from evalkit.workflows.needs import Needs
@@ -143,7 +144,7 @@ def plan(
     results = [as_result(each, folder) for each in (run, other) if each is not None]
     refuse_repeated(results)
     score = _score(results, metric)
-    of_run = float(str(results[0].to_dict().get("confidence", 0.95)))
+    of_run = results[0].record.confidence
     confidence = of_run if confidence is None else confidence
     goal = goal_of(score, detect, tags, power, confidence)
     alone = _spread(results[0], score.metric)

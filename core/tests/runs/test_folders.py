@@ -12,8 +12,8 @@ import pytest
 from evalkit import Score, StorageError
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
-from evalkit.runs.files import read_examples, read_problems, read_record, scores_of
-from evalkit.runs.results import FORMAT_VERSION
+from evalkit.runs.folders import read_examples, read_problems, read_record
+from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.storage import problem_line
 
 RECORD = {
@@ -38,8 +38,9 @@ def write(folder: Path, value: Any) -> Path:
 
 
 def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
-    record = {**RECORD, "something": ["else"]}
-    assert read_record(write(tmp_path, record)) == record
+    newer = {**RECORD, "something": ["else"], "counts": {"odd": 1}}
+    record, scores = read_record(write(tmp_path, newer))
+    assert record.with_scores(scores) == newer
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
     older = {k: v for k, v in SCORE.items() if k not in Score._field_defaults}
     assert len(older) < len(SCORE)
     newer = {**SCORE, "unheard-of": 1}
-    record = {**RECORD, "scores": [older, newer]}
-    assert scores_of(record, tmp_path) == [Score(**SCORE)] * 2
+    _, scores = read_record(write(tmp_path, {**RECORD, "scores": [older, newer]}))
+    assert scores == [Score(**SCORE)] * 2
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
 )
 def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
     with pytest.raises(StorageError) as caught:
-        scores_of({**RECORD, "scores": [row]}, tmp_path)
+        read_record(write(tmp_path, {**RECORD, "scores": [row]}))
     path = tmp_path / "run.json"
     assert str(caught.value).startswith(f"{path}: is no record of a run: {place}")
 

@@ -78,7 +78,7 @@ RULES_OF_SCORES = [
         _having(ci_high={"type": "number"}),
     ),
 ]
-OPTIONAL = {"RecordedCounts": {"unselected", "replications"}}
+OPTIONAL = {"Counts": {"unselected", "replications"}}
 """Keys that only some runs have."""
 
 
@@ -89,7 +89,7 @@ def run_schema() -> dict[str, Any]:
     score = _schema_of(_score_model())
     definitions["score"] = {**score, "allOf": RULES_OF_SCORES}
     for name, definition in definitions.items():
-        if name.startswith("Recorded"):
+        if name != "score":
             _complete(definition, getattr(recorded, name))
     _complete(schema, RunRecord)
     schema["properties"]["environment"] |= {

@@ -12,7 +12,13 @@ import pytest
 from evalkit import Score, StorageError
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
-from evalkit.runs.folders import read_examples, read_problems, read_record
+from evalkit.runs.folders import (
+    EXAMPLE_COLUMNS,
+    EXAMPLES_FILE,
+    read_problems,
+    read_record,
+    read_table,
+)
 from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.storage import problem_line
 
@@ -122,7 +128,7 @@ def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
 
 
 def test_no_examples_are_none(tmp_path: Path) -> None:
-    assert read_examples(tmp_path) is None
+    assert read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS) is None
 
 
 def parquet(tmp_path: Path, frame: pl.DataFrame) -> bytes:
@@ -135,24 +141,24 @@ def test_broken_and_foreign_tables_are_named(tmp_path: Path) -> None:
     whole = parquet(tmp_path, frame)
     path = tmp_path / "examples.parquet"
     path.write_bytes(whole)
-    read = read_examples(tmp_path)
+    read = read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
     assert read is not None
     assert read.equals(frame)
     for content in (b"", b"text", whole[:-9], whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(StorageError) as caught:
-            read_examples(tmp_path)
+            read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
         assert str(caught.value).startswith(f"{path}: is no Parquet file: ")
     path.write_bytes(parquet(tmp_path, frame.drop("tags")))
     with pytest.raises(StorageError, match="it has no column 'tags'") as caught:
-        read_examples(tmp_path)
+        read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
     assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_a_folder_called_like_the_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "examples.parquet").mkdir()
     with pytest.raises(StorageError, match=r"examples.parquet: "):
-        read_examples(tmp_path)
+        read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
 
 PROBLEMS = [

@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 import evalkit
+from evalkit.runs import recorded
 from evalkit.runs.folders import read_record
 from evalkit.runs.record import Changes, RunRecord
-from evalkit.runs.recorded import RecordedComponent, RecordedCounts
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -78,12 +78,14 @@ def test_the_identity_of_a_component_leaves_out_libraries_alone() -> None:
         **{"id": "metrics/f1", "distribution": "d", "version": "1"},
         **{"parameters": {"labels": ["a"]}, "source_sha256": None},
     }
-    component = RecordedComponent.model_validate({**found, "libraries": {"numpy": "2"}})
+    component = recorded.Component.model_validate(
+        {**found, "libraries": {"numpy": "2"}}
+    )
     assert component.identity == found
     assert (component.kind, component.name) == ("metrics", "f1")
     assert component.reference == "f1@d"
 
 
 def test_counts_are_equal_by_their_numbers() -> None:
-    assert RecordedCounts(examples=3) == RecordedCounts(examples=3, missing=0)
-    assert RecordedCounts(examples=3) != RecordedCounts(examples=3, missing=1)
+    assert recorded.Counts(examples=3) == recorded.Counts(examples=3, missing=0)
+    assert recorded.Counts(examples=3) != recorded.Counts(examples=3, missing=1)

@@ -118,7 +118,7 @@ def test_an_earlier_time_does_not_replace_a_later_one(tmp_path: Path) -> None:
     note_evaluation(run, "2025-03-01T10:30:00+01:00")
     assert (tmp_path / NOTES / "0123").read_text() == "2025-03-01T10:00:00+00:00\n"
     note_evaluation(run, "2025-03-01T10:00:01+00:00")
-    assert last_evaluation(run, RUN_FILE, None).started == "2025-03-01T10:00:01+00:00"
+    assert last_evaluation(run, None).started == "2025-03-01T10:00:01+00:00"
     assert [path.name for path in (tmp_path / NOTES).iterdir()] == ["0123"]
 
 

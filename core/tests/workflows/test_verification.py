@@ -83,7 +83,7 @@ def test_a_run_may_be_named_by_its_id_or_given(run: Callable[..., Path]) -> None
     "field",
     [
         each
-        for each in verification.COMPARED
+        for each in verification.COMPUTED
         if each not in ("ci_low_adjusted", "ci_high_adjusted", "family_size")
     ],
 )

@@ -19,7 +19,6 @@ from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Keys, unit_keys
 from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.runs.results import Result
-from evalkit.runs.stored import counted_statuses
 from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
 
 _SHOWN = 3
@@ -122,7 +121,7 @@ class PairedRuns:
 
     def _as_wrong(self, result: Result) -> NDArray[np.bool_]:
         mask = np.zeros(self.n, np.bool_)
-        statuses = [each for each in counted_statuses(result) if each != "scored"]
+        statuses = [each for each in result.record.policies.counted if each != "scored"]
         frame = _examples(result)
         if statuses and "status" in frame.columns:
             wrong = frame.filter(pl.col("status").is_in(statuses)).select("id")

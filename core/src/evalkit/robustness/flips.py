@@ -16,7 +16,6 @@ from evalkit.robustness.rescoring import judge_of
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
-    counted_statuses,
     examples_of,
     refuse_without_answers,
 )
@@ -159,7 +158,7 @@ def _known(noun: str, name: str, known: Sequence[str]) -> str:
 
 def _pairs(result: Result, copies: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Put copies whose prediction counts beside originals whose prediction counts."""
-    counted = pl.col("status").is_in(counted_statuses(result))
+    counted = pl.col("status").is_in(result.record.policies.counted)
     examples = examples_of(result)
     originals = examples.filter(counted).select(
         input_id="id",

@@ -24,16 +24,8 @@ from evalkit.robustness.effects import effect_notices
 from evalkit.robustness.evaluation import Perturbed
 from evalkit.robustness.inputs import RunSource
 from evalkit.robustness.scores import PerturbedScores
+from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.recorded import (
-    RecordedComponent,
-    RecordedCopies,
-    RecordedCounts,
-    RecordedPerturbation,
-    RecordedPerturbed,
-    RecordedPredictions,
-    RecordedSelection,
-)
 from evalkit.runs.recording import PerturbedRecord, recorded_component
 
 AS_EXPECTED = "as expected"
@@ -92,7 +84,7 @@ def record_perturbed(
     )
 
 
-def _components(perturbed: Perturbed) -> list[RecordedComponent]:
+def _components(perturbed: Perturbed) -> list[recorded.Component]:
     """Describe the plugins of the perturbations, each once."""
     described = [
         recorded_component(step)
@@ -108,7 +100,7 @@ def _run_of(copies: Copies) -> str | None:
     return source.run.run_id if isinstance(source, RunSource) else None
 
 
-def _selection_of(copies: Copies) -> RecordedSelection | None:
+def _selection_of(copies: Copies) -> recorded.Selection | None:
     """Return the selection of a run of copies; None for all rows, and for files."""
     source = copies.source
     if not isinstance(source, RunSource):
@@ -117,14 +109,14 @@ def _selection_of(copies: Copies) -> RecordedSelection | None:
     return None if selection.is_whole else selection
 
 
-def _files(perturbed: Perturbed) -> list[RecordedPerturbed]:
+def _files(perturbed: Perturbed) -> list[recorded.Perturbed]:
     """Describe each file of copies, or run of them."""
     return [
-        RecordedPerturbed(
+        recorded.Perturbed(
             file=each.data["name"],
             sha256=str(each.data["sha256"]),
-            predictions=RecordedPredictions.model_validate(each.predictions),
-            counts=RecordedCounts(**each.alignment.counts),
+            predictions=recorded.Predictions.model_validate(each.predictions),
+            counts=recorded.Counts(**each.alignment.counts),
             left_out=each.left_out,
             perturbations=_made(each),
             run=_run_of(each),
@@ -136,10 +128,10 @@ def _files(perturbed: Perturbed) -> list[RecordedPerturbed]:
 
 def _perturbations(
     perturbed: Perturbed, scored: PerturbedScores
-) -> list[RecordedPerturbation]:
+) -> list[recorded.Perturbation]:
     """Say what is known of each perturbation."""
     return [
-        RecordedPerturbation(
+        recorded.Perturbation(
             perturbation=effect.identity,
             label_effect=effect.label_effect,
             families=tuple(effect.families),
@@ -150,7 +142,7 @@ def _perturbations(
     ]
 
 
-def _made(copies: Copies) -> tuple[RecordedCopies, ...]:
+def _made(copies: Copies) -> tuple[recorded.Copies, ...]:
     pairs = pl.DataFrame(
         {"perturbation": copies.perturbations, "original": copies.originals}
     )
@@ -159,7 +151,7 @@ def _made(copies: Copies) -> tuple[RecordedCopies, ...]:
         .agg(copies=pl.len(), originals=pl.col("original").n_unique())
         .sort("perturbation")
     )
-    return tuple(map(RecordedCopies.model_validate, counted.to_dicts()))
+    return tuple(map(recorded.Copies.model_validate, counted.to_dicts()))
 
 
 def _notices(

@@ -18,7 +18,7 @@ from evalkit.robustness.stored import stored_copies
 from evalkit.robustness.values import PerturbedTables
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.stored import counted_statuses, examples_of
+from evalkit.runs.stored import examples_of
 from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores, ScoringSettings
 
@@ -80,7 +80,7 @@ def rescore_perturbed(
         clusters if clusters.null_count() < examples.height else None,
         measured.counted.to_numpy(),
     )
-    pairs = Pairs([copies], counted_statuses(result), sample)
+    pairs = Pairs([copies], result.record.policies.counted, sample)
     if not pairs.size:
         return PerturbedScores([], {}, [])
     return score_pairs(

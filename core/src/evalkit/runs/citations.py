@@ -11,12 +11,7 @@ from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
 from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
-from evalkit.runs.record import (
-    RunRecord,
-)
-from evalkit.runs.recorded import (
-    RecordedComponent,
-)
+from evalkit.runs import recorded
 from evalkit.runs.results import Result
 
 _BIBTEX = re.compile(r"\s*@\w+\s*[{(]")
@@ -95,9 +90,13 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
             data.source_url or None,
         )
     ]
+    is_file = any(
+        each.kind == "datasets" and each.distribution == AS_FILE
+        for each in record.components
+    )
     remarks = [
         f"{result.dataset} was {AS_FILE}, whose {what} is not known"
-        if _is_file(record)
+        if is_file
         else f"{name} names no {what} of its data"
         for what, value in (
             ("citation", works[0].citation),
@@ -119,15 +118,7 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
     return Works((*works, _evalkit(core)), tuple(remarks))
 
 
-def _is_file(record: RunRecord) -> bool:
-    """Tell whether the data was a file and no data set."""
-    return any(
-        component.kind == "datasets" and component.distribution == AS_FILE
-        for component in record.components
-    )
-
-
-def _citation(component: RecordedComponent, resolver: Resolver) -> str | None:
+def _citation(component: recorded.Component, resolver: Resolver) -> str | None:
     if component.distribution == GIVEN:
         raise PluginError("it was given as an object when the run was made")
     bound = resolver.bind(component.kind, component.reference, component.parameters)

@@ -42,8 +42,11 @@ _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
 }
 """Keys that every run.json has, and the type of their values."""
 
-_SHOWN_COLUMNS = ("id", "tags", "status")
+EXAMPLE_COLUMNS = ("id", "tags", "status")
 """Columns that every examples.parquet has."""
+
+COPY_COLUMNS = (*EXAMPLE_COLUMNS, "input_id", "perturbation")
+"""Columns that every perturbed.parquet has."""
 
 _SHOWN = 5
 _LONGEST_NAME = 120
@@ -157,37 +160,6 @@ def _read_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def read_examples(folder: Path) -> pl.DataFrame | None:
-    """Read the `examples.parquet` of a run folder.
-
-    Args:
-        folder: The run folder.
-
-    Returns:
-        One row for each example; None where the run has no such file.
-
-    Raises:
-        StorageError: It cannot be read, or holds no examples of a run.
-    """
-    return _read_parquet(folder / EXAMPLES_FILE, _SHOWN_COLUMNS)
-
-
-def read_perturbed_examples(folder: Path) -> pl.DataFrame | None:
-    """Read the `perturbed.parquet` of a run folder.
-
-    Args:
-        folder: The run folder.
-
-    Returns:
-        One row for each perturbed copy; None where the run has no such file.
-
-    Raises:
-        StorageError: It cannot be read, or holds no copies of examples.
-    """
-    columns = (*_SHOWN_COLUMNS, "input_id", "perturbation")
-    return _read_parquet(folder / PERTURBED_FILE, columns)
-
-
 def statistics_file(metric: str) -> str:
     """Name the file of a metric's statistics.
 
@@ -205,24 +177,19 @@ def statistics_file(metric: str) -> str:
     return f"{name}.parquet"
 
 
-def read_statistics(folder: Path, metric: str) -> pl.DataFrame | None:
-    """Read the statistics of a metric.
+def read_table(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
+    """Read a table of a run folder.
 
     Args:
-        folder: The run folder.
-        metric: Name of the metric with its parameters.
+        path: The file: of examples, perturbed copies, or a metric's statistics.
+        columns: Columns that every such file has.
 
     Returns:
-        Its statistics; None where the run holds none of it.
+        The table; None where the run has no such file.
 
     Raises:
-        StorageError: The file cannot be read.
+        StorageError: It cannot be read, or is not what evalkit writes.
     """
-    path = folder / STATISTICS_FOLDER / statistics_file(metric)
-    return _read_parquet(path, ("position",))
-
-
-def _read_parquet(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
     import polars as pl
 
     if not path.exists():

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.record import RunRecord
 
 _FOLDER = ".evaluated"
@@ -51,12 +52,11 @@ def note_evaluation(run: Path, started: str) -> None:
         staging.unlink(missing_ok=True)
 
 
-def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTime:
+def last_evaluation(run: Path, recorded: str | None) -> LastTime:
     """Tell when a run was evaluated last.
 
     Args:
         run: The run folder.
-        record_file: Name of the file of its record.
         recorded: When its record says that the evaluation began; None if it does not.
 
     Returns:
@@ -64,7 +64,7 @@ def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTi
         the note cannot be read.
     """
     place = _place(run)
-    times = [(recorded, run / record_file)]
+    times = [(recorded, run / RUN_FILE)]
     noted = _read(place)
     if noted is not None:
         times.append((noted, place))

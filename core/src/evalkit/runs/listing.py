@@ -168,7 +168,7 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
 def _order(summary: RunSummary) -> tuple[bool, tuple[float, int], str]:
     order = (0.0, 0)
     if summary.problem is None:
-        order = last_evaluation(summary.path, RUN_FILE, summary.started).order
+        order = last_evaluation(summary.path, summary.started).order
     return summary.problem is None, order, str(summary.path)
 
 
@@ -182,7 +182,7 @@ def _summarise(folder: Path) -> RunSummary:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
     started = read_start(record)
-    last = last_evaluation(folder, RUN_FILE, started)
+    last = last_evaluation(folder, started)
     return RunSummary(
         folder,
         result.run_id,

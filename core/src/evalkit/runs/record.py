@@ -19,24 +19,13 @@ from pydantic import Field, WithJsonSchema
 from evalkit.base.names import score_name
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
+from evalkit.runs import recorded
 from evalkit.runs.recorded import (
     Flag,
     Name,
     Number,
     Positive,
     Recorded,
-    RecordedBaselines,
-    RecordedComponent,
-    RecordedCore,
-    RecordedCounts,
-    RecordedData,
-    RecordedPart,
-    RecordedPerturbation,
-    RecordedPerturbed,
-    RecordedPolicies,
-    RecordedPredictions,
-    RecordedSelection,
-    RecordedTimings,
     RunId,
     Status,
     Text,
@@ -56,7 +45,7 @@ class Changes(TypedDict, total=False):
     run_id: str
     status: Status
     headline: str | None
-    baselines: RecordedBaselines | None
+    baselines: recorded.Baselines | None
     bounds: Mapping[str, tuple[float | None, float | None]]
     errors: Texts
     notices: Texts
@@ -66,16 +55,16 @@ class Changes(TypedDict, total=False):
     parent: str | None
     merged: Texts
     repeat_of: str | None
-    components: tuple[RecordedComponent, ...]
-    core: RecordedCore
+    components: tuple[recorded.Component, ...]
+    core: recorded.Core
     environment: Mapping[str, str]
     weight: Literal["original", "copy"] | None
-    perturbed: tuple[RecordedPerturbed, ...]
-    perturbations: tuple[RecordedPerturbation, ...]
-    timings: RecordedTimings
+    perturbed: tuple[recorded.Perturbed, ...]
+    perturbations: tuple[recorded.Perturbation, ...]
+    timings: recorded.Timings
 
 
-class RunRecord(RecordedPart):
+class RunRecord(recorded.Part):
     """What an evaluation of one model recorded.
 
     `evalkit eval --json` prints the same object, or a list of them for several models.
@@ -110,10 +99,10 @@ class RunRecord(RecordedPart):
     cluster: Texts = ()
     """Columns of the data whose rows are not independent, as the user or the data set
     names them."""
-    baselines: RecordedBaselines | None = None
+    baselines: recorded.Baselines | None = None
     """Values of the headline metric for answers that ignore the input; null where there
     are none."""
-    counts: RecordedCounts = RecordedCounts()
+    counts: recorded.Counts = recorded.Counts()
     errors: Texts = ()
     """Why metrics failed."""
     notices: Texts = ()
@@ -146,32 +135,32 @@ class RunRecord(RecordedPart):
     repeat_of: RunId | None = None
     """Id of a run of the same inputs that has other numbers; null where there is none.
     Then `run_id` is a SHA-256 over that id and the numbers."""
-    policies: RecordedPolicies = RecordedPolicies(**Policies()._asdict())
-    selection: RecordedSelection = RecordedSelection()
+    policies: recorded.Policies = recorded.Policies(**Policies()._asdict())
+    selection: recorded.Selection = recorded.Selection()
     includes_examples: Flag = True
     """Whether the run folder holds answers, predictions and the values of rejected
     rows."""
-    data: RecordedData = RecordedData()
-    predictions: RecordedPredictions = RecordedPredictions()
-    components: tuple[RecordedComponent, ...] = Field(
+    data: recorded.Data = recorded.Data()
+    predictions: recorded.Predictions = recorded.Predictions()
+    components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )
     """The data set, its task, the metrics, and the perturbations of copies."""
-    core: Recorded[RecordedCore] = None
+    core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""
     weight: Literal["original", "copy"] | None = None
     """What counts the same under perturbation; null where no perturbed file was
     given."""
-    perturbed: tuple[RecordedPerturbed, ...] = ()
+    perturbed: tuple[recorded.Perturbed, ...] = ()
     """The files of perturbed copies, each with the predictions for it, or runs of
     them."""
-    perturbations: tuple[RecordedPerturbation, ...] = ()
+    perturbations: tuple[recorded.Perturbation, ...] = ()
     """What is known of each perturbation."""
-    timings: Recorded[RecordedTimings] = None
+    timings: Recorded[recorded.Timings] = None
 
     @property
-    def metrics(self) -> list[RecordedComponent]:
+    def metrics(self) -> list[recorded.Component]:
         """The metrics, in the run's order, the headline first."""
         return [each for each in self.components if each.kind == "metrics"]
 

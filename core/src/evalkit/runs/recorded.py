@@ -19,7 +19,8 @@ from pydantic import (
 )
 
 from evalkit.perturbing.steps import LabelEffect
-from evalkit.predictions.policies import OnDuplicate, OnProblem, Policies
+from evalkit.predictions import policies
+from evalkit.predictions.policies import OnDuplicate, OnProblem
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ Sha256 = Annotated[str, WithJsonSchema(_SHA256)]
 Status = Literal["complete", "partial", "refused"]
 
 
-class RecordedPart(BaseModel):
+class Part(BaseModel):
     """A part of a record, which cannot be changed."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -77,7 +78,7 @@ def _plain(value: Any) -> Any:
     return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
-class RecordedCounts(RecordedPart):
+class Counts(Part):
     """How many examples and rows of predictions there were, by status.
 
     predictions = scored + invalid + duplicate + unknown + unreadable; examples = scored
@@ -100,7 +101,7 @@ class RecordedCounts(RecordedPart):
     """How many answers an example may have; only where rows name replications."""
 
 
-class RecordedBaselines(RecordedPart):
+class Baselines(Part):
     """Values of the headline metric for answers that ignore the input."""
 
     majority_label: Text | None
@@ -108,7 +109,7 @@ class RecordedBaselines(RecordedPart):
     chance: Number | None
 
 
-class RecordedPolicies(RecordedPart):
+class Policies(Part):
     """What happened to examples without a valid response, and to repeated ids."""
 
     on_missing: OnProblem
@@ -118,11 +119,11 @@ class RecordedPolicies(RecordedPart):
     @property
     def counted(self) -> list[str]:
         """Statuses of the examples that scores are about."""
-        policies = Policies(self.on_missing, self.on_invalid, self.on_duplicate)
-        return list(policies.counted)
+        chosen = policies.Policies(self.on_missing, self.on_invalid)
+        return list(chosen.counted)
 
 
-class RecordedSelection(RecordedPart):
+class Selection(Part):
     """Which examples were evaluated."""
 
     limit: Whole | None = Field(None, json_schema_extra={"minimum": 1})
@@ -137,14 +138,14 @@ class RecordedSelection(RecordedPart):
         return self.limit is None and not self.filters
 
 
-class RecordedFile(RecordedPart):
+class File(Part):
     """A file that was read."""
 
     name: Text
     sha256: Sha256
 
 
-class RecordedPredictions(RecordedPart):
+class Predictions(Part):
     """Where the predictions came from."""
 
     name: Text | None = None
@@ -154,11 +155,11 @@ class RecordedPredictions(RecordedPart):
     """Null for a run that was merged of others."""
 
 
-class RecordedData(RecordedPart):
+class Data(Part):
     """What the examples came from."""
 
     sha256: Recorded[Sha256] = None
-    files: tuple[RecordedFile, ...] = ()
+    files: tuple[File, ...] = ()
     """The files that were read; empty where the data came from none."""
     version: Recorded[Text] = None
     license: Text | None = None
@@ -167,7 +168,7 @@ class RecordedData(RecordedPart):
     content_warning: Text | None = None
 
 
-class RecordedComponent(RecordedPart):
+class Component(Part):
     """A plugin that the run used."""
 
     id: Annotated[
@@ -207,7 +208,7 @@ class RecordedComponent(RecordedPart):
         return {key: each for key, each in self.to_dict().items() if key != "libraries"}
 
 
-class RecordedCore(RecordedPart):
+class Core(Part):
     """What computes the numbers of all metrics."""
 
     version: Text
@@ -224,14 +225,14 @@ class RecordedCore(RecordedPart):
         return self.source_sha256 if isinstance(self.source_sha256, Mapping) else {}
 
 
-class RecordedTimings(RecordedPart):
+class Timings(Part):
     """The only part that differs between two runs of the same inputs."""
 
     started: Text = Field(json_schema_extra={"format": "date-time"})
     seconds: Number = Field(json_schema_extra={"minimum": 0})
 
 
-class RecordedCopies(RecordedPart):
+class Copies(Part):
     """How many copies a perturbation made in a file."""
 
     perturbation: Text
@@ -240,26 +241,26 @@ class RecordedCopies(RecordedPart):
     """How many examples the copies are of."""
 
 
-class RecordedPerturbed(RecordedPart):
+class Perturbed(Part):
     """A file of perturbed copies with the predictions for it, or a run of them."""
 
     file: Text | None
     """Name of the file; null for rows that were handed over in Python."""
     sha256: Sha256
-    predictions: RecordedPredictions
-    counts: RecordedCounts
+    predictions: Predictions
+    counts: Counts
     """As of the run's counts, with copies as the examples."""
     left_out: Count
     """Copies of examples that were not selected."""
-    perturbations: tuple[RecordedCopies, ...]
+    perturbations: tuple[Copies, ...]
     run: RunId | None = None
     """Id of the run of copies that stood in place of files; null for files and rows."""
-    selection: RecordedSelection | None = None
+    selection: Selection | None = None
     """Which of its rows the run of copies was made of, as in its own `selection`; null
     for all of them, and for files and rows."""
 
 
-class RecordedPerturbation(RecordedPart):
+class Perturbation(Part):
     """What is known of a perturbation."""
 
     perturbation: Text

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import frame_of
+from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import chosen_clusters, cluster_names
 from evalkit.examples.selection import Selection
@@ -28,23 +30,11 @@ from evalkit.predictions.label_forms import label_notices
 from evalkit.predictions.number_forms import number_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
+from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
 from evalkit.runs.record import (
     FORMAT_VERSION,
     RunRecord,
-)
-from evalkit.runs.recorded import (
-    RecordedBaselines,
-    RecordedComponent,
-    RecordedCore,
-    RecordedCounts,
-    RecordedData,
-    RecordedFile,
-    RecordedPerturbation,
-    RecordedPerturbed,
-    RecordedPolicies,
-    RecordedPredictions,
-    RecordedSelection,
 )
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -54,12 +44,16 @@ from evalkit.runs.tables import (
     saved_statistics,
     with_example_scores,
 )
-from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.comparable_values import list_notices
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
+
+WITHHELD = "withheld, as the run holds no examples"
+
+_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
+"""Fields whose rules may quote the response, an exception or an assertion."""
 
 
 class Options(NamedTuple):
@@ -82,9 +76,9 @@ class PerturbedRecord(NamedTuple):
     inputs: Mapping[str, Any]
     """What the run's id is made of beside the rest."""
     weight: Literal["original", "copy"]
-    perturbed: Sequence[RecordedPerturbed]
-    perturbations: Sequence[RecordedPerturbation]
-    components: Sequence[RecordedComponent]
+    perturbed: Sequence[recorded.Perturbed]
+    perturbations: Sequence[recorded.Perturbation]
+    components: Sequence[recorded.Component]
     """The plugins of the perturbations."""
     notices: Sequence[str]
     problems: Sequence[Problem]
@@ -145,8 +139,8 @@ def make_result(
         problems = Problems([*problems, *copies.problems])
     if not options.include_examples:
         declared = {"id", *parts.task.attributes["Output"].model_fields}
-        problems = problems.changed(lambda found: withhold_problem(found, declared))
-        scores = withhold_reasons(scores)
+        problems = problems.changed(lambda found: _withhold_problem(found, declared))
+        scores = _withhold_reasons(scores)
     return Result(
         record,
         scores,
@@ -185,7 +179,7 @@ def _record(
         bounds=bounds_of(parts.metrics),
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
-        counts=RecordedCounts(**parts.alignment.counts),
+        counts=recorded.Counts(**parts.alignment.counts),
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
@@ -201,11 +195,11 @@ def _record(
         parent=None,
         merged=(),
         repeat_of=None,
-        policies=RecordedPolicies(**options.policies._asdict()),
-        selection=RecordedSelection(**options.selection.to_dict()),
+        policies=recorded.Policies(**options.policies._asdict()),
+        selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
         data=_data(parts),
-        predictions=RecordedPredictions.model_validate(given),
+        predictions=recorded.Predictions.model_validate(given),
         components=components,
         core=core,
         environment=environment(),
@@ -223,14 +217,14 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
         failed.append(NOTHING_SCORED)
     if options.include_examples:
         return failed
-    return [str(withhold_text(text)) for text in failed]
+    return [str(_withhold_text(text)) for text in failed]
 
 
-def _data(parts: Parts) -> RecordedData:
+def _data(parts: Parts) -> recorded.Data:
     attributes = parts.dataset.attributes
-    return RecordedData(
+    return recorded.Data(
         sha256=parts.examples.fingerprint,
-        files=tuple(map(RecordedFile.model_validate, parts.examples.files)),
+        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
         version=attributes["version"],
         license=attributes["license"],
         source_url=attributes["source_url"],
@@ -244,8 +238,8 @@ def _inputs(
     options: Options,
     given: Mapping[str, str | None],
     model: str,
-    components: Sequence[RecordedComponent],
-    core: RecordedCore,
+    components: Sequence[recorded.Component],
+    core: recorded.Core,
 ) -> dict[str, Any]:
     """Return all that makes this run another one than others."""
     perturbed = parts.perturbed
@@ -272,17 +266,17 @@ def _inputs(
     }
 
 
-def _baselines(parts: Parts, options: Options) -> RecordedBaselines | None:
+def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
     """Return the baselines, without a label that only the answers tell."""
     if parts.baselines is None:
         return None
     found = parts.baselines
     if not options.include_examples and parts.examples.labels is None:
         found = found._replace(majority_label=None)
-    return RecordedBaselines(**found._asdict())
+    return recorded.Baselines(**found._asdict())
 
 
-def _components(parts: Parts) -> tuple[RecordedComponent, ...]:
+def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     bound = (parts.dataset, parts.task, *parts.metrics)
     of_copies = () if parts.perturbed is None else parts.perturbed.components
     return (*map(recorded_component, bound), *of_copies)
@@ -336,11 +330,49 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
     return with_example_scores(frame_of(columns), parts.scored)
 
 
-def recorded_component(bound: Bound) -> RecordedComponent:
+def recorded_component(bound: Bound) -> recorded.Component:
     """Return what a run records of a component that it uses."""
-    return RecordedComponent.model_validate(describe_component(bound))
+    return recorded.Component.model_validate(describe_component(bound))
 
 
-def recorded_core() -> RecordedCore:
+def recorded_core() -> recorded.Core:
     """Return what a run records of what computes its numbers."""
-    return RecordedCore.model_validate(describe_core())
+    return recorded.Core.model_validate(describe_core())
+
+
+def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
+    """Keep status, line, id, declared fields and rules of a problem, and no value.
+
+    Args:
+        problem: The problem.
+        declared: Names of the fields that the task declares.
+
+    Returns:
+        The problem without what may quote the data.
+    """
+    violations = tuple(
+        _withhold_violation(violation, declared) for violation in problem.violations
+    )
+    return problem._replace(violations=violations)
+
+
+def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
+    field = violation.field.partition(".")[0]
+    if field in _QUOTING_FIELDS or field not in declared:
+        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
+        return Violation(shown, WITHHELD)
+    return Violation(field, violation.rule)
+
+
+def _withhold_text(text: str | None) -> str | None:
+    """Keep who failed with which exception, without the exception's own words."""
+    return (
+        None
+        if text is None
+        else re.sub(r"(failed with \w+): .*", r"\1", text, flags=re.S)
+    )
+
+
+def _withhold_reasons(scores: Sequence[Score]) -> list[Score]:
+    """Keep the reasons of scores without the words of exceptions."""
+    return [score._replace(reason=_withhold_text(score.reason)) for score in scores]

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem, Problems
+from evalkit.runs import recorded
 from evalkit.runs.record import (
     RunRecord,
-)
-from evalkit.runs.recorded import (
-    RecordedTimings,
 )
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.storage import LocalStorage, RunContents
@@ -211,7 +209,7 @@ class Result:
             seconds: Seconds that it took.
         """
         moment = datetime.fromtimestamp(started, tz=UTC)
-        timings = RecordedTimings(
+        timings = recorded.Timings(
             started=moment.isoformat(timespec="microseconds"), seconds=round(seconds, 3)
         )
         self._record = self._record.changed(timings=timings)

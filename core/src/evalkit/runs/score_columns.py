@@ -176,7 +176,7 @@ def _of(*origins: Origin) -> tuple[str, ...]:
     return tuple(
         name
         for name, hint in _HINTS.items()
-        if {*origins} & {mark for mark in get_args(hint) if isinstance(mark, Origin)}
+        if any(mark in origins for mark in get_args(hint))
     )
 
 
@@ -200,11 +200,7 @@ def scores_frame(scores: Sequence[Score]) -> "pl.DataFrame":
 
     types = {str: pl.String, int: pl.Int64, bool: pl.Boolean, float: pl.Float64}
     schema = {
-        name: types[next(kind for kind in types if kind in _kinds(hint))]
+        name: next(types[kind] for kind in types if kind in (get_args(hint) or (hint,)))
         for name, hint in get_type_hints(Score).items()
     }
     return pl.DataFrame(list(scores), schema=schema, orient="row")
-
-
-def _kinds(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) or (hint,)

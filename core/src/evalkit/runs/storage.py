@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
@@ -67,8 +67,15 @@ class Published(NamedTuple):
     """Whether the same run was there already, and was kept."""
 
 
-class Storage(Protocol):
-    """Where runs are kept."""
+class LocalStorage:
+    """Keeps runs in a folder of the file system.
+
+    Args:
+        root: The folder; made when first written to.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
 
     def publish(self, contents: RunContents) -> Published:
         """Write a run if it is not there yet.
@@ -84,20 +91,6 @@ class Storage(Protocol):
         Raises:
             StorageError: It cannot be written; nothing that passes for a run is left.
         """
-
-
-class LocalStorage:
-    """Keeps runs in a folder of the file system.
-
-    Args:
-        root: The folder; made when first written to.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def publish(self, contents: RunContents) -> Published:
-        """Write a run if it is not there yet (see `Storage.publish`)."""
         final = self._place(contents.record)
         if _write_new(final, contents):
             return Published(final, contents.record)

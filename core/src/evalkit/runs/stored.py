@@ -10,21 +10,22 @@ from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import local_path
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.problems import Problems
+from evalkit.runs import recorded
 from evalkit.runs.folders import (
+    COPY_COLUMNS,
+    EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
+    PERTURBED_FILE,
+    STATISTICS_FOLDER,
     explain_no_run,
     is_run,
-    read_examples,
-    read_perturbed_examples,
     read_problems,
     read_record,
-    read_statistics,
+    read_table,
+    statistics_file,
 )
 from evalkit.runs.record import (
     RunRecord,
-)
-from evalkit.runs.recorded import (
-    RecordedComponent,
 )
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -50,33 +51,31 @@ class StoredResult(Result):
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
         del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
-        self.path = path
+        self.path = self._folder = path
 
     @cached_property
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The statistics of each metric, by its name."""
-        assert self.path is not None
         names = self.record.metric_names
-        found = {name: read_statistics(self.path, name) for name in names}
+        folder = self._folder / STATISTICS_FOLDER
+        paths = {name: folder / statistics_file(name) for name in names}
+        found = {name: read_table(path, ("position",)) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each example; None where the run folder has none."""
-        assert self.path is not None
-        return read_examples(self.path)
+        return read_table(self._folder / EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
     def perturbed_examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each perturbed copy; None where the run folder has none."""
-        assert self.path is not None
-        return read_perturbed_examples(self.path)
+        return read_table(self._folder / PERTURBED_FILE, COPY_COLUMNS)
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
         """Every row or example that was not scored."""
-        assert self.path is not None
-        return read_problems(self.path)
+        return read_problems(self._folder)
 
 
 def read_run(path: str | Path) -> Result:
@@ -135,11 +134,6 @@ def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
         )
 
 
-def counted_statuses(result: Result) -> list[str]:
-    """Return the statuses of the examples that a result's scores are about."""
-    return result.record.policies.counted
-
-
 def scored_fields(examples: pl.DataFrame) -> list[str]:
     """Give the names of the responses' fields that metrics may ask for."""
     names = examples.columns
@@ -184,7 +178,7 @@ def bound_metrics(result: Result, resolver: Resolver) -> list[Bound]:
     return [bound_component(metric, resolver) for metric in result.record.metrics]
 
 
-def bound_component(component: RecordedComponent, resolver: Resolver) -> Bound:
+def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
     """Load a component that a run used.
 
     Args:

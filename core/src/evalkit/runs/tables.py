@@ -19,7 +19,6 @@ from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
     answer_kind,
-    counted_statuses,
     examples_of,
     scored_fields,
 )
@@ -123,7 +122,7 @@ def measured_frame(
         MetricContext(result.record.labels, kind),
         result.record.replications,
     )
-    counted = examples["status"].is_in(counted_statuses(result))
+    counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))
 
 

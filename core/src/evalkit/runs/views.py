@@ -13,7 +13,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.runs.stored import answer_kind, counted_statuses, examples_of
+from evalkit.runs.stored import answer_kind, examples_of
 
 UNPARSED = "unparsed"
 """Marks a response from which no answer could be extracted."""
@@ -119,7 +119,7 @@ def _below_best(
 
 def _counted(result: Result, tag: str | None) -> pl.DataFrame:
     everything = examples_of(result)
-    examples = everything.filter(pl.col("status").is_in(counted_statuses(result)))
+    examples = everything.filter(pl.col("status").is_in(result.record.policies.counted))
     if tag is None:
         return examples
     tagged = examples.filter(pl.col("tags").list.contains(tag))

@@ -10,8 +10,8 @@ from evalkit.examples.files import AS_FILE
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Bound
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
-from evalkit.runs.recorded import RecordedComponent, RecordedCore
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.stored import bound_component
 
@@ -39,7 +39,7 @@ class CodeComparison(NamedTuple):
 
 def compare_code(
     record: RunRecord,
-    metrics: Sequence[tuple[Bound, RecordedComponent]],
+    metrics: Sequence[tuple[Bound, recorded.Component]],
     resolver: Resolver,
 ) -> CodeComparison:
     """Compare versions, source code and libraries.
@@ -89,7 +89,7 @@ def compare_code(
 
 def _other_components(
     record: RunRecord, resolver: Resolver
-) -> tuple[list[tuple[str, Bound, RecordedComponent]], list[str]]:
+) -> tuple[list[tuple[str, Bound, recorded.Component]], list[str]]:
     """Load what a run used beside metrics, or say why that cannot be."""
     found, unchecked = [], []
     for before in record.components:
@@ -103,7 +103,7 @@ def _other_components(
 
 
 def _changed(
-    name: str, before: RecordedComponent, now: RecordedComponent
+    name: str, before: recorded.Component, now: recorded.Component
 ) -> Iterator[Change]:
     if before.version != now.version:
         yield Change(f"{name} version", before.version, now.version)
@@ -111,7 +111,7 @@ def _changed(
         yield Change(f"{name} source", before.source_sha256, now.source_sha256)
 
 
-def _changed_core(before: RecordedCore | None) -> Iterator[Change]:
+def _changed_core(before: recorded.Core | None) -> Iterator[Change]:
     """Say which rooms of core have changed."""
     now = recorded_core()
     if before is None or before.version != now.version:

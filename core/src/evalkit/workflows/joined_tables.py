@@ -9,7 +9,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError
-from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.problems import Problems
 from evalkit.runs.results import Result
 from evalkit.runs.stored import scored_fields
 
@@ -114,8 +114,4 @@ def join_statistics(parts: Sequence[Result]) -> dict[str, pl.DataFrame]:
 
 def join_problems(parts: Sequence[Result]) -> Problems:
     """Return the problems of all runs, in their order."""
-
-    def all_of_them() -> list[Problem]:
-        return [problem for part in parts for problem in part.problems]
-
-    return Problems(all_of_them())
+    return Problems([problem for part in parts for problem in part.problems])

@@ -14,14 +14,8 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.provenance import environment, rows_hash, run_id_of
 from evalkit.predictions.label_forms import is_about_gold_forms, merged_form_notices
 from evalkit.predictions.number_forms import is_about_numbers, number_notices
+from evalkit.runs import recorded
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
-from evalkit.runs.recorded import (
-    RecordedComponent,
-    RecordedCounts,
-    RecordedData,
-    RecordedPredictions,
-    RecordedSelection,
-)
 from evalkit.runs.recording import recorded_core
 from evalkit.runs.results import Result
 from evalkit.scoring.unscored import is_unscored_notice
@@ -85,11 +79,11 @@ def merged_record(
         merged=tuple(ids),
         repeat_of=None,
         policies=first.policies,
-        selection=RecordedSelection(limit=None, filters={}),
+        selection=recorded.Selection(limit=None, filters={}),
         includes_examples=holds_answers
         and all(record.includes_examples for record in records),
         data=_data(records),
-        predictions=RecordedPredictions(name=None, sha256=None),
+        predictions=recorded.Predictions(name=None, sha256=None),
         components=_components(records),
         core=core,
         environment=environment(),
@@ -103,14 +97,14 @@ def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for texts in several for text in texts))
 
 
-def _counts(records: Sequence[RunRecord]) -> RecordedCounts:
+def _counts(records: Sequence[RunRecord]) -> recorded.Counts:
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(record.counts.to_dict())
     counts.pop("unselected", None)  # what one part left out is in another
     if records[0].counts.replications:
         counts["replications"] = records[0].counts.replications
-    return RecordedCounts(**counts)
+    return recorded.Counts(**counts)
 
 
 def _answer_kind(records: Sequence[RunRecord]) -> AnswerKind | None:
@@ -118,26 +112,19 @@ def _answer_kind(records: Sequence[RunRecord]) -> AnswerKind | None:
     return "any-of" if kinds == {"one", "any-of"} else records[0].answer_kind
 
 
-def _data(records: Sequence[RunRecord]) -> RecordedData:
-    first = records[0].data
+def _data(records: Sequence[RunRecord]) -> recorded.Data:
     hashes = sorted({str(record.data.sha256) for record in records})
-    return RecordedData(
-        sha256=hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}]),
-        files=tuple(file for record in records for file in record.data.files),
-        version=first.version,
-        license=first.license,
-        source_url=first.source_url,
-        citation=first.citation,
-        content_warning=first.content_warning,
-    )
+    sha256 = hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}])
+    files = tuple(file for record in records for file in record.data.files)
+    return records[0].data.model_copy(update={"sha256": sha256, "files": files})
 
 
-def _components(records: Sequence[RunRecord]) -> tuple[RecordedComponent, ...]:
+def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:
     """Return each component once, as it was first recorded.
 
     One that differs in its libraries only is the same.
     """
-    found: dict[str, RecordedComponent] = {}
+    found: dict[str, recorded.Component] = {}
     for record in records:
         for component in record.components:
             found.setdefault(repr(component.identity), component)

@@ -21,8 +21,8 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.plugins.registry import Bound, Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs import recorded
 from evalkit.runs.listing import as_result
-from evalkit.runs.recorded import RecordedBaselines
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
@@ -223,10 +223,10 @@ def _not_kept(metric: Bound) -> MetricError:
     )
 
 
-def _baselines(metric: Bound, measured: Measured) -> RecordedBaselines | None:
+def _baselines(metric: Bound, measured: Measured) -> recorded.Baselines | None:
     try:
         found = compute_baselines(metric, measured.table)
     except MetricError:
         # the metric's own failure is reported with its scores
         return None
-    return None if found is None else RecordedBaselines(**found._asdict())
+    return None if found is None else recorded.Baselines(**found._asdict())

@@ -18,10 +18,10 @@ from evalkit.robustness.rescoring import (
     lacking_field,
     rescore_perturbed,
 )
+from evalkit.runs import recorded
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
-from evalkit.runs.recorded import RecordedComponent
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
@@ -35,9 +35,6 @@ from evalkit.runs.tables import (
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import Change, compare_code
-
-COMPARED = COMPUTED
-"""Fields of a score that are compared: all that are computed."""
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
@@ -167,8 +164,8 @@ def verify(
 def _compared(result: Result) -> list[str]:
     """Name the fields that must be what they were."""
     if result.interval_rules == INTERVAL_RULES:
-        return list(COMPARED)
-    return [field for field in COMPARED if field not in BY_RULES]
+        return list(COMPUTED)
+    return [field for field in COMPUTED if field not in BY_RULES]
 
 
 def under_perturbation(metric: str) -> str:
@@ -227,7 +224,7 @@ def _verifiable(
 
 def _load_metrics(
     record: RunRecord, resolver: Resolver
-) -> tuple[list[tuple[Bound, RecordedComponent]], dict[str, str]]:
+) -> tuple[list[tuple[Bound, recorded.Component]], dict[str, str]]:
     """Load metrics, each with what the run recorded of it; and say why some cannot."""
     metrics, unverified = [], {}
     for name, metric in zip(record.metric_names, record.metrics, strict=True):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evalkit.comparing.differences import Difference
 from evalkit.comparing.judging import judge
 from evalkit.perturbing.columns import FAMILY
-from evalkit.runs.results import Score, plain_number
+from evalkit.runs.score_columns import Score, plain_number
 
 
 class TestedScore(NamedTuple):

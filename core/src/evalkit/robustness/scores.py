@@ -57,7 +57,7 @@ from evalkit.robustness.quantities import (
 from evalkit.robustness.sets import SetScorer
 from evalkit.robustness.tested_drops import DropLevels
 from evalkit.robustness.values import values_of
-from evalkit.runs.results import Score, plain_number
+from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore, MetricScores

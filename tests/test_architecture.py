@@ -76,10 +76,9 @@ def test_every_public_module_that_the_page_names_exists(named: str) -> None:
 @pytest.mark.parametrize(
     ("file", "names"),
     [
-        ("runs/results.py", ("Score", "_TEXTS", "_COUNTS", "_FLAGS")),
-        ("runs/repeated_runs.py", ("COMPUTED",)),
-        ("workflows/verification.py", ("OF_INTERVALS",)),
-        ("runs/record.py", ("Options", "make_result", "_inputs")),
+        ("runs/score_columns.py", ("Score", "Origin")),
+        ("runs/record.py", ("RunRecord",)),
+        ("runs/recording.py", ("make_result", "_inputs")),
         ("reading/formats.py", ("Format",)),
         ("predictions/alignment.py", ("Alignment",)),
     ],

@@ -5,8 +5,12 @@ One table of every hook of every kind, which raises or returns what it must not.
 
 from __future__ import annotations
 
+import copy
 import importlib
+import re
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,6 +20,7 @@ import pytest
 import evalkit
 from evalkit import Result, Score, Violation
 from evalkit.errors import EvalkitError
+from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit.plugins.contract import CONTRACTS, hook_names
 from evalkit_perturbations_text.names.recognition import load_recogniser
 
@@ -436,6 +441,35 @@ def test_a_converter_that_fails_scores_nothing_whatever_the_policy(
             "pred_field_converter failed for the response '0' with ValueError: a bug"
         )
         assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_hooks_are_called_in_the_room_of_plugins_alone() -> None:
+    core = Path(evalkit.__file__).parent
+    relays = re.compile(r"\.hooks\.\w|\.attributes\[")
+    found = {
+        path.relative_to(core).as_posix()
+        for path in core.rglob("*.py")
+        if relays.search(path.read_text(encoding="utf-8"))
+    }
+    found -= {name for name in found if name.startswith(("plugins/", "testing/"))}
+    # inside of the guard, as what is loaded may be read when it is iterated over
+    assert found == {"examples/loading.py"}
+
+
+def test_a_copy_calls_its_own_plugin(plugins: Any) -> None:
+    bound = BoundPerturbation.of(evalkit.Registry().load("perturbations", "loud"))
+    assert bound.row_function("perturb")(text="a") == "A"
+    for copied in (
+        copy.deepcopy(bound),
+        replace(bound, plugin=copy.copy(bound.plugin)),
+    ):
+        vars(copied.plugin)["perturb"] = lambda text: "own"
+        assert copied.row_function("perturb")(text="a") == "own"
+    assert bound.row_function("perturb")(text="a") == "A"
+    with pytest.raises(FrozenInstanceError):
+        bound.__setattr__("plugin", None)
+    with pytest.raises(TypeError, match="is not a BoundMetric"):
+        BoundMetric.of(bound)
 
 
 def test_only_a_random_of_pythons_is_a_generator(plugins: Any) -> None:

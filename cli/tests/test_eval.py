@@ -617,3 +617,13 @@ def test_no_examples_keeps_ids_tags_and_statuses(
 def test_version_is_that_of_the_distribution(invoke: Invoke) -> None:
     version = importlib.metadata.version("evalkit-cli")
     assert invoke("--version").stdout == f"evalkit, version {version}\n"
+
+
+def test_a_confidence_that_no_interval_has_is_told_once(
+    invoke: Invoke, predict: Write
+) -> None:
+    files = [predict(f"{name}.jsonl", ["positive"]) for name in ("a", "b", "c")]
+    options = [part for file in files for part in ("-p", file)]
+    done = invoke("eval", "tiny", *options, "--confidence", "0.9999999999999999")
+    assert done.exit_code == 1
+    assert done.stderr.count("confidence must be") == 1

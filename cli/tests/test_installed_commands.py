@@ -215,10 +215,15 @@ def test_a_hidden_command_is_hidden(invoke: Invoke, greeter: Any, entry: str) ->
         1,
         f"evalkit: error: {ORIGIN}: it is disabled by EVALKIT_DISABLE_PLUGINS\n",
     )
-    assert "  greet " not in invoke("--help", **hidden).stdout
+    shown = invoke("--help", **hidden).stdout
+    assert "  greet " not in shown
+    assert "  greet: it is disabled by EVALKIT_DISABLE_PLUGINS" in shown
+    assert "Hidden commands" not in invoke("--help").stdout
     assert "commands/greet" not in invoke("list", "commands", **hidden).stdout
     allowed = {"EVALKIT_ALLOW_PLUGINS": "commands/tree"}
     assert "EVALKIT_ALLOW_PLUGINS" in invoke("greet", "ada", **allowed).stderr
+    shown = invoke("--help", **allowed).stdout
+    assert "  cite: it is not among those of EVALKIT_ALLOW_PLUGINS" in shown
     assert "  tree " in invoke("--help", **allowed).stdout
 
 

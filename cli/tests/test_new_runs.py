@@ -345,7 +345,7 @@ def test_what_changed_since_is_named(
 ) -> None:
     def change(record: Any) -> None:
         record["environment"]["numpy"] = "1.0"
-        record["core"]["source_sha256"] = "0" * 64
+        record["core"]["source_sha256"]["scoring"] = "0" * 64
         record["data"]["sha256"] = "1" * 64
 
     rewrite(made, change)
@@ -354,7 +354,7 @@ def test_what_changed_since_is_named(
     lines = done.stdout.splitlines()
     assert "all the same" in lines[0]
     assert lines[1].startswith(
-        "changed since: evalkit-core source: 0000000000000000, now"
+        "changed since: evalkit-core source of scoring: 0000000000000000, now"
     )
     assert lines[2].startswith("changed since: numpy: 1.0, now ")
     assert lines[3] == "the data has changed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +16,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 import evalkit
 from evalkit import Score
 
-SCHEMA = json.loads(
-    Path(__file__)
-    .parents[2]
-    .joinpath("docs", "schema", "run.schema.json")
-    .read_text(encoding="utf-8")
-)
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA = json.loads((DOCS / "schema" / "run.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA, format_checker=FormatChecker())
 THREE = ("positive", "negative", "positive", "positive")
 
@@ -49,6 +46,15 @@ def record(
 
 def test_the_schema_itself_is_valid() -> None:
     Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_it_is_what_the_record_and_the_scores_are_made_of() -> None:
+    spec = importlib.util.spec_from_file_location("maker", DOCS / "make_run_schema.py")
+    assert spec is not None
+    assert spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert maker.run_schema() == SCHEMA, "run docs/make_run_schema.py"
 
 
 def test_it_names_exactly_the_fields_of_a_score() -> None:

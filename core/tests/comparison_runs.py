@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.runs.results import Result, Score
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 
 IDS = tuple(f"e{number}" for number in range(1_000_000))
 

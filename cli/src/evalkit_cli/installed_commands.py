@@ -61,6 +61,16 @@ class InstalledCommands(NamedTuple):
     """Stand-ins by what is typed: the name, or `NAME@DISTRIBUTION` where several
     distributions declare the name or evalkit's own command has it."""
 
+    def hidden(self) -> list[str]:
+        """Say of each command that cannot be named why that is so."""
+        from evalkit.catalog import COMMANDS
+
+        return [
+            for_terminal(f"{found.name}: {found.problem}")
+            for found in self.catalog.withheld
+            if found.kind == COMMANDS
+        ]
+
 
 def find_installed(taken: Collection[str]) -> InstalledCommands:
     """Read the metadata of all distributions; no command is imported.

@@ -113,6 +113,16 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *self._installed(ctx).by_name])
 
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        super().format_commands(ctx, formatter)
+        hidden = self._installed(ctx).hidden()
+        if hidden:
+            with formatter.section("Hidden commands"):
+                for line in hidden:
+                    formatter.write_text(line)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
         if command is None:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from evalkit.plugins.registry import Registry
     from evalkit.plugins.task import TaskIO
     from evalkit.runs.listing import find_run
-    from evalkit.runs.results import Result, Score
+    from evalkit.runs.results import Result
+    from evalkit.runs.score_columns import Score
     from evalkit.runs.stored import read_run
     from evalkit.workflows.evaluation import evaluate, evaluate_with
     from evalkit.workflows.lists import score
@@ -79,7 +80,7 @@ _HOMES = {
     "Registry": "plugins.registry",
     "Result": "runs.results",
     "SchemaError": "errors",
-    "Score": "runs.results",
+    "Score": "runs.score_columns",
     "Source": "base.terms",
     "StorageError": "errors",
     "TaskIO": "plugins.task",

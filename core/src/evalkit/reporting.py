@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evalkit.comparing.conclusions import show_p
     from evalkit.inference.draw_counts import DRAWS_BY_METHOD
     from evalkit.inference.intervals import INTERVAL_RULES
+    from evalkit.inference.levels import check_confidence
     from evalkit.perturbing.summary import PerturbationSummary
     from evalkit.predictions.problems import STATUSES
     from evalkit.robustness.flips import Flips, find_flips
@@ -36,6 +37,7 @@ __all__ = [
     "Flips",
     "PerturbationSummary",
     "Requirement",
+    "check_confidence",
     "count_incomplete",
     "count_of",
     "describe",
@@ -56,6 +58,7 @@ __getattr__, __dir__ = lazy_attributes(
         "Requirement": "workflows.planning",
         "STATUSES": "predictions.problems",
         "UNTAGGED": "scoring.grouping",
+        "check_confidence": "inference.levels",
         "count_incomplete": "scoring.replications",
         "count_of": "base.wording",
         "describe": "base.violations",

@@ -948,7 +948,7 @@ def test_parts_of_a_metric() -> None:
 
 def test_examples_that_count_in_one_run_only_are_left_out_of_sums() -> None:
     gold, (one, other), _ = labelled(60, (0.9, 0.5))
-    policies = dict.fromkeys(("on_missing", "on_invalid", "on_duplicate"), "skip")
+    policies = {"on_missing": "skip", "on_invalid": "skip", "on_duplicate": "first"}
     first = make_run(
         "a",
         answers=gold.tolist(),
@@ -1060,7 +1060,7 @@ def test_a_function_that_is_undefined_for_what_is_drawn() -> None:
 
     row = only(compare(*rare, metrics=[get_rare]))
     assert row.reason == "the score is undefined in most bootstrap replicates"
-    skipped = dict.fromkeys(("on_missing", "on_invalid", "on_duplicate"), "skip")
+    skipped = {"on_missing": "skip", "on_invalid": "skip", "on_duplicate": "first"}
     empty = make_run(
         "c",
         answers=gold,
@@ -1114,7 +1114,7 @@ def test_sums_without_a_value_or_an_example() -> None:
     *_, runs = labelled(50, (0.8, 0.6))
     row = only(compare(*runs, metrics=[named(Nothing, "macro-f1")]))
     assert row.reason == "the metric is not defined for these examples"
-    skipped = dict.fromkeys(("on_missing", "on_invalid", "on_duplicate"), "skip")
+    skipped = {"on_missing": "skip", "on_invalid": "skip", "on_duplicate": "first"}
     half = [
         make_run(
             name,

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -370,8 +371,7 @@ def test_no_worker_is_started_where_none_can_help(
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", no_process)
     given = Resolver(Registry()).bind("metrics", Given)
-    unpicklable = load("where")
-    unpicklable.loaded_with = {"x": Plain()}
+    unpicklable = replace(load("where"), loaded_with={"x": Plain()})
     objects = table_of(TEXTS)
     python = pl.Series("odd", [object()] * len(TEXTS), dtype=pl.Object)
     objects = objects._replace(frame=objects.frame.with_columns(target=python))
@@ -474,8 +474,9 @@ def test_a_worker_says_what_it_cannot_do(
     load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert reply_to(load("objects"), filler({}, 6)).kind == "not portable"
-    unknown = load("behaves")
-    unknown.component = unknown.component._replace(value="no_such_module:Thing")
+    known = load("behaves")
+    component = known.component._replace(value="no_such_module:Thing")
+    unknown = replace(known, component=component)
     assert reply_to(unknown, filler({}, 6)).kind == "not portable"
 
 

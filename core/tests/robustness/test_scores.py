@@ -473,7 +473,7 @@ class TestExpectations:
             answers(**{"10_1": "a"}),
         )
         [error] = result.errors
-        assert "failed for the copy '10_1' with IndexError" in error
+        assert "expect failed for the copy '10_1' with IndexError" in error
 
     def test_nothing_that_counts_is_not_asked(self) -> None:
         rows = [example("0", "a", "x"), example("1", "a", "x")]

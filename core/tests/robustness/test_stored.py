@@ -415,7 +415,7 @@ class TestRefusals:
 
     def test_of_another_task(self) -> None:
         run = run_of()
-        run._record["task"] = "words"
+        run._record = run.record.model_copy(update={"task": "words"})
         with pytest.raises(AlignmentError, match="is of the task 'words', data"):
             score(run)
 

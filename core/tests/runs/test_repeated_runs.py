@@ -8,16 +8,17 @@ import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import evalkit
+from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.last_evaluations import last_evaluation, note_evaluation
 from evalkit.runs.listing import LATEST, find_run, list_runs
-from evalkit.runs.repeated_runs import COMPUTED, what_differs
-from evalkit.runs.results import Result, Score
-from evalkit.runs.storage import RUN_FILE
+from evalkit.runs.repeated_runs import what_differs
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import COMPUTED, Score
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -117,7 +118,7 @@ def test_an_earlier_time_does_not_replace_a_later_one(tmp_path: Path) -> None:
     note_evaluation(run, "2025-03-01T10:30:00+01:00")
     assert (tmp_path / NOTES / "0123").read_text() == "2025-03-01T10:00:00+00:00\n"
     note_evaluation(run, "2025-03-01T10:00:01+00:00")
-    assert last_evaluation(run, RUN_FILE, None).started == "2025-03-01T10:00:01+00:00"
+    assert last_evaluation(run, None).started == "2025-03-01T10:00:01+00:00"
     assert [path.name for path in (tmp_path / NOTES).iterdir()] == ["0123"]
 
 
@@ -287,19 +288,17 @@ def test_a_repeat_with_any_other_number_is_a_run_of_its_own(
     first = evaluated("a")
     path = path_of(first) / RUN_FILE
     record = json.loads(path.read_text("utf-8"))
-    record["scores"][0][field] = (record["scores"][0][field] or 0) + 0.25
+    record["scores"][0][field] = (record["scores"][0][field] or 0) + 1
     path.write_text(json.dumps(record), "utf-8")
-    assert what_differs(path, first) == [record["scores"][0]["metric"]]
+    differs = what_differs(path.parent, first.record, first.scores)
+    assert differs == [record["scores"][0]["metric"]]
 
 
 def test_all_numbers_of_a_score_are_computed_ones_but_two() -> None:
-    numbers = {name for name, kind in Score.__annotations__.items() if _is_number(kind)}
+    numbers = {
+        name
+        for name, kind in get_type_hints(Score).items()
+        if {int, float} & {kind, *get_args(kind)}
+    }
     # the number of replications is given, and the scale declared
     assert numbers - {"replications", "scale"} == set(COMPUTED)
-
-
-def _is_number(annotation: object) -> bool:
-    return str(getattr(annotation, "__forward_arg__", annotation)).split(" |")[0] in (
-        "int",
-        "float",
-    )

@@ -7,7 +7,7 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score
-from evalkit.runs.results import ConfidenceInterval, scores_frame
+from evalkit.runs.score_columns import ConfidenceInterval, scores_frame
 
 BASE: dict[str, Any] = {
     "split": "test",

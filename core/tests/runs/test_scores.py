@@ -26,9 +26,9 @@ def bound(bounds: Any) -> Any:
 @pytest.mark.parametrize(
     ("bounds", "recorded"),
     [
-        ((0, 1), {"shown": [0, 1]}),
-        ((None, 1.0), {"shown": [None, 1.0]}),
-        ((0.0, math.inf), {"shown": [0.0, None]}),
+        ((0, 1), {"shown": (0, 1)}),
+        ((None, 1.0), {"shown": (None, 1.0)}),
+        ((0.0, math.inf), {"shown": (0.0, None)}),
         ((-math.inf, math.inf), {}),
         ((None, None), {}),
         (None, {}),
@@ -46,6 +46,6 @@ def test_a_value_beyond_recorded_bounds_cannot_be() -> None:
             return 1.0
 
     metric = Resolver(Registry()).bind("metrics", Beyond)
-    assert bounds_of([metric]) == {"beyond": [0.0, 0.5]}
+    assert bounds_of([metric]) == {"beyond": (0.0, 0.5)}
     with pytest.raises(MetricError, match=r"outside of its bounds 0\.0 to 0\.5"):
         evalkit.score(Beyond, predictions=["a", "b"], targets=["a", "b"])

@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import StorageError
-from evalkit.runs.statistics import (
-    STATISTICS_FOLDER,
-    read_statistics,
-    statistics_file,
-    write_statistics,
-)
+from evalkit.runs.folders import STATISTICS_FOLDER, read_table, statistics_file
+from evalkit.runs.storage import write_statistics
 
 FRAME = pl.DataFrame(
     {"position": [0, 2], "gold": ["a", None], "n": [1.0, 0.1]},
     schema_overrides={"position": pl.UInt32},
 )
+
+
+def read(folder: Path, metric: str) -> pl.DataFrame | None:
+    return read_table(
+        folder / STATISTICS_FOLDER / statistics_file(metric), ("position",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,17 +76,17 @@ def test_statistics_are_read_as_they_were_written(tmp_path: Path) -> None:
     given_statistics = {"f1:label=*[a]": FRAME, "accuracy": FRAME.drop("gold")}
     write_statistics(given_statistics, tmp_path / STATISTICS_FOLDER)
     for name, frame in given_statistics.items():
-        found = read_statistics(tmp_path, name)
+        found = read(tmp_path, name)
         assert found is not None
         assert found.equals(frame)
         assert found.schema == frame.schema
-    assert read_statistics(tmp_path, "macro-f1") is None
+    assert read(tmp_path, "macro-f1") is None
 
 
 def test_nothing_is_written_where_there_is_nothing(tmp_path: Path) -> None:
     write_statistics({}, tmp_path / STATISTICS_FOLDER)
     assert list(tmp_path.iterdir()) == []
-    assert read_statistics(tmp_path, "accuracy") is None
+    assert read(tmp_path, "accuracy") is None
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
@@ -95,14 +97,15 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     for broken in (b"", b"PAR1", content[:-20], b"not parquet at all"):
         path.write_bytes(broken)
         with pytest.raises(StorageError) as caught:
-            read_statistics(tmp_path, "accuracy")
-        assert str(caught.value).startswith(f"{path}: cannot be read: ")
+            read(tmp_path, "accuracy")
+        assert str(caught.value).startswith(f"{path}: is no Parquet file: ")
         assert "\n" not in str(caught.value)
     FRAME.drop("position").write_parquet(path)
     with pytest.raises(StorageError) as caught:
-        read_statistics(tmp_path, "accuracy")
+        read(tmp_path, "accuracy")
     assert (
-        str(caught.value) == f"{path}: is not what evalkit writes: it has no `position`"
+        str(caught.value)
+        == f"{path}: is not what evalkit writes: it has no column 'position'"
     )
 
 

@@ -19,13 +19,16 @@ from evalkit.errors import EvalkitError, StorageError
 from evalkit.predictions.alignment import Problem
 from evalkit.runs import storage
 from evalkit.runs.results import Result
-from evalkit.runs.storage import LocalStorage
 
 RUN_ID = "0123456789abcdef"
+RECORD = {
+    **{"format": 2, "run_id": RUN_ID, "status": "complete", "dataset": "mini"},
+    "counts": {},
+}
 
 
 def result(**record: Any) -> Result:
-    values = {"status": "complete", "run_id": RUN_ID, "dataset": "mini", **record}
+    values = {**RECORD, **record}
     problem = Problem("invalid", 3, "b", (Violation("label", "must be short", "x"),))
     return Result(values, (), (problem,), pl.DataFrame({"id": ["a", "b"]}))
 
@@ -40,7 +43,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_run_is_four_readable_files(tmp_path: Path) -> None:
-    folder = LocalStorage(tmp_path / "new" / "runs").publish(result())
+    folder = result().save(tmp_path / "new" / "runs")
     assert folder == tmp_path / "new" / "runs" / "mini" / RUN_ID
     assert whole(folder)
     assert names(folder.parent) == [RUN_ID]
@@ -53,17 +56,15 @@ def test_a_run_is_four_readable_files(tmp_path: Path) -> None:
 
 
 def test_a_result_without_examples_has_no_file_of_them(tmp_path: Path) -> None:
-    values = {"status": "complete", "run_id": RUN_ID, "dataset": "mini"}
-    folder = LocalStorage(tmp_path).publish(Result(values, (), (), None))
+    folder = Result(RECORD, (), (), None).save(tmp_path)
     assert names(folder) == ["problems.jsonl", "run.json", "scores.parquet"]
     assert (folder / "problems.jsonl").read_bytes() == b""
 
 
 def test_a_run_that_is_there_is_kept_as_it_is(tmp_path: Path) -> None:
-    keeper = LocalStorage(tmp_path)
-    folder = keeper.publish(result(model="first"))
+    folder = result(model="first").save(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert keeper.publish(result(model="second")) == folder
+    assert result(model="second").save(tmp_path) == folder
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "first"
 
@@ -77,7 +78,7 @@ def test_a_folder_without_run_json_is_replaced(
     for name in content:
         (leftover / name).parent.mkdir(exist_ok=True)
         (leftover / name).write_text("old", encoding="utf-8")
-    folder = LocalStorage(tmp_path).publish(result())
+    folder = result().save(tmp_path)
     assert whole(folder)
     assert names(folder.parent) == [RUN_ID]
 
@@ -85,7 +86,7 @@ def test_a_folder_without_run_json_is_replaced(
 def test_a_run_published_meanwhile_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = LocalStorage(tmp_path / "other").publish(result(model="winner"))
+    other = result(model="winner").save(tmp_path / "other")
     write_run = storage.write_run
 
     def slower(found: Result, folder: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_run_published_meanwhile_is_kept(
         shutil.copytree(other, tmp_path / "mini" / RUN_ID)
 
     monkeypatch.setattr(storage, "write_run", slower)
-    folder = LocalStorage(tmp_path).publish(result(model="loser"))
+    folder = result(model="loser").save(tmp_path)
     assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "winner"
     assert names(tmp_path / "mini") == [RUN_ID]
 
@@ -120,7 +121,7 @@ def test_a_leftover_that_another_process_moves_first_is_no_error(
     leftover = tmp_path / "mini" / RUN_ID
     (leftover / "part").mkdir(parents=True)
     interfered = rename_with(monkeypatch, lambda: shutil.rmtree(leftover), leftover)
-    assert whole(LocalStorage(tmp_path).publish(result()))
+    assert whole(result().save(tmp_path))
     assert interfered
     assert names(tmp_path / "mini") == [RUN_ID]
 
@@ -128,7 +129,7 @@ def test_a_leftover_that_another_process_moves_first_is_no_error(
 def test_a_leftover_that_becomes_a_run_at_the_last_moment_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = LocalStorage(tmp_path / "other").publish(result(model="winner"))
+    other = result(model="winner").save(tmp_path / "other")
     leftover = tmp_path / "mini" / RUN_ID
     (leftover / "part").mkdir(parents=True)
 
@@ -137,7 +138,7 @@ def test_a_leftover_that_becomes_a_run_at_the_last_moment_is_kept(
         shutil.copytree(other, leftover)
 
     assert rename_with(monkeypatch, win, leftover) == []
-    folder = LocalStorage(tmp_path).publish(result(model="loser"))
+    folder = result(model="loser").save(tmp_path)
     assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "winner"
     assert names(tmp_path / "mini") == [RUN_ID]
 
@@ -154,7 +155,7 @@ def test_writers_at_once_leave_one_whole_run(
     def publish(number: int) -> None:
         start.wait()
         try:
-            LocalStorage(tmp_path).publish(result(model=str(number)))
+            result(model=str(number)).save(tmp_path)
         except BaseException as error:
             failures.append(error)
 
@@ -176,7 +177,7 @@ def test_a_file_in_place_of_a_folder_is_a_storage_error(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(StorageError) as caught:
-        LocalStorage(tmp_path / "runs").publish(result())
+        result().save(tmp_path / "runs")
     assert str(caught.value).startswith(
         f"the run {tmp_path / 'runs' / 'mini' / RUN_ID} cannot be written: "
     )
@@ -194,7 +195,7 @@ def test_an_error_of_the_system_leaves_no_run(
 
     monkeypatch.setattr(*((os, "fsync") if step == "fsync" else (Path, "rename")), fail)
     with pytest.raises(StorageError) as caught:
-        LocalStorage(tmp_path).publish(result())
+        result().save(tmp_path)
     assert str(caught.value).endswith(f"cannot be written: {os.strerror(code)}")
     assert names(tmp_path / "mini") == []
 
@@ -207,7 +208,7 @@ def test_an_error_while_a_table_is_written_is_a_storage_error(tmp_path: Path) ->
     full = result()
     full.examples = Full({"id": ["a"]})
     with pytest.raises(StorageError, match="no space left"):
-        LocalStorage(tmp_path).publish(full)
+        full.save(tmp_path)
     assert names(tmp_path / "mini") == []
 
 
@@ -219,12 +220,12 @@ def test_an_interrupt_while_writing_leaves_nothing(
 
     monkeypatch.setattr(os, "fsync", press)
     with pytest.raises(KeyboardInterrupt):
-        LocalStorage(tmp_path).publish(result())
+        result().save(tmp_path)
     assert names(tmp_path / "mini") == []
 
 
 def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> None:
-    folder = LocalStorage(tmp_path).publish(result(model="\udcffname"))
+    folder = result(model="\udcffname").save(tmp_path)
     text = (folder / "run.json").read_text("utf-8")
     assert r"\udcffname" in text
     assert json.loads(text)["model"] == "\udcffname"
@@ -246,7 +247,7 @@ def test_a_broken_run_in_its_place_is_a_storage_error(
     path = tmp_path / "mini" / RUN_ID / "run.json"
     path.parent.mkdir(parents=True)
     path.write_text(text, "utf-8")
-    with pytest.raises(StorageError, match="is no record of a run") as caught:
-        LocalStorage(tmp_path).publish(result())
+    with pytest.raises(StorageError, match="move the folder away") as caught:
+        result().save(tmp_path)
     assert str(caught.value).startswith(f"{path}: ")
     assert path.read_text("utf-8") == text

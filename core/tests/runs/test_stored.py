@@ -19,7 +19,7 @@ from evalkit.errors import DataError
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.listing import LATEST, find_run, list_runs
 from evalkit.runs.stored import bound_metrics, read_run
-from evalkit.runs.stored_tables import stored_scoring_table
+from evalkit.runs.tables import stored_scoring_table
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
@@ -290,7 +290,7 @@ def test_a_summary_holds_what_the_record_says(
     assert run == (
         *(result.path, result.run_id, result.to_dict()["timings"]["started"], "mini"),
         *("mini", "other", "m", "complete", result.headline, None),
-        {"hits": [0.0, 1.0]},
+        {"hits": (0.0, 1.0)},
         *(None, result.to_dict()["timings"]["started"], None, None, 0.95),
     )
     assert run.headline is not None

@@ -16,7 +16,8 @@ from sklearn.metrics import confusion_matrix
 
 import evalkit
 from evalkit.errors import DataError, StorageError
-from evalkit.runs.results import Result, Score
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.views import Confusion, count_confusion, find_wrong
 
 SCORE = Score(
@@ -53,7 +54,11 @@ def result(
         "counts": {},
         "headline": headline,
         "labels": labels,
-        "policies": {"on_missing": policies, "on_invalid": policies},
+        "policies": {
+            "on_missing": policies,
+            "on_invalid": policies,
+            "on_duplicate": "error",
+        },
         "components": [
             {"id": f"metrics/{score.metric.partition('#')[0]}", "parameters": {}}
             for score in scores

@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit import AlignmentError, EvalkitError, PluginError, Result, StorageError
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 
 from ..engine_runs import EVERY_KIND, SIZE, install, predictions, scores_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 from evalkit.workflows.regrouping import score_crossings
 
 ANSWERS = ("positive", "negative", "neutral", "positive", "negative", "neutral") * 4

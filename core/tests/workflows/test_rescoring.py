@@ -9,7 +9,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 
 from ..engine_runs import (
     EVERY_KIND,
@@ -283,7 +283,7 @@ def test_a_scored_field_needs_no_data(
     def fail(*_: Any) -> Any:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("evalkit.runs.stored_tables.load_examples", fail)
+    monkeypatch.setattr("evalkit.runs.tables.load_examples", fail)
     assert evalkit.rescore(parent, ["resampled"])["resampled"].value is not None
 
 

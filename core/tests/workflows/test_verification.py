@@ -12,7 +12,6 @@ import pytest
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.runs.repeated_runs import OF_DROPS
 from evalkit.workflows import verification
 
 from ..engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
@@ -81,7 +80,12 @@ def test_a_run_may_be_named_by_its_id_or_given(run: Callable[..., Path]) -> None
 
 
 @pytest.mark.parametrize(
-    "field", [each for each in verification.COMPARED if each not in OF_DROPS]
+    "field",
+    [
+        each
+        for each in verification.COMPUTED
+        if each not in ("ci_low_adjusted", "ci_high_adjusted", "family_size")
+    ],
 )
 def test_a_number_that_was_tampered_with_is_named(
     run: Callable[..., Path], field: str
@@ -120,7 +124,7 @@ def of_older_rules(record: dict[str, Any], kept: dict[str, int]) -> None:
     assert record.pop("interval_rules") == INTERVAL_RULES > 1
     record.update(kept)
     for score in record["scores"]:
-        for field in verification.OF_INTERVALS:
+        for field in verification.BY_RULES:
             if isinstance(score[field], float):
                 score[field] /= 2
             elif score[field] is not None:
@@ -254,7 +258,7 @@ def test_another_version_or_source_is_named(
                 component["version"] = "0.9"
             if component["id"] == "metrics/accuracy":
                 component["source_sha256"] = "0" * 64
-        record["core"]["source_sha256"] = "1" * 64
+        record["core"]["source_sha256"]["scoring"] = "1" * 64
         record["environment"]["numpy"] = "1.0"
         del record["environment"]["polars"]
 
@@ -266,7 +270,7 @@ def test_another_version_or_source_is_named(
         *(
             "closeness version",
             "accuracy source",
-            "evalkit-core source",
+            "evalkit-core source of scoring",
             "numpy",
             "polars",
         )
@@ -275,6 +279,16 @@ def test_another_version_or_source_is_named(
     assert listed["accuracy source"][0] == "0" * 64
     assert listed["numpy"][0] == "1.0"
     assert listed["polars"][0] is None
+
+
+def test_one_hash_of_the_whole_core_is_that_of_another_one(
+    run: Callable[..., Path],
+) -> None:
+    path = run("accuracy")
+    change(path, lambda record: record["core"].update(source_sha256="1" * 64))
+    assert [(each.what, each.then) for each in evalkit.verify(path).changes] == [
+        ("evalkit-core source", "1" * 64)
+    ]
 
 
 def test_a_run_that_recorded_no_environment_differs_in_all_of_it(

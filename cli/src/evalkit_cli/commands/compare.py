@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from evalkit_cli.options.completion import complete_names, complete_runs
-from evalkit_cli.options.runs import folder_option, format_option, json_option
+from evalkit_cli.options.runs import (
+    folder_option,
+    format_option,
+    json_option,
+    quiet_with,
+    verbose_option,
+)
+from evalkit_cli.options.scoring import confidence_with, min_n_with, seed_with
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
 
@@ -34,14 +41,9 @@ _FEWEST_RUNS = 2
     envvar="EVALKIT_BY_TAG",
     help="Whether every tag is compared too.",
 )
-@click.option(
-    "--min-n",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    envvar="EVALKIT_MIN_N",
-    help="Leave out tags of fewer examples; every tag that is compared widens the "
-    "intervals of all.",
+@min_n_with(
+    "Leave out tags of fewer examples; every tag that is compared widens the "
+    "intervals of all."
 )
 @click.option(
     "--common",
@@ -61,39 +63,13 @@ _FEWEST_RUNS = 2
     envvar="EVALKIT_MARGIN",
     help="Differences up to this count as none; as stored: 0.01 is one point.",
 )
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    envvar="EVALKIT_CONFIDENCE",
-    help="Probability of the intervals; 1 less it is the level of the tests.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    envvar="EVALKIT_SEED",
-    help="Seed of what is drawn.",
-)
+@confidence_with("Probability of the intervals; 1 less it is the level of the tests.")
+@seed_with("Seed of what is drawn.")
 @folder_option
 @json_option
 @format_option
-@click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    envvar="EVALKIT_QUIET",
-    help="Print the tables and conclusions and nothing else.",
-)
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    envvar="EVALKIT_VERBOSE",
-    help="Print every metric for every tag.",
-)
+@quiet_with("Print the tables and conclusions and nothing else.")
+@verbose_option
 def compare_command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],

@@ -27,7 +27,12 @@ from evalkit_cli.options.prediction_sources import (
     name_standard_input,
     spool_folder,
 )
-from evalkit_cli.options.runs import FORMATS
+from evalkit_cli.options.runs import (
+    format_with,
+    json_with,
+    quiet_option,
+    verbose_option,
+)
 from evalkit_cli.options.scoring import scoring_options
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
@@ -103,36 +108,10 @@ if TYPE_CHECKING:
     shell_complete=complete_names("observers"),
     help="Load this observer; repeatable.",
 )
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    envvar="EVALKIT_JSON",
-    help="Print run.json; a list of them for several models or data sets.",
-)
-@click.option(
-    "--format",
-    "table_format",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    envvar="EVALKIT_FORMAT",
-    help="How scores are printed.",
-)
-@click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    envvar="EVALKIT_QUIET",
-    help="Print the scores and nothing else.",
-)
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    envvar="EVALKIT_VERBOSE",
-    help="Print every metric for every tag.",
-)
+@json_with("Print run.json; a list of them for several models or data sets.")
+@format_with("How scores are printed.")
+@quiet_option
+@verbose_option
 def eval_command(
     dataset: str | None,
     data: str | None,

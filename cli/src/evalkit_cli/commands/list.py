@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
+from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.streams import echo, echo_json
 
@@ -25,9 +26,7 @@ KIND_NAMES = (
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice(KIND_NAMES))
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
-)
+@json_option
 @click.option(
     "--check",
     is_flag=True,

@@ -10,6 +10,8 @@ import click
 
 from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
 from evalkit_cli.options.completion import complete_names
+from evalkit_cli.options.runs import json_option, quiet_with
+from evalkit_cli.options.scoring import jobs_with, seed_with
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
@@ -57,14 +59,7 @@ def _complete_families(
     metavar="NAME[,NAME…]",
     help="Fields to change instead of those that the task names.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    envvar="EVALKIT_SEED",
-    help="Seed of what is drawn.",
-)
+@seed_with("Seed of what is drawn.")
 @click.option(
     "--variants",
     type=click.IntRange(min=1),
@@ -90,15 +85,7 @@ def _complete_families(
     "<family or perturbation>-<data set>.jsonl.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    envvar="EVALKIT_JOBS",
-    help="Processes that perturb at the same time.",
-)
+@jobs_with("Processes that perturb at the same time.")
 @click.option(
     "--pairs",
     type=click.IntRange(min=0, max=5),
@@ -111,16 +98,8 @@ def _complete_families(
     is_flag=True,
     help="Show the whole text of examples that may be hurtful to read.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
-)
-@click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    envvar="EVALKIT_QUIET",
-    help="Print how many examples changed and nothing else.",
-)
+@json_option
+@quiet_with("Print how many examples changed and nothing else.")
 def perturb_command(
     dataset: str | None,
     data: str | None,

@@ -9,6 +9,7 @@ import click
 
 from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.runs import folder_option, json_option
+from evalkit_cli.options.scoring import confidence_with
 from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
 
 _MOST_RUNS = 2
@@ -53,12 +54,10 @@ _POINTS = "pt"
     envvar="EVALKIT_POWER",
     help="Probability of finding the difference.",
 )
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    envvar="EVALKIT_CONFIDENCE",
-    help="Confidence of the comparison: 1 less it is the level of the tests; default: "
+@confidence_with(
+    "Confidence of the comparison: 1 less it is the level of the tests; default: "
     "the run's.",
+    default=None,
 )
 @folder_option
 @json_option

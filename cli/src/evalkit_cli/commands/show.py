@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
-from evalkit_cli.options.runs import folder_option, format_option, json_option
+from evalkit_cli.options.runs import (
+    folder_option,
+    format_option,
+    json_option,
+    quiet_with,
+    verbose_with,
+)
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
 
@@ -75,20 +81,8 @@ _ALL = "*"
 @folder_option
 @json_option
 @format_option
-@click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    envvar="EVALKIT_QUIET",
-    help="Print the scores of a run and nothing else.",
-)
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    envvar="EVALKIT_VERBOSE",
-    help="Print every metric of a run for every tag.",
-)
+@quiet_with("Print the scores of a run and nothing else.")
+@verbose_with("Print every metric of a run for every tag.")
 @click.pass_context
 def show_command(
     context: click.Context,

@@ -21,6 +21,7 @@ from evalkit_cli.options.prediction_sources import (
     name_standard_input,
     spool_folder,
 )
+from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
@@ -54,12 +55,8 @@ _SHOWN = 5
     help="Write every problem to this file, one JSON object a line; with its model "
     "where there are several.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
-)
-@click.option(
-    "-q", "--quiet", is_flag=True, envvar="EVALKIT_QUIET", help="Print only problems."
-)
+@json_option
+@quiet_with("Print only problems.")
 def validate_command(
     dataset: str | None,
     data: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -12,11 +12,20 @@ from evalkit_cli.options.completion import complete_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class Decorator(Protocol):
+    """Adds options to a command."""
+
+    def __call__(self, function: F, /) -> F:
+        """Add them."""
+        ...
+
+
 _ON_PROBLEM = click.Choice(("error", "wrong", "skip"))
 _ON_DUPLICATE = click.Choice(("error", "first", "last"))
 
 
-def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+def apply(*decorators: Decorator) -> Decorator:
     """Join decorators into one, which applies them in the order they are read."""
 
     def decorate(function: F) -> F:

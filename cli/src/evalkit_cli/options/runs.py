@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from evalkit_cli.options.choices import Decorator
+
 FORMATS = ("table", "md", "csv", "latex")
 
 folder_option = click.option(
@@ -19,19 +21,45 @@ folder_option = click.option(
     help="Folder that runs were written to.",
 )
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
-)
 
-format_option = click.option(
-    "--format",
-    "table_format",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    envvar="EVALKIT_FORMAT",
-    help="How tables are printed.",
-)
+def json_with(help_text: str) -> Decorator:
+    """Return the option `--json` of a command, with what it prints."""
+    return click.option(
+        "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help=help_text
+    )
+
+
+def format_with(help_text: str) -> Decorator:
+    """Return the option `--format` of a command, with what it formats."""
+    return click.option(
+        "--format",
+        "table_format",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        envvar="EVALKIT_FORMAT",
+        help=help_text,
+    )
+
+
+def quiet_with(help_text: str) -> Decorator:
+    """Return the option `--quiet` of a command, with what it leaves."""
+    return click.option(
+        "-q", "--quiet", is_flag=True, envvar="EVALKIT_QUIET", help=help_text
+    )
+
+
+def verbose_with(help_text: str) -> Decorator:
+    """Return the option `--verbose` of a command, with what it adds."""
+    return click.option(
+        "-v", "--verbose", is_flag=True, envvar="EVALKIT_VERBOSE", help=help_text
+    )
+
+
+json_option = json_with("Print JSON.")
+format_option = format_with("How tables are printed.")
+quiet_option = quiet_with("Print the scores and nothing else.")
+verbose_option = verbose_with("Print every metric for every tag.")
 
 store_option = click.option(
     "-o",
@@ -42,20 +70,4 @@ store_option = click.option(
     show_default=True,
     envvar="EVALKIT_OUT",
     help="Folder that runs are found in, and that the new one is written to.",
-)
-
-quiet_option = click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    envvar="EVALKIT_QUIET",
-    help="Print the scores and nothing else.",
-)
-
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    envvar="EVALKIT_VERBOSE",
-    help="Print every metric for every tag.",
 )

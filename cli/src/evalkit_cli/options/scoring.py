@@ -4,17 +4,71 @@ from __future__ import annotations
 
 import click
 
-from evalkit_cli.options.choices import apply
+from evalkit_cli.options.choices import Decorator, apply
 
-jobs_option = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    envvar="EVALKIT_JOBS",
-    help="Processes that slow metrics written in Python may use.",
-)
+
+def jobs_with(help_text: str) -> Decorator:
+    """Return the option `--jobs` of a command, with what the processes do."""
+    return click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        envvar="EVALKIT_JOBS",
+        help=help_text,
+    )
+
+
+def seed_with(help_text: str) -> Decorator:
+    """Return the option `--seed` of a command, with what is drawn."""
+    return click.option(
+        "--seed",
+        type=int,
+        default=0,
+        show_default=True,
+        envvar="EVALKIT_SEED",
+        help=help_text,
+    )
+
+
+def min_n_with(help_text: str) -> Decorator:
+    """Return the option `--min-n` of a command, with what smaller tags miss."""
+    return click.option(
+        "--min-n",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        envvar="EVALKIT_MIN_N",
+        help=help_text,
+    )
+
+
+def confidence_with(help_text: str, default: float | None = 0.95) -> Decorator:
+    """Return the option `--confidence` of a command, with what it is the level of."""
+    return click.option(
+        "--confidence",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=default,
+        show_default=default is not None,
+        envvar="EVALKIT_CONFIDENCE",
+        callback=_checked_confidence,
+        help=help_text,
+    )
+
+
+def _checked_confidence(
+    _context: click.Context, _option: click.Parameter, given: float | None
+) -> float | None:
+    """Refuse what no interval has, once, and not for every model."""
+    from evalkit.reporting import check_confidence
+
+    if given is not None:
+        check_confidence(given)
+    return given
+
+
+jobs_option = jobs_with("Processes that slow metrics written in Python may use.")
 
 scoring_options = apply(
     click.option(
@@ -25,31 +79,12 @@ scoring_options = apply(
         help="Group examples also by this facet or column of the data, `answer` or "
         "`pred`; several, joined by commas, are crossed; repeatable.",
     ),
-    click.option(
-        "--min-n",
-        type=click.IntRange(min=1),
-        default=10,
-        show_default=True,
-        envvar="EVALKIT_MIN_N",
-        help="Leave tags of fewer examples out of the table, worst group and gap; "
-        "files hold them all.",
+    min_n_with(
+        "Leave tags of fewer examples out of the table, worst group and gap; "
+        "files hold them all."
     ),
-    click.option(
-        "--confidence",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.95,
-        show_default=True,
-        envvar="EVALKIT_CONFIDENCE",
-        help="Probability of the confidence intervals.",
-    ),
-    click.option(
-        "--seed",
-        type=int,
-        default=0,
-        show_default=True,
-        envvar="EVALKIT_SEED",
-        help="Seed of the bootstrap.",
-    ),
+    confidence_with("Probability of the confidence intervals."),
+    seed_with("Seed of the bootstrap."),
     click.option(
         "--resample-lists",
         is_flag=True,

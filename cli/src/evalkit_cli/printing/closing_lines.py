@@ -122,9 +122,10 @@ def account(result: Result) -> list[str]:
         lines.append(f"{scored}; not scored: {kinds}{where}")
     else:
         lines.append(f"{scored}, every row accounted for")
-    for perturbed in result.to_dict().get("perturbed", ()):
-        name = perturbed["file"] or "perturbed rows"
-        lines.append(f"{name}: {_of_examples(perturbed['counts'], 'copies')} scored")
+    for perturbed in result.record.perturbed:
+        name = perturbed.file or "perturbed rows"
+        counted = _of_examples(perturbed.counts.to_dict(), "copies")
+        lines.append(f"{name}: {counted} scored")
     if result.path is not None:
         kept = " (an identical run was there already)" if result.was_there else ""
         lines.append(f"run folder: {result.path}{kept}")

@@ -197,6 +197,6 @@ def _test(result: PrintedResult, score: Score) -> str:
     p_value = show_p(decisive, sign=True)
     if decisive < _LEAST_P:
         p_value = f"< {f'{_LEAST_P:g}'.lstrip('0')}"
-    if decisive < 1 - float(result.record["confidence"]):
+    if decisive < 1 - result.record.confidence:
         return f"the groups differ (p {p_value})"
     return f"no evidence that the groups differ (p {p_value})"

@@ -63,7 +63,7 @@ def _clusters(result: PrintedResult, scores: Sequence[Score]) -> str:
     counts = {score.n_clusters for score in scores} - {None}
     if not counts:
         return ""
-    columns = ", ".join(result.record.get("cluster", ()))
+    columns = ", ".join(result.record.cluster)
     by = f" by {columns}" if columns else ""
     shown = " or ".join(map(str, sorted(filter(None, counts))))
     return f"; {shown} clusters{by}{_sizes(scores)}"

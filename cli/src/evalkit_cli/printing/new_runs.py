@@ -36,8 +36,8 @@ def print_new_run(
 
 
 def _origin(result: Result) -> str:
-    record = result.to_dict()
+    record = result.record
     what = "the run was there already:" if result.was_there else "new run"
-    if record["parent"] is not None:
-        return f"{what} {result.run_id}, parent {record['parent']}"
-    return f"{what} {result.run_id}, merged from {', '.join(record['merged'])}"
+    if record.parent is not None:
+        return f"{what} {result.run_id}, parent {record.parent}"
+    return f"{what} {result.run_id}, merged from {', '.join(record.merged)}"

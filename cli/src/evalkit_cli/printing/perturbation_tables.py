@@ -226,9 +226,9 @@ def _metrics(result: PrintedResult, every_metric: bool) -> list[str]:
 
 def _uncertain(result: PrintedResult) -> set[str]:
     return {
-        found["perturbation"]
-        for found in result.record.get("perturbations", ())
-        if found["label_effect"] == "uncertain"
+        found.perturbation
+        for found in result.record.perturbations
+        if found.label_effect == "uncertain"
     }
 
 
@@ -236,9 +236,9 @@ def _families_of_one(result: PrintedResult) -> set[str]:
     """Name the families whose table would be that of their only perturbation."""
     members = Counter(
         f"family:{family}"
-        for found in result.record.get("perturbations", ())
-        if found["label_effect"] != "uncertain"
-        for family in found["families"]
+        for found in result.record.perturbations
+        if found.label_effect != "uncertain"
+        for family in found.families
     )
     return {family for family, count in members.items() if count == 1}
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.score_cells import Bounds
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
+    from evalkit.runs import RunRecord
 
 
 @dataclass(frozen=True)
@@ -19,16 +20,15 @@ class PrintedResult:
 
     result: Result
 
-    @cached_property
-    def record(self) -> Mapping[str, Any]:
-        """What `run.json` holds."""
-        return self.result.to_dict()
+    @property
+    def record(self) -> RunRecord:
+        """What `run.json` holds but the scores."""
+        return self.result.record
 
-    @cached_property
+    @property
     def bounds(self) -> Bounds:
         """Least and greatest value of each metric that has them."""
-        found: Bounds = self.record.get("bounds", {})
-        return found
+        return self.record.bounds
 
     @property
     def headline(self) -> Score | None:
@@ -52,22 +52,22 @@ class PrintedResult:
     @property
     def confidence(self) -> str:
         """Probability of the intervals, for example `95 %`."""
-        return f"{100 * float(self.record['confidence']):g} %"
+        return f"{100 * self.record.confidence:g} %"
 
     @property
     def level(self) -> float:
         """Level of the tests."""
-        return 1 - float(self.record["confidence"])
+        return 1 - self.record.confidence
 
     @property
     def min_n(self) -> int:
         """Examples below which a tag is not shown."""
-        return int(self.record.get("min_n", 1))
+        return self.record.min_n
 
     @property
     def crossings(self) -> Sequence[str]:
         """What the examples were grouped by beside their tags."""
-        return tuple(self.record.get("by", ()))
+        return self.record.by
 
     @property
     def counted_as_wrong(self) -> str:
@@ -75,13 +75,11 @@ class PrintedResult:
 
         They have no valid prediction; "" for none.
         """
-        policies, counts = self.record["policies"], self.record["counts"]
-        counted = sum(
-            counts[status]
-            for status in ("missing", "invalid")
-            if policies[f"on_{status}"] == "wrong"
-        )
-        if counted and "replications" in counts:
+        counts = self.record.counts
+        statuses = self.record.policies.counted
+        counted = counts.missing * ("missing" in statuses)
+        counted += counts.invalid * ("invalid" in statuses)
+        if counted and counts.replications:
             return "1 answer" if counted == 1 else f"{counted} answers"
         return str(counted) if counted else ""
 

@@ -182,7 +182,7 @@ def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
 def _title(results: Sequence[PrintedResult]) -> str:
     record = results[0].record
     models = ", ".join(str(each.result.model) for each in results)
-    return f"{record['dataset']} ({record['task']}, split {record['split']}): {models}"
+    return f"{record.dataset} ({record.task}, split {record.split}): {models}"
 
 
 def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
@@ -216,14 +216,14 @@ def _summary(results: Sequence[PrintedResult]) -> Rows:
 
 
 def _summary_row(result: PrintedResult, score: Score) -> list[str]:
-    baselines = result.record["baselines"] or {}
+    baselines = result.record.baselines
     headline = result.headline
     # they are about the whole set, and not about a mean over tags
     is_main = (
         headline is not None and score.is_whole and score.metric == headline.metric
     )
-    majority = baselines.get("majority") if is_main else None
-    chance = baselines.get("chance") if is_main else None
+    majority = baselines.majority if baselines and is_main else None
+    chance = baselines.chance if baselines and is_main else None
     return [
         score_label(score),
         show_value(score),

@@ -40,11 +40,7 @@ from evalkit.inference.intervals import (
     without_interval,
 )
 from evalkit.inference.paired_shares import tango_interval
-from evalkit.inference.power import (
-    POWER,
-    detectable_difference,
-    detectable_share_difference,
-)
+from evalkit.inference.power import detectable_difference, detectable_share_difference
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.sample_sizes import Goal
 from evalkit.inference.sign_flips import flip_test
@@ -66,6 +62,10 @@ _HALVINGS = 20
 
 _MANY_CLUSTERS = 200
 """Effective number of clusters from which a formula says what they find."""
+
+_AIM = 0.83
+"""Power that drawn clusters are to have: somewhat less is left of it, as the variance
+is only estimated, and from few clusters."""
 
 _MOST_DRAWN = 2_000
 """Clusters beyond which fewer effective ones are not drawn."""
@@ -348,7 +348,7 @@ def _detects_in_clusters(
             return None
         most = 1.0 if kind.shares else math.inf
         sets = FEWEST_SETS if kind.of_tag else MOST_SETS
-        goal = Goal(about, level, POWER)
+        goal = Goal(about, level, _AIM)
         return detectable_with(model_of, goal, None, about, most, sets)
 
     return detects

@@ -18,7 +18,7 @@ from evalkit.comparing.pairs import ComparedPair
 from evalkit.comparing.records import ComparedScore
 from evalkit.inference.intervals import Interval, without_interval
 from evalkit.inference.multiplicity import bonferroni
-from evalkit.runs.results import plain_number
+from evalkit.runs.score_columns import plain_number
 
 
 class Member(NamedTuple):

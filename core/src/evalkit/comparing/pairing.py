@@ -19,7 +19,6 @@ from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import Units
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.runs.results import Result
-from evalkit.runs.stored import counted_statuses
 from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
 
 _SHOWN = 3
@@ -117,7 +116,7 @@ class PairedRuns:
 
     def _as_wrong(self, result: Result) -> NDArray[np.bool_]:
         mask = np.zeros(self.n, np.bool_)
-        statuses = [each for each in counted_statuses(result) if each != "scored"]
+        statuses = [each for each in result.record.policies.counted if each != "scored"]
         frame = _examples(result)
         if statuses and "status" in frame.columns:
             wrong = frame.filter(pl.col("status").is_in(statuses)).select("id")
@@ -341,9 +340,7 @@ def _as_text(value: Any) -> str | None:
 
 def _check_same_file(first: Result, second: Result) -> None:
     """Without answers only the same file is known to be the same data."""
-    hashes = [
-        result.to_dict().get("data", {}).get("sha256") for result in (first, second)
-    ]
+    hashes = [result.record.data.sha256 for result in (first, second)]
     if hashes[0] is None or hashes[0] != hashes[1]:
         raise AlignmentError(
             f"{name_run(first)} or {name_run(second)} was made without answers "

@@ -104,14 +104,12 @@ class ComparedPair:
     def _metrics(self) -> dict[str, BoundMetric | PluginError]:
         """The metrics of the first run by name, or why one cannot be loaded."""
         found: dict[str, BoundMetric | PluginError] = {}
-        for component in self.pair.first.to_dict().get("components", ()):
-            if not component["id"].startswith("metrics/"):
-                continue
+        for metric in self.pair.first.record.metrics:
             try:
-                bound = BoundMetric.of(bound_component(component, self._resolver))
+                bound = BoundMetric.of(bound_component(metric, self._resolver))
                 found[bound.name] = bound
             except PluginError as error:
-                found[component["id"].partition("/")[2]] = error
+                found[metric.name] = error
         return found
 
     @cached_property
@@ -268,7 +266,6 @@ def _cluster_warning(pair: PairedRuns) -> str | None:
 
 def _metric_components(result: Result) -> dict[str, tuple[Any, Any]]:
     return {
-        component["id"]: (component.get("version"), component.get("source_sha256"))
-        for component in result.to_dict().get("components", ())
-        if component["id"].startswith("metrics/")
+        metric.id: (metric.version, metric.source_sha256)
+        for metric in result.record.metrics
     }

@@ -53,7 +53,8 @@ class ComparedScore(NamedTuple):
     set where several pairs of models are compared."""
     smallest_detectable: float | None
     """True difference that would be found with a probability of about 80 % at the level
-    that is tested at, adjusted where p-values are; None where none would be found."""
+    that is tested at, adjusted where p-values are; None where none would be found, or
+    where none is known."""
     equivalent: bool | None
     """Whether the difference is within the margin, for all of the family at once; None
     without a margin."""

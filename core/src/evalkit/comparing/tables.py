@@ -10,7 +10,7 @@ from evalkit.comparing.differences import count_clusters, members_of
 from evalkit.comparing.pairing import PairedRuns
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import Integers
-from evalkit.runs.stored_tables import stored_scoring_table
+from evalkit.runs.tables import stored_scoring_table
 from evalkit.scoring.table import ScoringTable
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -13,9 +13,16 @@ from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.loading import ExampleRows
 from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundDataset
+from evalkit.reading.json_tables import long_text_hashes
 
 INPUT_ID = "input_id"
 """The column with the uid of a copy's original; copies of one are not independent."""
+
+_LEAST_SHARE = 0.1
+"""Share of the examples whose text is there once more, from which it is said."""
+
+_FEWEST = 10
+"""Fewer different texts are instructions or kinds rather than what is asked about."""
 
 
 def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDataset:
@@ -168,3 +175,33 @@ def _copies_of_one(frame: pl.DataFrame) -> pl.Series:
     distinct = names.unique(maintain_order=True)
     keys = unit_keys([str(encode([name])) for name in distinct], 0)
     return names.replace_strict(distinct, keys, return_dtype=pl.UInt64).alias("cluster")
+
+
+def repeated_text_notices(
+    frame: pl.DataFrame, hashes: Mapping[str, pl.Series], fields: Iterable[str]
+) -> list[str]:
+    """Say of which field examples share texts, and what to do about it.
+
+    Args:
+        frame: The examples; it may lack columns whose hashes are known.
+        hashes: Those of long texts, by column.
+        fields: The fields that may hold what examples are about.
+
+    Returns:
+        At most one sentence: of the field with the fewest texts.
+    """
+    found = []
+    for name in fields:
+        known = hashes.get(name)
+        if known is None and frame.schema.get(name) == pl.String:
+            known = long_text_hashes(frame[name])
+        if known is None:
+            continue
+        distinct = known.n_unique()
+        if distinct >= _FEWEST and len(known) - distinct >= _LEAST_SHARE * frame.height:
+            found.append((distinct, name, len(known)))
+    return [
+        f"{count} examples have only {distinct} different texts in {name!r}, and the "
+        f"intervals take them for independent; --cluster {name} does not"
+        for distinct, name, count in sorted(found)[:1]
+    ]

@@ -13,7 +13,12 @@ from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
-from evalkit.examples.clusters import cluster_column, cluster_names, cluster_notices
+from evalkit.examples.clusters import (
+    cluster_column,
+    cluster_names,
+    cluster_notices,
+    repeated_text_notices,
+)
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
     convert_labels_by_columns,
@@ -25,7 +30,6 @@ from evalkit.examples.fingerprints import fingerprint
 from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
 from evalkit.examples.tags import tag_column, tag_notices
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.repeated_texts import repeated_text_notices
 
 
 class Examples(NamedTuple):

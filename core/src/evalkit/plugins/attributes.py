@@ -71,23 +71,16 @@ def attribute_problems(
         One sentence for each problem.
     """
     if kind == "tasks":
-        return task_problems(attributes)
+        return _task_problems(attributes)
     if kind == "datasets":
-        return dataset_problems(attributes)
+        return _dataset_problems(attributes)
     if kind == "metrics":
-        return metric_problems(attributes, implemented_hooks(kind, plugin))
+        return _metric_problems(attributes, implemented_hooks(kind, plugin))
     return []
 
 
-def task_problems(attributes: Mapping[str, Any]) -> list[str]:
-    """Find attributes of a task that do not fit each other.
-
-    Args:
-        attributes: The task's attributes, each of the right type.
-
-    Returns:
-        One sentence for each problem.
-    """
+def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a task that do not fit each other."""
     output, answer_field = attributes["Output"], attributes["answer_field"]
     is_open = output.model_config.get("extra") == "allow"
     problems = [
@@ -120,15 +113,8 @@ RESERVED_FIELDS = (
 _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 
-def dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
-    """Find attributes of a data set that do not fit.
-
-    Args:
-        attributes: The data set's attributes, each of the right type.
-
-    Returns:
-        One sentence for each problem.
-    """
+def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of a data set that do not fit."""
     return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
 
 
@@ -148,16 +134,10 @@ def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
 
 
-def metric_problems(attributes: Mapping[str, Any], implemented: list[str]) -> list[str]:
-    """Find attributes of a metric that do not fit each other.
-
-    Args:
-        attributes: The metric's attributes, each of the right type.
-        implemented: Names of the hooks that it implements.
-
-    Returns:
-        One sentence for each problem.
-    """
+def _metric_problems(
+    attributes: Mapping[str, Any], implemented: list[str]
+) -> list[str]:
+    """Find attributes of a metric that do not fit each other."""
     problems = [
         f"{kind} holds {name!r}, which is a column of evalkit's own"
         for kind in ("columns", "keys")

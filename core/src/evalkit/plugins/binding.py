@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import pluggy
 from pydantic import BaseModel
@@ -18,9 +18,6 @@ from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import CONTRACTS, implements
-
-if TYPE_CHECKING:
-    pass
 
 
 class _ComponentManager(pluggy.PluginManager):
@@ -50,10 +47,6 @@ class Guard:
         passes: What is no failure, or names the plugin already.
         hint: What the error says besides.
     """
-
-    __slots__ = (
-        *("_error", "_hint", "_origin", "_own_words", "_passes", "_place", "_step"),
-    )
 
     def __init__(
         self,

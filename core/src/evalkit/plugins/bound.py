@@ -23,13 +23,11 @@ from evalkit.hookspecs import (
     TaskIOAttributes,
 )
 from evalkit.plugins.attributes import read_attributes
+from evalkit.plugins.binding import Bound as Bound
+from evalkit.plugins.binding import Guard
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-from evalkit.plugins.binding import Bound as Bound
-from evalkit.plugins.binding import Guard
 
 REFUSALS = (ValueError, TypeError, LookupError)
 """By what an adapter, which sees responses that nobody has checked, may refuse one."""

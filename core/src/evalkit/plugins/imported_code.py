@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -14,31 +14,46 @@ from evalkit.base.names import normalise_distribution
 _OWN = "evalkit"
 
 
-def source_hash(module: str, without: Collection[str] = ()) -> str | None:
+def source_hash(module: str) -> str | None:
     """Hash the Python files of the outermost package that a module belongs to.
 
     Args:
         module: Full name of the module.
-        without: Folders and files that are left out, relative to that package.
 
     Returns:
         SHA-256 over the names and contents of its files; None where there are none
         to be found, as for code typed into an interpreter.
+    """
+    files = source_files(module)
+    return hash_files(files) if files else None
+
+
+def source_files(module: str) -> dict[str, Path]:
+    """Find the Python files of the outermost package that a module belongs to.
+
+    Args:
+        module: Full name of the module.
+
+    Returns:
+        The files by their names in the package, sorted; empty where there are none to
+        be found.
     """
     parts = module.split(".")
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
     origins = (getattr(sys.modules.get(name), "__file__", None) for name in names)
     origin = next(filter(None, origins), None)  # a namespace package has none
     if origin is None:
-        return None
+        return {}
     path = Path(origin)
     files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    return {file.relative_to(path.parent).as_posix(): file for file in files}
+
+
+def hash_files(files: Mapping[str, Path]) -> str:
+    """Return the SHA-256 over the names and contents of files."""
     digest = hashlib.sha256()
-    for file in files:
-        name = file.relative_to(path.parent)
-        if any(name.is_relative_to(each) for each in without):
-            continue
-        digest.update(name.as_posix().encode() + b"\0")
+    for name, file in files.items():
+        digest.update(name.encode() + b"\0")
         digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()
 

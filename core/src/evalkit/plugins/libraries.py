@@ -51,44 +51,6 @@ def without_libraries(component: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in component.items() if key != "libraries"}
 
 
-def joined_components(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Give the components of several runs, each once.
-
-    Args:
-        records: What the runs' `run.json` hold.
-
-    Returns:
-        The components as they were first recorded. One that differs in its libraries
-        only is the same; see `differing_libraries`.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for record in records:
-        for component in record["components"]:
-            found.setdefault(repr(without_libraries(component)), component)
-    return list(found.values())
-
-
-def differing_libraries(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say which libraries had several versions when runs were made.
-
-    Args:
-        records: What the runs' `run.json` hold.
-
-    Returns:
-        One sentence for each library.
-    """
-    versions: dict[str, dict[str, None]] = {}
-    for record in records:
-        for component in record["components"]:
-            for name, version in (component.get("libraries") or {}).items():
-                versions.setdefault(name, {})[version] = None
-    return [
-        f"{name}: the parts were scored with different versions: {', '.join(several)}"
-        for name, several in sorted(versions.items())
-        if len(several) > 1
-    ]
-
-
 def _installed(name: str) -> tuple[str, Sequence[str]] | None:
     try:
         found = importlib.metadata.distribution(name)

@@ -15,13 +15,18 @@ from evalkit.base.violations import shorten
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.compatibility import required_distribution
 from evalkit.plugins.components import NO_VERSION
-from evalkit.plugins.imported_code import imported_libraries, source_hash
+from evalkit.plugins.imported_code import (
+    hash_files,
+    imported_libraries,
+    source_files,
+    source_hash,
+)
 from evalkit.plugins.libraries import libraries_of
 from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
-    *("catalog.py", "reporting.py", "testing.py", "comparing/conclusions.py"),
+    *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/goals.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
@@ -72,14 +77,23 @@ def _libraries_of(bound: Bound) -> dict[str, str]:
     return dict(sorted((imported | libraries_of(component.requires)).items()))
 
 
-def describe_core() -> dict[str, str | None]:
-    """Describe what computes the numbers of all metrics: version and source hash.
+def describe_core() -> dict[str, Any]:
+    """Describe what computes the numbers of all metrics.
 
-    The hash leaves out what only asks for scores or shows them, so that a change there
-    gives no run another id.
+    Returns:
+        The version, and a hash of the source of each room. What only asks for scores,
+        compares or shows them is left out, so that a change there gives no run another
+        id.
     """
-    version = importlib.metadata.version("evalkit-core")
-    return {"version": version, "source_sha256": source_hash("evalkit", _NO_SCORES)}
+    rooms: dict[str, dict[str, Path]] = {}
+    for name, file in source_files("evalkit").items():
+        if not any(Path(name).is_relative_to(each) for each in _NO_SCORES):
+            room = name.partition("/")[0].removesuffix(".py")
+            rooms.setdefault(room, {})[name] = file
+    return {
+        "version": importlib.metadata.version("evalkit-core"),
+        "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
+    }
 
 
 def _module_of(bound: Bound) -> str:

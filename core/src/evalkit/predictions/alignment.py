@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,44 +19,15 @@ from numpy.typing import NDArray
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
-from evalkit.errors import EvalkitError
 from evalkit.predictions.cells import Cells, place
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, Places
+from evalkit.predictions.policies import OnDuplicate as OnDuplicate
+from evalkit.predictions.policies import OnProblem as OnProblem
+from evalkit.predictions.policies import Policies as Policies
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
-
-OnProblem = Literal["error", "wrong", "skip"]
-OnDuplicate = Literal["error", "first", "last"]
-
-
-class Policies(NamedTuple):
-    """What happens to examples without a valid response, and to repeated ids."""
-
-    on_missing: OnProblem = "error"
-    on_invalid: OnProblem = "error"
-    on_duplicate: OnDuplicate = "error"
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """Statuses of the examples that scores are about."""
-        others = {"missing": self.on_missing, "invalid": self.on_invalid}
-        wrong = (status for status, policy in others.items() if policy == "wrong")
-        return ("scored", *wrong)
-
-    def check(self) -> None:
-        """Refuse a policy that does not exist.
-
-        Raises:
-            EvalkitError: One of them is none of its choices.
-        """
-        for (name, value), choices in zip(
-            self._asdict().items(), (OnProblem, OnProblem, OnDuplicate), strict=True
-        ):
-            if value not in get_args(choices):
-                known = ", ".join(get_args(choices))
-                raise EvalkitError(f"{name} must be one of {known}, is {value!r}")
 
 
 class Alignment(NamedTuple):

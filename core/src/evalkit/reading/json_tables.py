@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.base.columns import frame_of
+from evalkit.base.columns import frame_of, unnamed
 from evalkit.reading.arrow import frame_of_table, series_of
 from evalkit.reading.json_lines import (
     JsonLines,
@@ -22,7 +22,6 @@ from evalkit.reading.json_lines import (
     split_lines,
     unsafe_lines,
 )
-from evalkit.reading.repeated_texts import long_text_hashes
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.streams import LineBlock, line_blocks
@@ -46,6 +45,22 @@ _TYPES = {
 
 Kinds = dict[str, set[type]]
 """Types of the values that were found under each key; `list` for lists of texts."""
+
+_LEAST_LENGTH = 20
+"""Characters below which texts are words that repeat by themselves."""
+
+
+def long_text_hashes(texts: pl.Series) -> pl.Series:
+    """Give what tells long texts apart, in little memory.
+
+    Args:
+        texts: Texts.
+
+    Returns:
+        A hash of each that has 20 characters or more, without the others.
+    """
+    texts = unnamed(texts)
+    return texts.filter(texts.str.len_chars() >= _LEAST_LENGTH).hash()
 
 
 class JsonTable(NamedTuple):

@@ -13,10 +13,9 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError, StorageError
 from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.rescoring import judge_of
+from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.results import Result
-from evalkit.runs.storage import PERTURBED_FILE
 from evalkit.runs.stored import (
-    counted_statuses,
     examples_of,
     refuse_without_answers,
 )
@@ -104,7 +103,7 @@ def find_flips(
 
 def _copies(result: Result, perturbation: str | None, tag: str | None) -> pl.DataFrame:
     """Give the copies that are asked for."""
-    if not result.to_dict().get("perturbed"):
+    if not result.record.perturbed:
         raise DataError(
             f"{_where(result)} has no perturbed copies; `evalkit eval … --perturbed "
             "FILE --perturbed-predictions FILE` makes a run that has"
@@ -127,15 +126,15 @@ def _copies(result: Result, perturbation: str | None, tag: str | None) -> pl.Dat
 
 def _members(result: Result, perturbation: str) -> list[str]:
     """Name the perturbations that are meant."""
-    known = result.to_dict()["perturbations"]
-    names = [found["perturbation"] for found in known]
+    known = result.record.perturbations
+    names = [found.perturbation for found in known]
     if perturbation in names:
         return [perturbation]
     families = {
         f"{FAMILY}{family}"
         for found in known
-        if found["label_effect"] != "uncertain"
-        for family in found["families"]
+        if found.label_effect != "uncertain"
+        for family in found.families
     }
     if perturbation not in families:
         everything = [*names, *sorted(families)]
@@ -145,9 +144,9 @@ def _members(result: Result, perturbation: str) -> list[str]:
         )
     family = perturbation.removeprefix(FAMILY)
     return [
-        found["perturbation"]
+        found.perturbation
         for found in known
-        if found["label_effect"] != "uncertain" and family in found["families"]
+        if found.label_effect != "uncertain" and family in found.families
     ]
 
 
@@ -159,7 +158,7 @@ def _known(noun: str, name: str, known: Sequence[str]) -> str:
 
 def _pairs(result: Result, copies: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Put copies whose prediction counts beside originals whose prediction counts."""
-    counted = pl.col("status").is_in(counted_statuses(result))
+    counted = pl.col("status").is_in(result.record.policies.counted)
     examples = examples_of(result)
     originals = examples.filter(counted).select(
         input_id="id",

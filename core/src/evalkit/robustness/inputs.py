@@ -13,9 +13,9 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name, local_path
 from evalkit.predictions.preparation import Predictions, rows_of
+from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.listing import find_run
 from evalkit.runs.results import Result
-from evalkit.runs.storage import RUN_FILE
 from evalkit.runs.stored import read_run
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result

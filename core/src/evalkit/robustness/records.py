@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,6 @@ from evalkit.examples.selection import Selection
 from evalkit.inference.intervals import Floats
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset
-from evalkit.plugins.provenance import describe_component
 from evalkit.predictions.alignment import Policies
 from evalkit.predictions.problems import STATUSES
 from evalkit.predictions.table import prediction_column
@@ -26,8 +24,9 @@ from evalkit.robustness.effects import effect_notices
 from evalkit.robustness.evaluation import Perturbed
 from evalkit.robustness.inputs import RunSource
 from evalkit.robustness.scores import PerturbedScores
+from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.record import PerturbedRecord
+from evalkit.runs.recording import PerturbedRecord, recorded_component
 
 AS_EXPECTED = "as expected"
 """The column of `perturbed.parquet` with what `expect` said; no field and no metric can
@@ -71,7 +70,9 @@ def record_perturbed(
         found.scores,
         found.errors,
         inputs,
-        _record(perturbed, found),
+        perturbed.weight,
+        _files(perturbed),
+        _perturbations(perturbed, found),
         _components(perturbed),
         [*_notices(perturbed, policies, include_examples), *found.notices, *mixed],
         [
@@ -83,10 +84,10 @@ def record_perturbed(
     )
 
 
-def _components(perturbed: Perturbed) -> list[dict[str, Any]]:
+def _components(perturbed: Perturbed) -> list[recorded.Component]:
     """Describe the plugins of the perturbations, each once."""
     described = [
-        describe_component(step)
+        recorded_component(step)
         for effect in perturbed.effects.values()
         for step in effect.steps
     ]
@@ -99,51 +100,49 @@ def _run_of(copies: Copies) -> str | None:
     return source.run.run_id if isinstance(source, RunSource) else None
 
 
-def _selection_of(copies: Copies) -> Mapping[str, Any] | None:
-    """Give the selection of a run of copies; None for all rows, and for files."""
+def _selection_of(copies: Copies) -> recorded.Selection | None:
+    """Return the selection of a run of copies; None for all rows, and for files."""
     source = copies.source
     if not isinstance(source, RunSource):
         return None
-    selection: Mapping[str, Any] | None = source.run.to_dict().get("selection")
-    return None if selection == Selection().to_dict() else selection
+    selection = source.run.record.selection
+    return None if selection.is_whole else selection
 
 
-def _record(perturbed: Perturbed, scored: PerturbedScores) -> dict[str, Any]:
-    """Give further keys of `run.json`.
-
-    `weight`; `perturbed`: of each file its name and SHA-256, those of its predictions,
-    counts and what each perturbation made, and the run where they are from one, with
-    its selection if it was not of all rows; and `perturbations`: what is known of each.
-    """
-    return {
-        "weight": perturbed.weight,
-        "perturbed": [
-            {
-                "file": each.data["name"],
-                "sha256": each.data["sha256"],
-                "predictions": each.predictions,
-                "counts": each.alignment.counts,
-                "left_out": each.left_out,
-                "perturbations": _made(each),
-                "run": _run_of(each),
-                "selection": _selection_of(each),
-            }
-            for each in perturbed.copies
-        ],
-        "perturbations": [
-            {
-                "perturbation": effect.identity,
-                "label_effect": effect.label_effect,
-                "families": list(effect.families),
-                "told_by": effect.told_by,
-                "expects": effect.identity in scored.expected,
-            }
-            for effect in perturbed.effects.values()
-        ],
-    }
+def _files(perturbed: Perturbed) -> list[recorded.Perturbed]:
+    """Describe each file of copies, or run of them."""
+    return [
+        recorded.Perturbed(
+            file=each.data["name"],
+            sha256=str(each.data["sha256"]),
+            predictions=recorded.Predictions.model_validate(each.predictions),
+            counts=recorded.Counts(**each.alignment.counts),
+            left_out=each.left_out,
+            perturbations=_made(each),
+            run=_run_of(each),
+            selection=_selection_of(each),
+        )
+        for each in perturbed.copies
+    ]
 
 
-def _made(copies: Copies) -> list[dict[str, Any]]:
+def _perturbations(
+    perturbed: Perturbed, scored: PerturbedScores
+) -> list[recorded.Perturbation]:
+    """Say what is known of each perturbation."""
+    return [
+        recorded.Perturbation(
+            perturbation=effect.identity,
+            label_effect=effect.label_effect,
+            families=tuple(effect.families),
+            told_by=effect.told_by,
+            expects=effect.identity in scored.expected,
+        )
+        for effect in perturbed.effects.values()
+    ]
+
+
+def _made(copies: Copies) -> tuple[recorded.Copies, ...]:
     pairs = pl.DataFrame(
         {"perturbation": copies.perturbations, "original": copies.originals}
     )
@@ -152,7 +151,7 @@ def _made(copies: Copies) -> list[dict[str, Any]]:
         .agg(copies=pl.len(), originals=pl.col("original").n_unique())
         .sort("perturbation")
     )
-    return counted.to_dicts()
+    return tuple(map(recorded.Copies.model_validate, counted.to_dicts()))
 
 
 def _notices(
@@ -215,7 +214,7 @@ def _of_a_selection(copies: Copies) -> list[str]:
     if chosen is None or not isinstance(source, RunSource):
         return []
     rows = count_of(source.run.counts["examples"], "row")
-    words = Selection.of(chosen["limit"], chosen["filters"]).describe()
+    words = Selection.of(chosen.limit, chosen.filters).describe()
     return [
         f"{source.name}: was made of only {rows} of its data: {words}; the other "
         "copies are not scored"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from evalkit.robustness.records import AS_EXPECTED
 from evalkit.robustness.scores import PerturbedScores
 from evalkit.robustness.stored import stored_copies
 from evalkit.robustness.values import PerturbedTables
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.stored import counted_statuses, examples_of
+from evalkit.runs.stored import examples_of
 from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores, ScoringSettings
 
@@ -28,9 +28,7 @@ FLIPPED = "right-to-wrong"
 
 def holds_copies(result: Result) -> bool:
     """Tell whether a run has perturbed copies and holds them."""
-    return bool(result.to_dict().get("perturbed")) and (
-        result.perturbed_examples is not None
-    )
+    return bool(result.record.perturbed) and (result.perturbed_examples is not None)
 
 
 def judge_of(result: Result) -> str | None:
@@ -71,7 +69,7 @@ def rescore_perturbed(
         StorageError: The run holds no answers and predictions of its copies, or not
             what the `expected` scores that it has of these metrics were made of.
     """
-    record = result.to_dict()
+    record = result.record
     _refuse_untold(result, record, [found.name for found in scored])
     examples = examples_of(result)
     copies = stored_copies(result)
@@ -82,7 +80,7 @@ def rescore_perturbed(
         clusters if clusters.null_count() < examples.height else None,
         measured.counted.to_numpy(),
     )
-    pairs = Pairs([copies], counted_statuses(result), sample)
+    pairs = Pairs([copies], result.record.policies.counted, sample)
     if not pairs.size:
         return PerturbedScores([], {}, [])
     return score_pairs(
@@ -90,9 +88,9 @@ def rescore_perturbed(
         _effects(record),
         _told(result, record, pairs),
         scored,
-        record["weight"],
+        record.weight or "original",
         settings,
-        str(record["split"]),
+        record.split,
         judge_of(result),
     )
 
@@ -105,21 +103,16 @@ def lacking_field(result: Result, metric: BoundMetric) -> str | None:
     return next((name for name in wanted if name not in held), None)
 
 
-def _effects(record: Mapping[str, Any]) -> dict[str, Effect]:
+def _effects(record: RunRecord) -> dict[str, Effect]:
     return {
-        found["perturbation"]: Effect(
-            found["perturbation"],
-            found["label_effect"],
-            tuple(found["families"]),
-            found.get("told_by"),
+        found.perturbation: Effect(
+            found.perturbation, found.label_effect, found.families, found.told_by
         )
-        for found in record["perturbations"]
+        for found in record.perturbations
     }
 
 
-def _refuse_untold(
-    result: Result, record: Mapping[str, Any], metrics: Collection[str]
-) -> None:
+def _refuse_untold(result: Result, record: RunRecord, metrics: Collection[str]) -> None:
     """Refuse to compute scores again that a run of an earlier version keeps no data of.
 
     Such a run kept `expected` scores, but not what `expect` said of its copies.
@@ -127,7 +120,7 @@ def _refuse_untold(
     frame = result.perturbed_examples
     is_told = frame is not None and AS_EXPECTED in frame.columns
     # where nobody was asked, these scores are made of right and wrong alone
-    asked = [found.get("expects") for found in record["perturbations"]]
+    asked = [found.expects for found in record.perturbations]
     if None not in asked and (is_told or True not in asked):
         return
     if any(s.computed_on == "expected" and s.metric in metrics for s in result.scores):
@@ -137,10 +130,10 @@ def _refuse_untold(
         )
 
 
-def _told(result: Result, record: Mapping[str, Any], pairs: Pairs) -> dict[str, Floats]:
+def _told(result: Result, record: RunRecord, pairs: Pairs) -> dict[str, Floats]:
     """Give what `expect` said of each pair, by the perturbations that have one."""
     frame = result.perturbed_examples
-    asked = [f["perturbation"] for f in record["perturbations"] if f.get("expects")]
+    asked = [f.perturbation for f in record.perturbations if f.expects]
     if frame is None or AS_EXPECTED not in frame.columns:
         return {}
     said = frame[AS_EXPECTED].fill_null(np.nan).to_numpy()

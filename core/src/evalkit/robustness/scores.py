@@ -59,7 +59,7 @@ from evalkit.robustness.tested_drops import (
     adjust_whole,
 )
 from evalkit.robustness.values import values_of
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE

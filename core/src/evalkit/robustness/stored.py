@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +24,7 @@ from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems
 from evalkit.robustness.copies import Copies, Originals, place_copies
 from evalkit.robustness.inputs import RunSource
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
     answer_kind,
@@ -58,7 +58,7 @@ def copies_of_run(
             be read.
     """
     run = source.run
-    record = run.to_dict()
+    record = run.record
     _refuse_other(source, record, originals)
     frame = examples_of(run)
     _refuse_unsound(source, frame)
@@ -69,8 +69,8 @@ def copies_of_run(
             "run of a file that `evalkit perturb` wrote"
         )
     placed = place_copies(source, _examples(record, frame, answer_kind(run)), originals)
-    replications = tuple(record.get("replications", ()))
-    counts, problems = record["counts"], run.problems
+    replications = record.replications
+    counts, problems = run.counts, run.problems
     if placed.selected is not None and not replications:
         unselected = counts.get("unselected", 0) + _answered(frame, ~placed.selected)
         counts = {**counts, "unselected": unselected}
@@ -79,12 +79,12 @@ def copies_of_run(
         repeated = (problem.status == "duplicate" for problem in problems)
         counts["duplicate"] = sum(repeated)
     alignment = _alignment(frame, counts, problems)
-    then = record["policies"]["on_duplicate"]
+    then = record.policies.on_duplicate
     _refuse_duplicates(source, counts["duplicate"], then, on_duplicate)
     return placed.copies(
         source,
         _identity(record),
-        dict(record["predictions"]),
+        record.predictions.to_dict(),
         alignment._replace(replications=replications),
     )
 
@@ -105,7 +105,7 @@ def stored_copies(result: Result) -> Copies:
     frame = result.perturbed_examples
     assert frame is not None
     refuse_without_answers(frame, result.path or f"the run {result.run_id}")
-    record = result.to_dict()
+    record = result.record
     places = IdIndex(examples_of(result)["id"]).find(frame[INPUT_ID])
     if (places < 0).any():
         raise StorageError(
@@ -116,7 +116,7 @@ def stored_copies(result: Result) -> Copies:
     return Copies(
         RunSource(result, f"the run {result.run_id}"),
         _identity(record),
-        dict(record["predictions"]),
+        record.predictions.to_dict(),
         _examples(record, frame, answer_kind(result)),
         np.asarray(places, dtype=np.int64),
         frame[INPUT_ID],
@@ -136,18 +136,16 @@ def _refuse_unsound(source: RunSource, frame: pl.DataFrame) -> None:
             )
 
 
-def _refuse_other(
-    source: RunSource, record: Mapping[str, Any], originals: Originals
-) -> None:
+def _refuse_other(source: RunSource, record: RunRecord, originals: Originals) -> None:
     """Refuse a run that was refused, or is of another task."""
-    if record["status"] == "refused":
+    if record.status == "refused":
         raise StorageError(
             f"{source.name}: was refused, so that there is nothing to score"
         )
     task = originals.task.component.name
-    if record["task"] != task:
+    if record.task != task:
         raise AlignmentError(
-            f"{source.name}: is of the task {record['task']!r}, {originals.name} is of "
+            f"{source.name}: is of the task {record.task!r}, {originals.name} is of "
             f"{task!r}; evaluate the copies of this data"
         )
 
@@ -164,18 +162,15 @@ def _refuse_duplicates(
         )
 
 
-def _examples(
-    record: Mapping[str, Any], frame: pl.DataFrame, kind: AnswerKind
-) -> Examples:
+def _examples(record: RunRecord, frame: pl.DataFrame, kind: AnswerKind) -> Examples:
     columns = [frame["id"].alias("uid"), *stored_columns(frame)]
-    labels = record.get("labels")
     return Examples(
         frame.select("id", "answer", "tags", "cluster"),
         frame_of(columns),
         {},
-        None if labels is None else tuple(labels),
+        record.labels,
         kind,
-        str(record["data"]["sha256"]),
+        str(record.data.sha256),
         (),
         (),
     )
@@ -222,9 +217,9 @@ def _answered(frame: pl.DataFrame, chosen: pl.Series) -> int:
     return int((frame["status"].filter(chosen) != "missing").sum())
 
 
-def _identity(record: Mapping[str, Any]) -> dict[str, str | None]:
+def _identity(record: RunRecord) -> dict[str, str | None]:
     """Give name and SHA-256 of the data that a run was made from."""
-    files: list[Mapping[str, Any]] = record["data"].get("files") or []
-    if len(files) == 1:
-        return {"name": str(files[0]["name"]), "sha256": str(files[0]["sha256"])}
-    return {"name": None, "sha256": str(record["data"]["sha256"])}
+    if len(record.data.files) == 1:
+        [file] = record.data.files
+        return {"name": file.name, "sha256": file.sha256}
+    return {"name": None, "sha256": record.data.sha256}

@@ -31,7 +31,7 @@ from evalkit.inference.resampling import Units
 from evalkit.inference.sign_flips import flip_test
 from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.pairs import Mask, Rows
-from evalkit.runs.results import Score, plain_number
+from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore
 

@@ -12,7 +12,9 @@ from evalkit.base.lazy import lazy_attributes
 if TYPE_CHECKING:
     from evalkit.runs.citations import Work, Works, bibtex_entries, cited_works
     from evalkit.runs.listing import LATEST, RunSummary, as_result, find_run, list_runs
-    from evalkit.runs.results import Result, Score
+    from evalkit.runs.record import RunRecord
+    from evalkit.runs.results import Result
+    from evalkit.runs.score_columns import Score
     from evalkit.runs.storage import problem_line
     from evalkit.runs.stored import read_run
     from evalkit.runs.views import Confusion, WrongAnswers, count_confusion, find_wrong
@@ -21,6 +23,7 @@ __all__ = [
     "LATEST",
     "Confusion",
     "Result",
+    "RunRecord",
     "RunSummary",
     "Score",
     "Work",
@@ -43,8 +46,9 @@ __getattr__, __dir__ = lazy_attributes(
         "Confusion": "runs.views",
         "LATEST": "runs.listing",
         "Result": "runs.results",
+        "RunRecord": "runs.record",
         "RunSummary": "runs.listing",
-        "Score": "runs.results",
+        "Score": "runs.score_columns",
         "Work": "runs.citations",
         "Works": "runs.citations",
         "WrongAnswers": "runs.views",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
 from evalkit.plugins.metric import FunctionMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.runs import recorded
 from evalkit.runs.results import Result
 
 _BIBTEX = re.compile(r"\s*@\w+\s*[{(]")
@@ -78,21 +79,24 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
     Returns:
         The works, and what is not known of them.
     """
-    record = result.to_dict()
-    data = record["data"]
+    record, data = result.record, result.record.data
     name = f"datasets/{result.dataset}"
     works = [
         Work(
             name,
-            data["version"],
-            data["citation"] or None,
-            data["license"] or None,
-            data["source_url"] or None,
+            data.version,
+            data.citation or None,
+            data.license or None,
+            data.source_url or None,
         )
     ]
+    is_file = any(
+        each.kind == "datasets" and each.distribution == AS_FILE
+        for each in record.components
+    )
     remarks = [
         f"{result.dataset} was {AS_FILE}, whose {what} is not known"
-        if _is_file(record)
+        if is_file
         else f"{name} names no {what} of its data"
         for what, value in (
             ("citation", works[0].citation),
@@ -100,36 +104,24 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
         )
         if value is None
     ]
-    for component in record["components"]:
-        if component["id"].startswith("datasets/"):
+    for component in record.components:
+        if component.kind == "datasets":
             continue
         try:
             citation = _citation(component, resolver)
         except PluginError as error:
             citation = None
-            remarks.append(f"{component['id']} cannot be asked for a citation: {error}")
-        license_name = _license(component["distribution"])
-        works.append(
-            Work(component["id"], component["version"], citation, license_name)
-        )
-    return Works((*works, _evalkit(record["core"]["version"])), tuple(remarks))
+            remarks.append(f"{component.id} cannot be asked for a citation: {error}")
+        license_name = _license(component.distribution)
+        works.append(Work(component.id, component.version, citation, license_name))
+    core = None if record.core is None else record.core.version
+    return Works((*works, _evalkit(core)), tuple(remarks))
 
 
-def _is_file(record: Mapping[str, Any]) -> bool:
-    """Tell whether the data was a file and no data set."""
-    return any(
-        component["id"].startswith("datasets/") and component["distribution"] == AS_FILE
-        for component in record["components"]
-    )
-
-
-def _citation(component: Mapping[str, Any], resolver: Resolver) -> str | None:
-    kind, _, name = component["id"].partition("/")
-    distribution = component["distribution"]
-    if distribution == GIVEN:
+def _citation(component: recorded.Component, resolver: Resolver) -> str | None:
+    if component.distribution == GIVEN:
         raise PluginError("it was given as an object when the run was made")
-    reference = f"{name}@{distribution}"
-    bound = resolver.bind(kind, reference, component["parameters"])
+    bound = resolver.bind(component.kind, component.reference, component.parameters)
     plugin = bound.plugin
     declarer = plugin.function if isinstance(plugin, FunctionMetric) else plugin
     citation = getattr(declarer, "citation", None)
@@ -145,7 +137,7 @@ def _license(distribution: str) -> str | None:
     return str(declared).strip().partition("\n")[0] if declared else None
 
 
-def _evalkit(version: str) -> Work:
+def _evalkit(version: str | None) -> Work:
     text = "Software that scores what models said"
     return Work("evalkit", version, text, _license("evalkit-core"))
 

@@ -1,13 +1,55 @@
-"""Tells which folders are runs."""
+"""What a run folder is and holds, and how its files are read.
+
+A file that is broken, or that evalkit did not write, is named. Of the statistics there
+is one Parquet file for each metric: `position` (the row in `examples.parquet`), the
+metric's keys and its number columns. They are kept by example and not as sums, because
+intervals need what clusters and resampled examples have, and parts of a set that are
+merged may share clusters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from evalkit.runs.storage import RUN_FILE
+from evalkit.base.violations import Violation, shorten
+from evalkit.errors import StorageError
+from evalkit.predictions.problems import STATUSES, Problem, Problems
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.score_columns import Score
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RUN_FILE = "run.json"
+EXAMPLES_FILE = "examples.parquet"
+SCORES_FILE = "scores.parquet"
+PROBLEMS_FILE = "problems.jsonl"
+PERTURBED_FILE = "perturbed.parquet"
+STATISTICS_FOLDER = "statistics"
+
+_REQUIRED: Mapping[str, type | tuple[type, ...]] = {
+    "format": int,
+    "run_id": str,
+    "status": str,
+    "dataset": str,
+    "counts": dict,
+    "scores": list,
+}
+"""Keys that every run.json has, and the type of their values."""
+
+EXAMPLE_COLUMNS = ("id", "tags", "status")
+"""Columns that every examples.parquet has."""
+
+COPY_COLUMNS = (*EXAMPLE_COLUMNS, "input_id", "perturbation")
+"""Columns that every perturbed.parquet has."""
 
 _SHOWN = 5
+_LONGEST_NAME = 120
 
 
 def run_folders(root: Path) -> Iterator[Path]:
@@ -55,3 +97,162 @@ def name_runs(runs: Sequence[Path]) -> str:
     shown = ", ".join(f"{run.name} ({run.parent.name})" for run in runs[:_SHOWN])
     more = len(runs) - _SHOWN
     return shown + (f" and {more} more" if more > 0 else "")
+
+
+def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
+    """Read the `run.json` of a run folder.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        What it records, and the scores. A field that a run of an older evalkit does not
+        have yet gets its default; one of a score that this evalkit does not know is
+        left out.
+
+    Raises:
+        StorageError: It cannot be read, is no record of a run, or is of a newer format.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    path = folder / RUN_FILE
+    found = _read_object(path)
+    rows = [
+        {key: value for key, value in row.items() if key in Score._fields}
+        if isinstance(row, dict)
+        else row
+        for row in found.pop("scores")
+    ]
+    try:
+        record = RunRecord.model_validate(found)
+    except ValidationError as error:
+        key = error.errors(include_url=False)[0]["loc"][0]
+        why = f"{key!r} is {shorten(found.get(str(key)))}"
+        raise _foreign(path, why) from error
+    try:
+        return record, TypeAdapter(list[Score]).validate_python(rows)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise _foreign(path, f"scores.{place}: {first['msg']}") from error
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Read what any version of a record is: an object with some keys, of a format."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise _foreign(path, "it holds no object")
+    for key, kind in _REQUIRED.items():
+        if not isinstance(found.get(key), kind):
+            raise _foreign(path, f"{key!r} is {shorten(found.get(key))}")
+    if found.get("components") == []:
+        raise _foreign(path, "'components' is []")
+    if found["format"] > FORMAT_VERSION:
+        raise StorageError(
+            f"{path}: was written by a newer evalkit, in format {found['format']}; "
+            f"this one reads up to format {FORMAT_VERSION}. Upgrade evalkit-core"
+        )
+    return found
+
+
+def statistics_file(metric: str) -> str:
+    """Name the file of a metric's statistics.
+
+    Args:
+        metric: Name of the metric with its parameters.
+
+    Returns:
+        A name that any file system takes.
+    """
+    # %2F would be read as a slash again by some tools; file names may hold = and ,
+    name = quote(metric, safe="=,+ ").replace("%", "_")
+    if len(name) > _LONGEST_NAME or "_" in name:
+        digest = hashlib.sha256(metric.encode()).hexdigest()[:16]
+        name = f"{name[:_LONGEST_NAME]}-{digest}"
+    return f"{name}.parquet"
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
+    """Read a table of a run folder.
+
+    Args:
+        path: The file: of examples, perturbed copies, or a metric's statistics.
+        columns: Columns that every such file has.
+
+    Returns:
+        The table; None where the run has no such file.
+
+    Raises:
+        StorageError: It cannot be read, or is not what evalkit writes.
+    """
+    import polars as pl
+
+    if not path.exists():
+        return None
+    try:
+        frame = pl.read_parquet(path, glob=False)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).partition("\n")[0]
+        raise _unreadable(path, f"is no Parquet file: {reason}") from error
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise StorageError(
+            f"{path}: is not what evalkit writes: it has no column {missing[0]!r}"
+        )
+    return frame
+
+
+def read_problems(folder: Path) -> Problems:
+    """Read the `problems.jsonl` of a run folder.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The problems, kept on disk once they are many.
+
+    Raises:
+        StorageError: It cannot be read, or a line of it is no problem.
+    """
+    return Problems(_iterate_problems(folder / PROBLEMS_FILE))
+
+
+def _iterate_problems(path: Path) -> Iterator[Problem]:
+    number = 0
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                number += 1
+                yield _problem(json.loads(line))
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise StorageError(
+            f"{path}, line {number}: is no record of a problem: {error!r}"
+        ) from error
+
+
+def _problem(row: Any) -> Problem:
+    if row["status"] not in STATUSES:
+        raise ValueError(f"unknown status {row['status']!r}")
+    if not isinstance(row["line"], int | None):
+        raise TypeError(f"the line is {row['line']!r}")
+    violations = tuple(
+        Violation(found["field"], found["rule"], found["value"])
+        for found in row["violations"]
+    )
+    newer = {name: row[name] for name in Problem._field_defaults if name in row}
+    return Problem(row["status"], row["line"], row["id"], violations, **newer)
+
+
+def _unreadable(path: Path, why: str) -> StorageError:
+    return StorageError(f"{path}: {why}")
+
+
+def _foreign(path: Path, why: str) -> StorageError:
+    return StorageError(f"{path}: is no record of a run: {why}")

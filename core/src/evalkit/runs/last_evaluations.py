@@ -10,7 +10,10 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from evalkit.runs.folders import RUN_FILE
+from evalkit.runs.record import RunRecord
 
 _FOLDER = ".evaluated"
 
@@ -49,12 +52,11 @@ def note_evaluation(run: Path, started: str) -> None:
         staging.unlink(missing_ok=True)
 
 
-def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTime:
+def last_evaluation(run: Path, recorded: str | None) -> LastTime:
     """Tell when a run was evaluated last.
 
     Args:
         run: The run folder.
-        record_file: Name of the file of its record.
         recorded: When its record says that the evaluation began; None if it does not.
 
     Returns:
@@ -62,7 +64,7 @@ def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTi
         the note cannot be read.
     """
     place = _place(run)
-    times = [(recorded, run / record_file)]
+    times = [(recorded, run / RUN_FILE)]
     noted = _read(place)
     if noted is not None:
         times.append((noted, place))
@@ -75,17 +77,16 @@ def last_evaluation(run: Path, record_file: str, recorded: str | None) -> LastTi
     )
 
 
-def read_start(record: dict[str, Any]) -> str | None:
-    """Give when the evaluation of a run began.
+def read_start(record: RunRecord) -> str | None:
+    """Return when the evaluation of a run began.
 
     Args:
-        record: What its `run.json` holds.
+        record: What it recorded.
 
     Returns:
         The time in ISO 8601; None where there is no such time.
     """
-    timings = record.get("timings")
-    started = str(timings.get("started")) if isinstance(timings, dict) else ""
+    started = "" if record.timings is None else record.timings.started
     return started if _is_time(started) else None
 
 

@@ -10,11 +10,17 @@ from typing import NamedTuple
 
 from evalkit.errors import StorageError
 from evalkit.examples.files import local_path
-from evalkit.runs.files import read_record, scores_of
-from evalkit.runs.folders import explain_no_run, is_run, name_runs, run_folders
+from evalkit.runs.folders import (
+    RUN_FILE,
+    explain_no_run,
+    is_run,
+    name_runs,
+    read_record,
+    run_folders,
+)
 from evalkit.runs.last_evaluations import last_evaluation, read_start
-from evalkit.runs.results import Result, Score
-from evalkit.runs.storage import RUN_FILE
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import StoredResult, read_run
 
 LATEST = "latest"
@@ -162,7 +168,7 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
 def _order(summary: RunSummary) -> tuple[bool, tuple[float, int], str]:
     order = (0.0, 0)
     if summary.problem is None:
-        order = last_evaluation(summary.path, RUN_FILE, summary.started).order
+        order = last_evaluation(summary.path, summary.started).order
     return summary.problem is None, order, str(summary.path)
 
 
@@ -171,29 +177,28 @@ def _summarise(folder: Path) -> RunSummary:
         why = f"{folder}: is no run: it holds no {RUN_FILE}"
         return RunSummary(folder, folder.name, problem=why)
     try:
-        record = read_record(folder)
-        scores = scores_of(record, folder)
+        record, scores = read_record(folder)
     except StorageError as error:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
     started = read_start(record)
-    last = last_evaluation(folder, RUN_FILE, started)
+    last = last_evaluation(folder, started)
     return RunSummary(
         folder,
         result.run_id,
         started,
         result.dataset,
         result.task,
-        record.get("split"),
+        record.split,
         result.model,
         result.status,
         result.headline,
-        bounds=record.get("bounds", {}),
-        parent=record.get("parent"),
+        bounds=record.bounds,
+        parent=record.parent,
         evaluated=last.started,
-        repeat_of=record.get("repeat_of"),
+        repeat_of=record.repeat_of,
         warning=last.problem,
-        confidence=record.get("confidence"),
+        confidence=record.confidence,
     )
 
 

@@ -2,137 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.runs.repeated_runs import repeat_notice
+from evalkit.runs import recorded
+from evalkit.runs.record import (
+    RunRecord,
+)
+from evalkit.runs.score_columns import Score, scores_frame
+from evalkit.runs.storage import LocalStorage, RunContents
 
 if TYPE_CHECKING:
     import polars as pl
-
-FORMAT_VERSION = 2
-"""Version of the run folder's format."""
-
-
-def plain_number(value: float | None) -> float | None:
-    """Give a number as Python's own float; None for none, and for NaN.
-
-    numpy's floats are written and printed in other ways, and NaN is no JSON.
-    """
-    return None if value is None or math.isnan(value) else float(value)
-
-
-class ConfidenceInterval(NamedTuple):
-    """A confidence interval of a score, as stored."""
-
-    low: float
-    high: float
-
-
-class Score(NamedTuple):
-    """One number, with all that is needed to read it."""
-
-    metric: str
-    """`NAME[:parameters][#score]`."""
-    split: str
-    tag: str | None
-    """The tag whose examples it is about; None for the whole set."""
-    perturbation: str | None
-    """The perturbation whose effect it shows, `family:NAME` for all of a family; None
-    for the score of the unperturbed examples."""
-    computed_on: str
-    """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
-    `expected`, `worst`, `worst-of-all`, `consistency`, `right-to-wrong`,
-    `wrong-to-right` or `wrong-to-other-wrong` (`docs/perturbations.md`)."""
-    value: float | None
-    """Full precision; proportions are 0 to 1."""
-    se: float | None
-    """Standard error."""
-    ci_low: float | None
-    """Bounds of the confidence interval: each a float of Python, never NaN; both None
-    where there is no interval (see `ci` and `reason`)."""
-    ci_high: float | None
-    ci_method: str
-    n: int
-    """Number of examples that it was computed from."""
-    n_clusters: int | None
-    coverage: float | None
-    """n as a share of the examples that the data has for it."""
-    unit: str
-    scale: float
-    """What the value is multiplied with to be shown in the unit."""
-    higher_is_better: bool | None
-    reason: str | None
-    """Why the value, or else its interval, is null."""
-    flag: str | None
-    """What a reader of the value should know."""
-    bound_low: float | None
-    """The value if every example left out were wrong; null where none was left out."""
-    bound_high: float | None
-    """The value if every example left out were right."""
-    mean: float | None
-    """Mean, population standard deviation, least and greatest per-example score."""
-    stddev: float | None
-    min: float | None
-    max: float | None
-    aggregate: str | None = None
-    """How scores of several tags became one: `macro:FACET`, `worst:FACET` or
-    `gap:FACET`; None for the score of a group of examples."""
-    p_value: float | None = None
-    """Of a gap: of the test that all its groups are equal. Of a drop under
-    perturbation: of the two-sided test that there is none."""
-    replications: int | None = None
-    """How many answers each example has; None where each has one."""
-    stddev_within: float | None = None
-    """Standard deviation of an example's scores over its replications, pooled."""
-    stddev_replications: float | None = None
-    """Standard deviation of the value over the replications."""
-    largest_cluster: float | None = None
-    """Share of the examples that the largest cluster has; None without clusters."""
-    effective_clusters: float | None = None
-    """How many clusters of one size would be as unequal."""
-    p_adjusted: float | None = None
-    """The p-value of a gap, adjusted for how many facets are tested (Holm); of a drop
-    for how many are read together (Bonferroni)."""
-    shrunk: float | None = None
-    """Of a tag: the value drawn towards the mean of the tags of its facet (empirical
-    Bayes); of a tag without a facet, of all tags without one."""
-    rank_best: int | None = None
-    """The best rank that the tag may have among those tags; 1 is the best."""
-    rank_worst: int | None = None
-    """The worst rank that it may have."""
-    p_method: str | None = None
-    """Of a drop: `mcnemar-exact`, `sign-flips-exact`, `sign-flips`,
-    `sign-flips-normal`, `swaps-exact` or `swaps`."""
-    p_at_most: bool | None = None
-    """Of a drop: whether no random swap was as great, so that both p-values may be
-    smaller."""
-    ci_low_adjusted: float | None = None
-    """Of a drop: the interval that holds for all of its family at once."""
-    ci_high_adjusted: float | None = None
-    family_size: int | None = None
-    """Of a drop: how many drops it is adjusted for, itself among them."""
-    different: bool | None = None
-    """Of a drop: whether it was shown that there is one, or a gain: the adjusted
-    p-value is below the level and the adjusted interval leaves out 0."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is of all examples, and of no tag, aggregate or perturbation."""
-        return self.tag is None and self.aggregate is None and self.perturbation is None
-
-    @property
-    def ci(self) -> ConfidenceInterval | None:
-        """The confidence interval; None where there is none, see `reason`."""
-        if self.ci_low is None or self.ci_high is None:
-            return None
-        return ConfidenceInterval(self.ci_low, self.ci_high)
 
 
 class Result:
@@ -142,7 +27,7 @@ class Result:
     scores of every tag.
 
     Args:
-        record: What `run.json` holds, but for the scores.
+        record: What `run.json` holds, but for the scores; of an older version too.
         scores: All scores.
         problems: Every row or example that was not scored.
         examples: One row for each example, as `examples.parquet` holds it.
@@ -154,14 +39,14 @@ class Result:
 
     def __init__(
         self,
-        record: Mapping[str, Any],
+        record: RunRecord | Mapping[str, Any],
         scores: Sequence[Score],
         problems: Iterable[Problem],
         examples: pl.DataFrame | None,
         statistics: Mapping[str, pl.DataFrame] | None = None,
         perturbed_examples: pl.DataFrame | None = None,
     ) -> None:
-        self._record = dict(record)
+        self._record = RunRecord.model_validate(record)
         self.statistics = dict(statistics or {})
         self.scores = tuple(scores)
         self.problems = (
@@ -181,9 +66,14 @@ class Result:
         )
 
     @property
+    def record(self) -> RunRecord:
+        """All that `run.json` holds but the scores."""
+        return self._record
+
+    @property
     def run_id(self) -> str:
         """16 hex digits over all inputs; "" for scores of two lists."""
-        return str(self._record.get("run_id", ""))
+        return self._record.run_id
 
     @property
     def status(self) -> str:
@@ -192,27 +82,27 @@ class Result:
         A partial result is one of which a metric failed (see `errors`) or of which
         only some examples were evaluated; for a refused one see the counts.
         """
-        return str(self._record["status"])
+        return self._record.status
 
     @property
     def model(self) -> str | None:
         """Name of the model."""
-        return self._record.get("model")
+        return self._record.model
 
     @property
     def dataset(self) -> str | None:
         """Name of the data set."""
-        return self._record.get("dataset")
+        return self._record.dataset
 
     @property
     def task(self) -> str | None:
         """Name of the task."""
-        return self._record.get("task")
+        return self._record.task
 
     @property
     def counts(self) -> Mapping[str, int]:
         """How many examples and prediction rows there were, by status."""
-        return dict(self._record["counts"])
+        return self._record.counts.to_dict()
 
     @property
     def is_failed(self) -> bool:
@@ -222,22 +112,22 @@ class Result:
     @property
     def errors(self) -> Sequence[str]:
         """Why metrics failed."""
-        return tuple(self._record.get("errors", ()))
+        return self._record.errors
 
     @property
     def notices(self) -> Sequence[str]:
         """What a user should know that is no error."""
-        return tuple(self._record.get("notices", ()))
+        return self._record.notices
 
     @property
     def warnings(self) -> Sequence[str]:
         """What went wrong without changing any score."""
-        return tuple(self._record.get("warnings", ()))
+        return self._record.warnings
 
     @property
     def interval_rules(self) -> int:
         """Edition of the rules that its intervals follow; 1 where none is recorded."""
-        return int(self._record.get("interval_rules", 1))
+        return self._record.interval_rules
 
     @property
     def headline(self) -> Score | None:
@@ -246,10 +136,9 @@ class Result:
         A data set whose headline is a mean over a facet has the score of all examples
         where none of them has a tag of the facet.
         """
-        name = self._record.get("headline")
+        name, aggregate = self._record.headline, self._record.headline_aggregate
         if not name:
             return None
-        aggregate = self._record.get("headline_aggregate")
         for score in self.scores:
             if aggregate and (score.metric, score.aggregate) == (name, aggregate):
                 return score
@@ -320,35 +209,19 @@ class Result:
             seconds: Seconds that it took.
         """
         moment = datetime.fromtimestamp(started, tz=UTC)
-        self._record["timings"] = {
-            "started": moment.isoformat(timespec="microseconds"),
-            "seconds": round(seconds, 3),
-        }
+        timings = recorded.Timings(
+            started=moment.isoformat(timespec="microseconds"), seconds=round(seconds, 3)
+        )
+        self._record = self._record.changed(timings=timings)
 
-    def record_repeat(self, run_id: str, differs: Sequence[str]) -> None:
-        """Make a run of its own of a repeat that gave other numbers.
-
-        Args:
-            run_id: Its id.
-            differs: What is not as in the run whose id it had.
-        """
-        first = self.run_id
-        self._record |= {
-            "run_id": run_id,
-            "repeat_of": first,
-            "notices": [*self.notices, repeat_notice(first, differs)],
-        }
-
-    def record_warning(self, text: str) -> None:
-        """Add to what went wrong without changing any score."""
-        self._record["warnings"] = [*self.warnings, text]
+    def record_warnings(self, texts: Sequence[str]) -> None:
+        """Add what is not there yet to what went wrong without changing any score."""
+        new = (text for text in texts if text not in self.warnings)
+        self._record = self._record.changed(warnings=(*self.warnings, *new))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what `run.json` holds."""
-        return {
-            **copy.deepcopy(self._record),
-            "scores": [score._asdict() for score in self.scores],
-        }
+        """Return what `run.json` holds."""
+        return self._record.with_scores(self.scores)
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<run id>`.
@@ -366,41 +239,18 @@ class Result:
         Raises:
             StorageError: It cannot be written; then no run folder is left.
         """
-        from evalkit.runs.storage import LocalStorage
-
         if not self.run_id:
             raise EvalkitError(
                 "scores of two lists have no run id and cannot be saved; use evaluate()"
             )
-        self.path = LocalStorage(Path(folder)).publish(self)
+        contents = RunContents(
+            self._record,
+            self.scores,
+            self.problems,
+            self.examples,
+            self.statistics,
+            self.perturbed_examples,
+        )
+        published = LocalStorage(Path(folder)).publish(contents)
+        self.path, self._record, self.was_there = published
         return self.path
-
-
-_TEXTS = (
-    *("metric", "split", "tag", "perturbation", "computed_on", "ci_method", "unit"),
-    *("reason", "flag", "aggregate", "p_method"),
-)
-_COUNTS = (
-    *("n", "n_clusters", "replications", "rank_best", "rank_worst", "family_size"),
-)
-_FLAGS = ("higher_is_better", "p_at_most", "different")
-
-
-def scores_frame(scores: Sequence[Score]) -> pl.DataFrame:
-    """Make a table of scores.
-
-    Args:
-        scores: The scores.
-
-    Returns:
-        One row for each, with the columns of `Score`.
-    """
-    import polars as pl
-
-    types: dict[str, Any] = {
-        **dict.fromkeys(_TEXTS, pl.String),
-        **dict.fromkeys(_COUNTS, pl.Int64),
-        **dict.fromkeys(_FLAGS, pl.Boolean),
-    }
-    schema = {name: types.get(name, pl.Float64) for name in Score._fields}
-    return pl.DataFrame(list(scores), schema=schema, orient="row")

@@ -12,7 +12,7 @@ from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import without_interval
 from evalkit.plugins.bound import BoundDataset, BoundMetric
-from evalkit.runs.results import Score, plain_number
+from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import WHOLE, Groups
 from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
@@ -25,7 +25,9 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
     return scored[0].full_name("")
 
 
-def bounds_of(metrics: Sequence[BoundMetric]) -> dict[str, list[float | None]]:
+def bounds_of(
+    metrics: Sequence[BoundMetric],
+) -> dict[str, tuple[float | None, float | None]]:
     """Give the least and the greatest value that metrics can have.
 
     Args:
@@ -37,13 +39,15 @@ def bounds_of(metrics: Sequence[BoundMetric]) -> dict[str, list[float | None]]:
     """
     found = {}
     for metric in metrics:
-        bounds = [
-            bound if bound is not None and math.isfinite(bound) else None
-            for bound in metric.bounds or ()
-        ]
-        if bounds not in ([], [None, None]):
+        low, high = metric.bounds or (None, None)
+        bounds = (_finite(low), _finite(high))
+        if bounds != (None, None):
             found[metric.name] = bounds
     return found
+
+
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and math.isfinite(bound) else None
 
 
 def to_scores(

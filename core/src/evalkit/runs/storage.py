@@ -7,51 +7,64 @@ step. A process that dies leaves at most a staging folder, which nothing reads.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
+from evalkit.runs.folders import (
+    EXAMPLES_FILE,
+    PERTURBED_FILE,
+    PROBLEMS_FILE,
+    RUN_FILE,
+    SCORES_FILE,
+    STATISTICS_FOLDER,
+    is_run,
+    statistics_file,
+)
 from evalkit.runs.last_evaluations import note_evaluation, read_start
-from evalkit.runs.parquet import write_parquet
-from evalkit.runs.repeated_runs import own_run_id, what_differs
-from evalkit.runs.statistics import STATISTICS_FOLDER, write_statistics
+from evalkit.runs.record import RunRecord
+from evalkit.runs.repeated_runs import record_of_repeat, what_differs
+from evalkit.runs.score_columns import Score, scores_frame
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from evalkit.predictions.problems import Problem
-    from evalkit.runs.contents import RunContents
-
-RUN_FILE = "run.json"
-EXAMPLES_FILE = "examples.parquet"
-SCORES_FILE = "scores.parquet"
-PROBLEMS_FILE = "problems.jsonl"
-PERTURBED_FILE = "perturbed.parquet"
 
 
-class Storage(Protocol):
-    """Where runs are kept."""
+class RunContents(NamedTuple):
+    """What a run folder holds."""
 
-    def publish(self, result: RunContents) -> Path:
-        """Write a run if it is not there yet.
+    record: RunRecord
+    scores: Sequence[Score]
+    problems: Iterable[Problem]
+    """Every row or example that was not scored."""
+    examples: pl.DataFrame | None
+    """One row for each example."""
+    statistics: Mapping[str, pl.DataFrame]
+    """The statistics of each metric, by its name."""
+    perturbed_examples: pl.DataFrame | None
+    """One row for each perturbed copy."""
 
-        Args:
-            result: The result to write. Where the run of its id is there already with
-                other numbers, it becomes a run of its own, with another id.
 
-        Returns:
-            Where the run is; an earlier one with the same numbers is kept, and becomes
-            the last evaluated one.
+class Published(NamedTuple):
+    """What became of a run that was to be written."""
 
-        Raises:
-            StorageError: It cannot be written; nothing that passes for a run is left.
-        """
+    path: Path
+    """The run folder."""
+    record: RunRecord
+    """What the run records now: of a repeat with other numbers, or with a warning."""
+    was_there: bool = False
+    """Whether the same run was there already, and was kept."""
 
 
 class LocalStorage:
@@ -64,48 +77,61 @@ class LocalStorage:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def publish(self, result: RunContents) -> Path:
-        """Write a run if it is not there yet (see `Storage.publish`)."""
-        final = self._place(result)
-        if _write_new(final, result):
-            return final
+    def publish(self, contents: RunContents) -> Published:
+        """Write a run if it is not there yet.
+
+        Args:
+            contents: The run. Where the run of its id is there already with
+                other numbers, it becomes a run of its own, with another id.
+
+        Returns:
+            Where the run is, and as what; an earlier one with the same numbers is kept,
+            and becomes the last evaluated one.
+
+        Raises:
+            StorageError: It cannot be written; nothing that passes for a run is left.
+        """
+        final = self._place(contents.record)
+        if _write_new(final, contents):
+            return Published(final, contents.record)
         with _storage_errors(final):
-            differs = what_differs(final / RUN_FILE, result)
+            differs = what_differs(final, contents.record, contents.scores)
         if differs:
-            result.record_repeat(own_run_id(result), differs)
-            final = self._place(result)
-            if _write_new(final, result):
-                return final
-        result.was_there = True
-        _note(final, result)
-        return final
+            record = record_of_repeat(contents.record, contents.scores, differs)
+            contents = contents._replace(record=record)
+            final = self._place(record)
+            if _write_new(final, contents):
+                return Published(final, record)
+        return Published(final, _noted(final, contents.record), was_there=True)
 
-    def _place(self, result: RunContents) -> Path:
-        return self._root / str(result.dataset) / result.run_id
+    def _place(self, record: RunRecord) -> Path:
+        return self._root / str(record.dataset) / record.run_id
 
 
-def _write_new(final: Path, result: RunContents) -> bool:
+def _write_new(final: Path, contents: RunContents) -> bool:
     """Write a run, unless it is there or another process is faster."""
     with _storage_errors(final):
-        if _is_run(final):
+        if is_run(final):
             return False
         with _staging(final) as staging:
-            write_run(result, staging)
+            write_run(contents, staging)
             return _move(staging, final)
 
 
-def _note(final: Path, result: RunContents) -> None:
+def _noted(final: Path, record: RunRecord) -> RunRecord:
     """Note that a run was evaluated again, which a read-only folder does not let."""
-    started = read_start(result.to_dict())
-    if started is None:
-        return
-    try:
-        note_evaluation(final, started)
-    except OSError as error:
-        result.record_warning(
-            "the run was there already, and it cannot be noted that it was evaluated "
-            f"again ({error.strerror or error}): `latest` may be another one"
-        )
+    started = read_start(record)
+    if started is not None:
+        try:
+            note_evaluation(final, started)
+        except OSError as error:
+            warning = (
+                "the run was there already, and it cannot be noted that it was "
+                f"evaluated again ({error.strerror or error}): `latest` may be another "
+                "one"
+            )
+            return record.changed(warnings=(*record.warnings, warning))
+    return record
 
 
 @contextmanager
@@ -129,36 +155,70 @@ def _staging(final: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def write_run(result: RunContents, folder: Path) -> None:
+def write_run(contents: RunContents, folder: Path) -> None:
     """Write the files of a run into a folder, `run.json` last.
 
     Args:
-        result: The result.
+        contents: What to write.
         folder: An empty folder.
     """
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:
         waiting = [
-            threads.submit(_write_examples, result, folder),
+            threads.submit(_write_examples, contents, folder),
             threads.submit(
-                write_statistics, result.statistics, folder / STATISTICS_FOLDER
+                write_statistics, contents.statistics, folder / STATISTICS_FOLDER
             ),
         ]
-        write_parquet(result.frame, folder / SCORES_FILE)
+        write_parquet(scores_frame(contents.scores), folder / SCORES_FILE)
         for future in waiting:
             future.result()
     with _open_text(folder / PROBLEMS_FILE) as stream:
-        stream.writelines(map(problem_line, result.problems))
+        stream.writelines(map(problem_line, contents.problems))
     with _open_text(folder / RUN_FILE) as stream:
-        stream.write(_to_json(result.to_dict(), indent=2) + "\n")
+        found = contents.record.with_scores(contents.scores)
+        stream.write(_to_json(found, indent=2) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
 
 
-def _write_examples(result: RunContents, folder: Path) -> None:
-    if result.examples is not None:
-        write_parquet(result.examples, folder / EXAMPLES_FILE)
-    if result.perturbed_examples is not None:
-        write_parquet(result.perturbed_examples, folder / PERTURBED_FILE)
+def _write_examples(contents: RunContents, folder: Path) -> None:
+    if contents.examples is not None:
+        write_parquet(contents.examples, folder / EXAMPLES_FILE)
+    if contents.perturbed_examples is not None:
+        write_parquet(contents.perturbed_examples, folder / PERTURBED_FILE)
+
+
+def write_statistics(statistics: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write the statistics of every metric.
+
+    Args:
+        statistics: Statistics by name of the metric.
+        folder: Where to; made if there are any.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    if statistics:
+        folder.mkdir()
+    for metric, frame in statistics.items():
+        write_parquet(frame, folder / statistics_file(metric))
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table.
+
+    Args:
+        frame: The table.
+        path: Where to.
+
+    Raises:
+        OSError: It cannot be written, with the system's reason, which polars loses
+            where it writes the file itself.
+    """
+    packed = io.BytesIO()
+    # nobody filters these files by statistics, and level 1 packs as well as 3
+    frame.write_parquet(packed, compression_level=1, statistics=False)
+    path.write_bytes(packed.getbuffer())
 
 
 def problem_line(problem: Problem) -> str:
@@ -188,7 +248,7 @@ def _to_json(value: Any, indent: int | None = None) -> str:
 def _move(staging: Path, final: Path) -> bool:
     """Move a run to its place; say whether it was not there yet."""
     while not _renamed(staging, final):
-        if _is_run(final):
+        if is_run(final):
             return False
         # a folder without run.json is no run: make room for the whole one
         leftover = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.leftover")
@@ -196,7 +256,7 @@ def _move(staging: Path, final: Path) -> bool:
             final.rename(leftover)
         except FileNotFoundError:  # another process was faster
             continue
-        if _is_run(leftover) and _renamed(leftover, final):  # it became one just now
+        if is_run(leftover) and _renamed(leftover, final):  # it became one just now
             return False
         shutil.rmtree(leftover, ignore_errors=True)
     return True
@@ -211,7 +271,3 @@ def _renamed(folder: Path, final: Path) -> bool:
             raise
         return False
     return True
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / RUN_FILE).is_file()

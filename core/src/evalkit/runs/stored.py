@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalkit.base.names import score_name
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import local_path
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.problems import Problems
-from evalkit.runs.files import (
-    read_examples,
-    read_perturbed_examples,
+from evalkit.runs import recorded
+from evalkit.runs.folders import (
+    COPY_COLUMNS,
+    EXAMPLE_COLUMNS,
+    EXAMPLES_FILE,
+    PERTURBED_FILE,
+    STATISTICS_FOLDER,
+    explain_no_run,
+    is_run,
     read_problems,
     read_record,
-    scores_of,
+    read_table,
+    statistics_file,
 )
-from evalkit.runs.folders import explain_no_run, is_run
-from evalkit.runs.results import Result, Score
-from evalkit.runs.statistics import read_statistics
-from evalkit.runs.storage import EXAMPLES_FILE
+from evalkit.runs.record import (
+    RunRecord,
+)
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,38 +46,36 @@ class StoredResult(Result):
         scores: All scores.
     """
 
-    def __init__(self, path: Path, record: dict[str, Any], scores: list[Score]) -> None:
+    def __init__(self, path: Path, record: RunRecord, scores: list[Score]) -> None:
         super().__init__(record, scores, (), None)
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
         del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
-        self.path = path
+        self.path = self._folder = path
 
     @cached_property
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The statistics of each metric, by its name."""
-        assert self.path is not None
-        names = metric_names(self._record)
-        found = {name: read_statistics(self.path, name) for name in names}
+        names = self.record.metric_names
+        folder = self._folder / STATISTICS_FOLDER
+        paths = {name: folder / statistics_file(name) for name in names}
+        found = {name: read_table(path, ("position",)) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each example; None where the run folder has none."""
-        assert self.path is not None
-        return read_examples(self.path)
+        return read_table(self._folder / EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
     def perturbed_examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each perturbed copy; None where the run folder has none."""
-        assert self.path is not None
-        return read_perturbed_examples(self.path)
+        return read_table(self._folder / PERTURBED_FILE, COPY_COLUMNS)
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
         """Every row or example that was not scored."""
-        assert self.path is not None
-        return read_problems(self.path)
+        return read_problems(self._folder)
 
 
 def read_run(path: str | Path) -> Result:
@@ -90,10 +94,7 @@ def read_run(path: str | Path) -> Result:
     folder = local_path(path)
     if not is_run(folder):
         raise StorageError(explain_no_run(folder))
-    record = read_record(folder)
-    scores = scores_of(record, folder)
-    del record["scores"]
-    return StoredResult(folder, record, scores)
+    return StoredResult(folder, *read_record(folder))
 
 
 def examples_of(result: Result) -> pl.DataFrame:
@@ -133,13 +134,6 @@ def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
         )
 
 
-def counted_statuses(result: Result) -> list[str]:
-    """Give the statuses of the examples that a result's scores are about."""
-    from evalkit.predictions.alignment import Policies
-
-    return list(Policies(**result.to_dict()["policies"]).counted)
-
-
 def scored_fields(examples: pl.DataFrame) -> list[str]:
     """Give the names of the responses' fields that metrics may ask for."""
     names = examples.columns
@@ -156,9 +150,8 @@ def answer_kind(result: Result) -> AnswerKind:
         The recorded kind. A run that recorded none has several acceptable answers
         where these are lists, and else one.
     """
-    recorded: AnswerKind | None = result.to_dict().get("answer_kind")
-    if recorded is not None:
-        return recorded
+    if result.record.answer_kind is not None:
+        return result.record.answer_kind
     return "any-of" if _is_list(examples_of(result)["answer"]) else "one"
 
 
@@ -166,23 +159,6 @@ def _is_list(column: pl.Series) -> bool:
     import polars as pl
 
     return isinstance(column.dtype, pl.List)
-
-
-def metric_names(record: Mapping[str, Any]) -> list[str]:
-    """Give the names of the metrics that a run used.
-
-    Args:
-        record: What `run.json` holds.
-
-    Returns:
-        The names with parameters, in the run's order. Names of scores begin with them,
-        but cannot be cut at a `#`, which a parameter may hold too.
-    """
-    return [
-        score_name(component["id"].partition("/")[2], component["parameters"])
-        for component in record.get("components", ())
-        if component["id"].startswith("metrics/")
-    ]
 
 
 def bound_metrics(result: Result, resolver: Resolver) -> list[BoundMetric]:
@@ -200,13 +176,12 @@ def bound_metrics(result: Result, resolver: Resolver) -> list[BoundMetric]:
             given as an object, or takes other parameters now.
     """
     return [
-        BoundMetric.of(bound_component(component, resolver))
-        for component in result.to_dict()["components"]
-        if component["id"].startswith("metrics/")
+        BoundMetric.of(bound_component(metric, resolver))
+        for metric in result.record.metrics
     ]
 
 
-def bound_component(component: Mapping[str, Any], resolver: Resolver) -> Bound:
+def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
     """Load a component that a run used.
 
     Args:
@@ -220,14 +195,12 @@ def bound_component(component: Mapping[str, Any], resolver: Resolver) -> Bound:
         PluginError: It is not installed (from the same distribution) any more, was
             given as an object, or takes other parameters now.
     """
-    kind, _, name = component["id"].partition("/")
-    distribution = component["distribution"]
-    if distribution == GIVEN:
+    if component.distribution == GIVEN:
         raise PluginError(
-            f"{component['id']} was given as an object when the run was made; only "
+            f"{component.id} was given as an object when the run was made; only "
             "installed plugins can be loaded again"
         )
-    return resolver.bind(kind, f"{name}@{distribution}", component["parameters"])
+    return resolver.bind(component.kind, component.reference, component.parameters)
 
 
 def mixed_clusters(first: Result, second: Result) -> str | None:
@@ -241,8 +214,8 @@ def mixed_clusters(first: Result, second: Result) -> str | None:
         A sentence; None where both are clustered by the same columns, or one has no
         clusters.
     """
-    columns = [run.to_dict().get("cluster", ()) for run in (first, second)]
-    if not all(columns) or list(columns[0]) == list(columns[1]):
+    columns = [run.record.cluster for run in (first, second)]
+    if not all(columns) or columns[0] == columns[1]:
         return None
     one, other = (", ".join(names) for names in columns)
     return (

@@ -11,13 +11,9 @@ from evalkit.base.columns import named
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
-from evalkit.runs.results import Result, Score
-from evalkit.runs.stored import (
-    answer_kind,
-    counted_statuses,
-    examples_of,
-    metric_names,
-)
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
+from evalkit.runs.stored import answer_kind, examples_of
 
 UNPARSED = "unparsed"
 """Marks a response from which no answer could be extracted."""
@@ -123,7 +119,7 @@ def _below_best(
 
 def _counted(result: Result, tag: str | None) -> pl.DataFrame:
     everything = examples_of(result)
-    examples = everything.filter(pl.col("status").is_in(counted_statuses(result)))
+    examples = everything.filter(pl.col("status").is_in(result.record.policies.counted))
     if tag is None:
         return examples
     tagged = examples.filter(pl.col("tags").list.contains(tag))
@@ -152,7 +148,7 @@ def _note() -> pl.Expr:
 def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Score]:
     """Give a score of each metric that has per-example scores, by its name."""
     found: dict[str, Score] = {}
-    names = metric_names(result.to_dict())
+    names = result.record.metric_names
     for score in result.scores:
         name = metric_of(score.metric, names) or score.metric
         if score.is_whole and score_column_of(examples, name) in examples.columns:
@@ -213,7 +209,7 @@ def count_confusion(result: Result, tag: str | None = None) -> Confusion:
         StorageError: The run holds no answers and predictions.
     """
     examples = _counted(result, tag)
-    declared = result.to_dict().get("labels")
+    declared = result.record.labels
     answers, predictions = examples["answer"], examples["pred"]
     if declared is None:
         _refuse_other_than_labels(examples_of(result)["answer"])

@@ -143,9 +143,7 @@ def _differences(
     if estimates.reason is not None:
         return estimates.reason
     if estimates.bounds is None:
-        skewness = PooledSkewness(evidence, facet.groups)
-        if skewness.parts(estimates.units):
-            estimates = estimates.with_pooled_variances()
+        estimates = PooledSkewness(evidence, facet.groups).smoothed(estimates)
     covariance = group_covariance(evidence, facet, estimates)
     if isinstance(covariance, str):
         return covariance

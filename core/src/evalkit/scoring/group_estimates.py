@@ -91,18 +91,6 @@ class GroupEstimates(NamedTuple):
             reasons=[self.reasons[place] for place in chosen],
         )
 
-    def with_pooled_variances(self) -> GroupEstimates:
-        """Draw variances half way to that of all groups where they are less.
-
-        A small group of skewed scores has a low score where it has none of the long
-        tail, and then a small variance too: of five equal tags of 15 to 150 lognormal
-        values some were called different in 9 to 11 % of reports.
-        """
-        spread = float(np.average(self.variances * self.units, weights=self.units))
-        halfway = (self.variances + spread / self.units) / 2
-        variances = np.maximum(self.variances, halfway)
-        return self._replace(variances=variances)
-
     @property
     def reason(self) -> str | None:
         """Why one of the groups has no variance."""

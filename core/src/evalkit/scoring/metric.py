@@ -31,8 +31,7 @@ from evalkit.scoring.records import Advance, GroupScore, MetricScores, ScoringSe
 from evalkit.scoring.replications import (
     Repeated,
     repeated_statistics,
-    stddev_of_replications,
-    stddev_within,
+    with_replications,
 )
 from evalkit.scoring.rows import score_examples
 from evalkit.scoring.table import ScoringTable
@@ -258,7 +257,7 @@ def score_statistics(
     if column:
         per_example = statistics.select("position", score=named(column))
     if table.repeats > 1:
-        scores = _with_replications(scores, evidence, repeated, per_example)
+        scores = with_replications(scores, evidence, repeated, per_example)
     of_facets = aggregate_scores(evidence, intervals, scores)
     return MetricScores(
         metric.name,
@@ -358,50 +357,3 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
         math.sqrt(math.fsum(squares) / math.fsum(counts)) if finite else math.inf
     )
     return mean, deviation, float(values.min()), float(values.max())
-
-
-def _with_replications(
-    scores: list[GroupScore],
-    evidence: Evidence,
-    repeated: Repeated,
-    per_example: pl.DataFrame | None,
-) -> list[GroupScore]:
-    """Add what only several answers to an example can tell."""
-    groups, repeats = evidence.groups, evidence.table.repeats
-    between: list[float | None] = [None] * len(groups.tags)
-    if per_example is not None:
-        between = stddev_of_replications(per_example, groups, repeats)
-    within = repeated.within
-    found = []
-    for score in scores:
-        is_mean = within is not None and score.score == "" and score.value is not None
-        answers = _answers(evidence, per_example, score.group)
-        found.append(
-            score._replace(
-                replications=repeats,
-                coverage=answers,
-                stddev_within=(
-                    stddev_within(within, groups, score.group)
-                    if is_mean and within is not None
-                    else None
-                ),
-                stddev_replications=(
-                    between[score.group] if is_mean else score.stddev_replications
-                ),
-            )
-        )
-    return found
-
-
-def _answers(
-    evidence: Evidence, per_example: pl.DataFrame | None, group: int
-) -> float | None:
-    """Give the share of a group's answers that were scored."""
-    positions = evidence.groups.positions_of(group)
-    if not len(positions):
-        return None
-    scored = evidence.rows.has_rows
-    if per_example is not None:
-        scored = np.zeros(len(scored), dtype=bool)
-        scored[per_example["position"].to_numpy()] = True
-    return float(scored[positions].mean())

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalkit.inference.intervals import Integers, Interval
+from evalkit.inference.intervals import Interval
 from evalkit.inference.skewed_means import LEAST_SKEW, hall_bounds
 from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.group_estimates import GroupEstimates
 
 
 class PooledSkewness:
@@ -28,19 +29,29 @@ class PooledSkewness:
     def __init__(self, evidence: Evidence, groups: Sequence[int]) -> None:
         self._skewness, self._n = _skewness(evidence, groups)
 
-    def parts(self, sizes: Integers) -> bool:
-        """Tell whether differences between small and large groups are skewed.
+    def smoothed(self, estimates: GroupEstimates) -> GroupEstimates:
+        """Draw variances half way to that of all groups, where they are less.
+
+        A small group of skewed scores has a low score where it has none of the long
+        tail, and then a small variance too: of five equal tags of 15 to 150 lognormal
+        values some were called different in 9 to 11 % of reports.
 
         Args:
-            sizes: How many examples each group has, of shape (groups,).
+            estimates: Those of the groups.
 
         Returns:
-            Whether that between the smallest and the largest is; never where groups are
-            of one size, as two skewnesses cancel out.
+            The same where the difference between the smallest group and the largest is
+            not skewed; of groups of one size two skewnesses cancel out.
         """
+        sizes = estimates.units
         first, last = 1 / float(sizes.min()), 1 / float(sizes.max())
-        share = (first**2 - last**2) / (first + last) ** 1.5
-        return self._n > 0 and self._matters(share)
+        if not self._n or not self._matters(
+            (first**2 - last**2) / (first + last) ** 1.5
+        ):
+            return estimates
+        spread = float(np.average(estimates.variances * sizes, weights=sizes))
+        halfway = (estimates.variances + spread / sizes) / 2
+        return estimates._replace(variances=np.maximum(estimates.variances, halfway))
 
     def widened(
         self, interval: Interval, value: float, share: float, quantile: float

@@ -11,8 +11,10 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.inference.intervals import Floats
+from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.finalization import REPLICATION
 from evalkit.scoring.grouping import Groups
+from evalkit.scoring.records import GroupScore
 
 
 class Repeated(NamedTuple):
@@ -118,3 +120,61 @@ def stddev_of_replications(
     return [
         float(np.std(row, ddof=1)) if np.isfinite(row).all() else None for row in means
     ]
+
+
+def with_replications(
+    scores: list[GroupScore],
+    evidence: Evidence,
+    repeated: Repeated,
+    per_example: pl.DataFrame | None,
+) -> list[GroupScore]:
+    """Add what only several answers to an example can tell.
+
+    Args:
+        scores: The scores of all groups.
+        evidence: What they were computed from.
+        repeated: The statistics of the replications.
+        per_example: `position` and `score` of every answer; None for a metric without
+            such scores.
+
+    Returns:
+        The scores, with the spread over and between replications.
+    """
+    groups, repeats = evidence.groups, evidence.table.repeats
+    between: list[float | None] = [None] * len(groups.tags)
+    if per_example is not None:
+        between = stddev_of_replications(per_example, groups, repeats)
+    within = repeated.within
+    found = []
+    for score in scores:
+        is_mean = within is not None and score.score == "" and score.value is not None
+        answers = _answers(evidence, per_example, score.group)
+        found.append(
+            score._replace(
+                replications=repeats,
+                coverage=answers,
+                stddev_within=(
+                    stddev_within(within, groups, score.group)
+                    if is_mean and within is not None
+                    else None
+                ),
+                stddev_replications=(
+                    between[score.group] if is_mean else score.stddev_replications
+                ),
+            )
+        )
+    return found
+
+
+def _answers(
+    evidence: Evidence, per_example: pl.DataFrame | None, group: int
+) -> float | None:
+    """Give the share of a group's answers that were scored."""
+    positions = evidence.groups.positions_of(group)
+    if not len(positions):
+        return None
+    scored = evidence.rows.has_rows
+    if per_example is not None:
+        scored = np.zeros(len(scored), dtype=bool)
+        scored[per_example["position"].to_numpy()] = True
+    return float(scored[positions].mean())

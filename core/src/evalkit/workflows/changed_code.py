@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
 from evalkit.plugins.bound import Bound, BoundMetric
-from evalkit.plugins.provenance import describe_component, describe_core, environment
+from evalkit.plugins.provenance import environment
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs import recorded
+from evalkit.runs.record import RunRecord
+from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.stored import bound_component
 
 _NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
     "plugins load elsewhere: files, models, services, imports inside functions"
 )
-
-Recorded = Mapping[str, Any]
 
 
 class CodeChange(NamedTuple):
@@ -37,48 +38,48 @@ class CodeComparison(NamedTuple):
 
 
 def compare_code(
-    record: Recorded,
-    metrics: Sequence[tuple[BoundMetric, Recorded]],
+    record: RunRecord,
+    metrics: Sequence[tuple[BoundMetric, recorded.Component]],
     resolver: Resolver,
 ) -> CodeComparison:
     """Compare versions, source code and libraries.
 
     Args:
-        record: What `run.json` holds.
+        record: What the run recorded.
         metrics: The run's metrics that are installed, each with what was recorded.
         resolver: Finds the data set and the task.
 
     Returns:
         What has changed, what was compared, and what was not checked and why.
     """
-    compared: list[tuple[str, Bound, Recorded]] = [
+    compared: list[tuple[str, Bound, recorded.Component]] = [
         (metric.name, metric, before) for metric, before in metrics
     ]
     others, unchecked = _other_components(record, resolver)
     compared += others
-    core = record.get("core") or {}
     changes: list[CodeChange] = []
     libraries: dict[str, str | None] = {}
     for name, bound, before in compared:
-        now = describe_component(bound)
+        now = recorded_component(bound)
         changes += _changed(name, before, now)
-        if before["source_sha256"] is None and now["source_sha256"] is None:
+        if before.source_sha256 is None and now.source_sha256 is None:
             unchecked.append(f"source code of {name}: it is in no file")
-        if "libraries" not in before:
+        if before.libraries is None:
             unchecked.append(
                 f"libraries that {name} uses: not recorded, as the run was written "
                 "by an older evalkit"
             )
             continue
-        both = before["libraries"] | now["libraries"]
-        for library in sorted(both.keys() - libraries.keys() - environment().keys()):
-            libraries[library] = now["libraries"].get(library)
-            then = before["libraries"].get(library)
+        used = now.libraries or {}
+        both = {*before.libraries, *used}
+        for library in sorted(both - libraries.keys() - environment().keys()):
+            libraries[library] = used.get(library)
+            then = before.libraries.get(library)
             if then != libraries[library]:
                 what = f"{library}, which {name} uses"
                 changes.append(CodeChange(what, then, libraries[library]))
-    changes += _changed("evalkit-core", core, describe_core())
-    changes += _changed_environment(record)
+    changes += _changed_core(record.core)
+    changes += _changed_environment(record.environment or {})
     names = ", ".join(["evalkit-core", *(name for name, _, _ in compared)])
     versions = ", ".join([*environment(), *sorted(libraries)])
     return CodeComparison(
@@ -89,32 +90,45 @@ def compare_code(
 
 
 def _other_components(
-    record: Recorded, resolver: Resolver
-) -> tuple[list[tuple[str, Bound, Recorded]], list[str]]:
+    record: RunRecord, resolver: Resolver
+) -> tuple[list[tuple[str, Bound, recorded.Component]], list[str]]:
     """Load what a run used beside metrics, or say why that cannot be."""
     found, unchecked = [], []
-    for before in record["components"]:
-        name = before["id"]
-        if name.startswith("metrics/") or before["distribution"] == AS_FILE:
+    for before in record.components:
+        if before.kind == "metrics" or before.distribution == AS_FILE:
             continue
         try:
-            found.append((name, bound_component(before, resolver), before))
+            found.append((before.id, bound_component(before, resolver), before))
         except PluginError as error:
-            unchecked.append(f"{name}: {error}")
+            unchecked.append(f"{before.id}: {error}")
     return found, unchecked
 
 
-def _changed(name: str, before: Recorded, now: Recorded) -> Iterator[CodeChange]:
-    if before.get("version") != now["version"]:
-        yield CodeChange(f"{name} version", before.get("version"), now["version"])
-    elif before.get("source_sha256") != now["source_sha256"]:
-        yield CodeChange(
-            f"{name} source", before.get("source_sha256"), now["source_sha256"]
-        )
+def _changed(
+    name: str, before: recorded.Component, now: recorded.Component
+) -> Iterator[CodeChange]:
+    if before.version != now.version:
+        yield CodeChange(f"{name} version", before.version, now.version)
+    elif before.source_sha256 != now.source_sha256:
+        yield CodeChange(f"{name} source", before.source_sha256, now.source_sha256)
 
 
-def _changed_environment(record: Recorded) -> Iterator[CodeChange]:
-    then: Mapping[str, str] = record.get("environment") or {}
+def _changed_core(before: recorded.Core | None) -> Iterator[CodeChange]:
+    """Say which rooms of core have changed."""
+    now = recorded_core()
+    if before is None or before.version != now.version:
+        then = None if before is None else before.version
+        yield CodeChange("evalkit-core version", then, now.version)
+    elif not before.rooms:  # an older version made one hash of them all
+        yield CodeChange("evalkit-core source", str(before.source_sha256), None)
+    else:
+        for room in sorted({*before.rooms, *now.rooms}):
+            if before.rooms.get(room) != now.rooms.get(room):
+                what = f"evalkit-core source of {room}"
+                yield CodeChange(what, before.rooms.get(room), now.rooms.get(room))
+
+
+def _changed_environment(then: Mapping[str, str]) -> Iterator[CodeChange]:
     for name, version in environment().items():
         if name != "evalkit-core" and then.get(name) != version:
             yield CodeChange(name, then.get(name), version)

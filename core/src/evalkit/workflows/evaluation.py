@@ -15,7 +15,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.preparation import Predictions, default_model, rows_of
 from evalkit.runs.accounts import refusal_message
-from evalkit.runs.record import make_result
+from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
 from evalkit.workflows.evaluation_steps import (
     bind,

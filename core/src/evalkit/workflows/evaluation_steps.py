@@ -23,7 +23,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
-from evalkit.runs.record import Options, Parts
+from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.scores import own_scores
 from evalkit.scoring.baselines import Baselines, compute_baselines
@@ -239,8 +239,10 @@ def score_copies(
 def write(result: Result, out: Path, watchers: Observers) -> None:
     """Write the run, and tell the observers."""
     watchers.tell("before_writing", run_id=result.run_id)
+    result.record_warnings(watchers.warnings)
     result.save(out)
     watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+    result.record_warnings(watchers.warnings)
 
 
 def _crossed(

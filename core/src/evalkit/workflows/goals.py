@@ -7,7 +7,7 @@ from numbers import Real
 
 from evalkit.errors import EvalkitError
 from evalkit.inference.sample_sizes import Goal
-from evalkit.runs.results import Score
+from evalkit.runs.score_columns import Score
 from evalkit.workflows.score_spreads import ScoreVariance
 
 

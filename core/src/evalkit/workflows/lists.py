@@ -16,6 +16,8 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs import recorded
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
 from evalkit.scoring.comparable_values import comparable, list_notices
@@ -94,13 +96,13 @@ def score(
     scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
     if scored.failure:
         raise scored.failure
-    record = {
-        "status": "complete",
-        "headline": headline_name([scored]),
-        "interval_rules": INTERVAL_RULES,
-        "counts": {"examples": len(targets), "scored": len(targets)},
-        "notices": [*list_notices(prediction, kind, ids), *scored.notices],
-    }
+    record = RunRecord(
+        status="complete",
+        headline=headline_name([scored]),
+        interval_rules=INTERVAL_RULES,
+        counts=recorded.Counts(examples=len(targets), scored=len(targets)),
+        notices=(*list_notices(prediction, kind, ids), *scored.notices),
+    )
     return Result(record, to_scores([scored], groups, "given"), (), None)
 
 

@@ -11,7 +11,7 @@ from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
-from evalkit.runs.record import Options
+from evalkit.runs.recording import Options
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
 

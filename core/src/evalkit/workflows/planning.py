@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
+from evalkit.base.columns import all_named, named
 from evalkit.comparing.comparison import compare
 from evalkit.comparing.pairing import pair_runs, refuse_repeated, score_column
 from evalkit.errors import EvalkitError
@@ -19,8 +22,8 @@ from evalkit.inference.power import error_of_equal_models
 from evalkit.inference.sample_sizes import MOST_UNITS, Goal
 from evalkit.inference.student_t import t_quantile
 from evalkit.runs.listing import as_result
-from evalkit.runs.results import Result, Score
-from evalkit.workflows.equal_outputs import have_same_outputs
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.workflows.goals import goal_of, refuse_more_than_there_is
 from evalkit.workflows.needs import Needs
 from evalkit.workflows.score_spreads import (
@@ -143,7 +146,7 @@ def plan(
     results = [as_result(each, folder) for each in (run, other) if each is not None]
     refuse_repeated(results)
     score = _score(results, metric)
-    of_run = float(str(results[0].to_dict().get("confidence", 0.95)))
+    of_run = results[0].record.confidence
     confidence = of_run if confidence is None else confidence
     goal = goal_of(score, detect, tags, power, confidence)
     alone = _spread(results[0], score.metric)
@@ -226,7 +229,7 @@ def _spread_of_both(results: list[Result], metric: str) -> ScoreVariance:
         within = [result[metric].stddev_within for result in results]
         counts = [result[metric].replications for result in results]
         return spread_of_differences(mine, theirs, pair.clusters, within, counts)
-    if have_same_outputs(first, second):
+    if _have_same_outputs(first, second):
         raise EvalkitError(
             f"{metric}: the runs do not differ, so that nothing says how far they "
             "would be spread"
@@ -364,3 +367,33 @@ def _how_tested(spread: ScoreVariance) -> str:
             "fall as the number of examples rises"
         )
     return "the mean of the differences is nearly normal"
+
+
+def _have_same_outputs(first: Result, second: Result) -> bool:
+    """Tell whether two runs have the same outputs for all examples that both have.
+
+    The standard error of their difference is that of its smoothing alone.
+
+    Args:
+        first: A run.
+        second: Another.
+
+    Returns:
+        Whether they are the same; False where a run does not hold its outputs.
+    """
+    one, other = first.examples, second.examples
+    if one is None or other is None:
+        return False
+    values = ["pred", "status"]
+    if any(name not in frame.columns for frame in (one, other) for name in values):
+        return False
+    if one["pred"].dtype != other["pred"].dtype:
+        return False
+    keys = ["id", "replication"]
+    columns, other_columns = all_named([*keys, *values]), [f"{n} other" for n in values]
+    pairs = one.select(columns).join(
+        other.select(columns), on=all_named(keys), nulls_equal=True, suffix=" other"
+    )
+    both = zip(values, other_columns, strict=True)
+    same = [named(name).eq_missing(named(other_name)) for name, other_name in both]
+    return bool(pairs.select(pl.all_horizontal(same).all()).item())

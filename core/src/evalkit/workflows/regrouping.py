@@ -14,10 +14,12 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.listing import as_result
-from evalkit.runs.results import Result, Score
+from evalkit.runs.record import RunRecord
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of, scored_fields
-from evalkit.runs.stored_tables import CROSSING, measured_run, settings_of, with_inputs
+from evalkit.runs.tables import CROSSING, measured_run, settings_of, with_inputs
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
@@ -72,7 +74,7 @@ def score_crossings(
     scored = measure(
         ready,
         measured._replace(groups=groups),
-        settings_of(parent.to_dict(), jobs),
+        settings_of(parent.record, jobs),
         progress,
         parent.statistics,
     )
@@ -101,15 +103,12 @@ def _ready(
     """Load the run's metrics and the columns that they ask for."""
     ready: list[BoundMetric] = []
     lost: list[str] = []
-    for component in parent.to_dict()["components"]:
-        if not component["id"].startswith("metrics/"):
-            continue
+    for used in parent.record.metrics:
         try:
-            metric = BoundMetric.of(bound_component(component, resolver))
+            metric = BoundMetric.of(bound_component(used, resolver))
             measured = with_inputs(measured, parent, [metric], resolver)
         except EvalkitError as error:
-            name = component["id"].partition("/")[2]
-            lost.append(f"{name} was not computed by group: {error}")
+            lost.append(f"{used.name} was not computed by group: {error}")
         else:
             ready.append(metric)
     if not ready:
@@ -127,20 +126,19 @@ def _grouped(
     scored: list[MetricScores],
     lost: Sequence[str],
 ) -> Result:
-    record = parent.to_dict()
-    del record["scores"]
-    record["by"] = list(crossings)
-    record["warnings"] = [*record["warnings"], *lost]
+    record = parent.record.changed(
+        by=tuple(crossings), warnings=(*parent.warnings, *lost)
+    )
     if parent.interval_rules != INTERVAL_RULES:
-        record["notices"] = [
-            *record.get("notices", ()),
+        notice = (
             f"intervals of groups follow edition {INTERVAL_RULES} of the rules, those "
-            f"of the whole set edition {parent.interval_rules}",
-        ]
-    computed = to_scores(scored, groups, str(record["split"]))
+            f"of the whole set edition {parent.interval_rules}"
+        )
+        record = record.changed(notices=(*record.notices, notice))
+    computed = to_scores(scored, groups, record.split)
     wanted = _tags_of(crossings, groups)
     kinds = {f"{kind}:{name}" for kind in _AGGREGATES for name in crossings}
-    kinds -= {record.get("headline_aggregate")}
+    kinds -= {str(record.headline_aggregate)}
     kept = [
         score
         for score in computed
@@ -154,8 +152,8 @@ def _grouped(
     return result
 
 
-def _is_of_whole(score: Score, record: Mapping[str, object]) -> bool:
-    headline = record.get("headline_aggregate")
+def _is_of_whole(score: Score, record: RunRecord) -> bool:
+    headline = record.headline_aggregate
     return score.is_whole or (headline is not None and score.aggregate == headline)
 
 

@@ -12,28 +12,26 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.libraries import without_libraries
-from evalkit.plugins.provenance import (
-    describe_component,
-    describe_core,
-    environment,
-    run_id_of,
-)
+from evalkit.plugins.provenance import environment, run_id_of
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores
+from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
-from evalkit.runs.record import (
-    NO_PERTURBATION,
-)
-from evalkit.runs.results import FORMAT_VERSION, Result
-from evalkit.runs.saved_tables import saved_statistics, with_example_scores
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.recording import recorded_component, recorded_core
+from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, to_scores
-from evalkit.runs.storage import PERTURBED_FILE
-from evalkit.runs.stored import examples_of, metric_names
-from evalkit.runs.stored_tables import measured_run, settings_of, with_inputs
+from evalkit.runs.stored import examples_of
+from evalkit.runs.tables import (
+    measured_run,
+    saved_statistics,
+    settings_of,
+    with_example_scores,
+    with_inputs,
+)
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
@@ -82,7 +80,7 @@ def rescore(
     chosen = [metrics] if isinstance(metrics, str) else metrics
     bound = _bind(parent, resolver, chosen)
     measured = measured_run(parent)
-    settings = settings_of(parent.to_dict(), jobs)
+    settings = settings_of(parent.record, jobs)
     lacking: dict[str, MetricScores] = {}
     for metric in bound:
         try:
@@ -115,7 +113,7 @@ def _bind(
     names = [metric.name for metric in bound]
     if len(set(names)) < len(names):
         raise EvalkitError("a metric was named twice")
-    known = metric_names(parent.to_dict())
+    known = parent.record.metric_names
     for name in names:
         if name in known:
             raise EvalkitError(
@@ -143,56 +141,73 @@ def _extended(
     groups: Groups,
     perturbed: PerturbedScores | None,
 ) -> Result:
-    record = parent.to_dict()
-    del record["scores"]
-    components = [describe_component(metric) for metric in bound]
-    failed = [found.error for found in scored if found.error]
-    failed += [] if perturbed is None else perturbed.errors
-    includes = bool(record["includes_examples"])
-    inputs = {
-        "format": FORMAT_VERSION,
-        "parent": parent.run_id,
-        "metrics": [metric.name for metric in bound],
-        "components": [without_libraries(each) for each in components],
-        "core": describe_core(),
-    }
-    record |= {
-        "format": FORMAT_VERSION,
-        "run_id": run_id_of(inputs),
-        "parent": parent.run_id,
-        "merged": record.get("merged", []),
-        "repeat_of": None,
-        **{name: record.get(name, empty) for name, empty in NO_PERTURBATION.items()},
-        "bounds": record.get("bounds", {}) | bounds_of(bound),
-        "interval_rules": parent.interval_rules,
-        "components": [*record["components"], *components],
-        "errors": [*record.get("errors", []), *failed],
-        "notices": [*record.get("notices", []), *notices_of(scored)],
-        "core": describe_core(),
-        "environment": environment(),
-    }
-    record["notices"] = [*record.get("notices", []), *_mixed_rules(parent, bound)]
-    if record.get("perturbed") and perturbed is None:
-        names = ", ".join(metric.name for metric in bound)
-        record["notices"] = [
-            *record["notices"],
-            f"{names}: not computed under perturbation, as the run does not hold its "
-            f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files",
-        ]
-    if failed and record["status"] == "complete":
-        record["status"] = "partial"
-    scores = [*parent.scores, *to_scores(scored, groups, str(record["split"]))]
+    record = _record(parent, bound, scored, perturbed)
+    scores = [*parent.scores, *to_scores(scored, groups, record.split)]
     copies = parent.perturbed_examples
     if perturbed is not None and copies is not None:
         scores += perturbed.scores
         copies = with_copy_scores(copies, perturbed.per_copy)
-    examples = with_example_scores(examples_of(parent), scored)
-    statistics = parent.statistics | saved_statistics(scored, includes)
     return Result(
         record,
         scores,
         parent.problems,
-        examples,
-        statistics,
+        with_example_scores(examples_of(parent), scored),
+        parent.statistics | saved_statistics(scored, record.includes_examples),
         copies,
     )
+
+
+def _record(
+    parent: Result,
+    bound: Sequence[BoundMetric],
+    scored: Sequence[MetricScores],
+    perturbed: PerturbedScores | None,
+) -> RunRecord:
+    before, core = parent.record, recorded_core()
+    components = tuple(map(recorded_component, bound))
+    failed = [found.error for found in scored if found.error]
+    failed += () if perturbed is None else perturbed.errors
+    inputs = {
+        "format": FORMAT_VERSION,
+        "parent": parent.run_id,
+        "metrics": [metric.name for metric in bound],
+        "components": [each.identity for each in components],
+        "core": core.to_dict(),
+    }
+    is_partial = failed and before.status == "complete"
+    return before.changed(
+        format=FORMAT_VERSION,
+        run_id=run_id_of(inputs),
+        status="partial" if is_partial else before.status,
+        bounds={**before.bounds, **bounds_of(bound)},
+        errors=(*before.errors, *failed),
+        notices=(
+            *before.notices,
+            *notices_of(scored),
+            *_mixed_rules(parent, bound),
+            *_without_copies(before, bound, perturbed),
+        ),
+        interval_rules=before.interval_rules,
+        parent=parent.run_id,
+        merged=before.merged,
+        repeat_of=None,
+        components=(*before.components, *components),
+        core=core,
+        environment=environment(),
+        weight=before.weight,
+        perturbed=before.perturbed,
+        perturbations=before.perturbations,
+    )
+
+
+def _without_copies(
+    record: RunRecord, bound: Sequence[BoundMetric], perturbed: PerturbedScores | None
+) -> list[str]:
+    """Say which metrics have no scores under perturbation, where others have."""
+    if not record.perturbed or perturbed is not None:
+        return []
+    names = ", ".join(metric.name for metric in bound)
+    return [
+        f"{names}: not computed under perturbation, as the run does not hold its "
+        f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files"
+    ]

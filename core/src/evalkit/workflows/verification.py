@@ -19,13 +19,15 @@ from evalkit.robustness.rescoring import (
     lacking_field,
     rescore_perturbed,
 )
+from evalkit.runs import recorded
+from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
-from evalkit.runs.repeated_runs import COMPUTED, OF_DROPS
-from evalkit.runs.results import Result, Score
+from evalkit.runs.record import RunRecord
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
-from evalkit.runs.storage import PERTURBED_FILE
-from evalkit.runs.stored import bound_component, metric_names
-from evalkit.runs.stored_tables import (
+from evalkit.runs.stored import bound_component
+from evalkit.runs.tables import (
     load_data,
     measured_run,
     settings_of,
@@ -34,17 +36,6 @@ from evalkit.runs.stored_tables import (
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
-
-COMPARED = COMPUTED
-"""Fields of a score that are compared: all that are computed."""
-
-OF_INTERVALS = (
-    *("se", "ci_low", "ci_high", "p_value"),
-    *("p_adjusted", "shrunk", "rank_best", "rank_worst"),
-    *("largest_cluster", "effective_clusters"),
-    *OF_DROPS,
-)
-"""Those of them that an edition of the rules of intervals gives, not a metric alone."""
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
@@ -141,7 +132,7 @@ def verify(
             predictions.
     """
     result = as_result(run, folder)
-    record = result.to_dict()
+    record = result.record
     resolver = Resolver(registry or Registry())
     measured = measured_run(result)
     metrics, unverified = _load_metrics(record, resolver)
@@ -154,7 +145,7 @@ def verify(
         except EvalkitError as error:
             unverified[metric.name] = str(error)
     scored = measure(ready, measured, settings_of(record, jobs), progress)
-    computed = to_scores(scored, measured.groups, str(record["split"]))
+    computed = to_scores(scored, measured.groups, record.split)
     computed += _under_perturbation(result, measured, scored, unverified, jobs)
     stored = _verifiable(result, [metric.name for metric in ready], unverified)
     return Verification(
@@ -174,8 +165,8 @@ def verify(
 def _compared(result: Result) -> list[str]:
     """Name the fields that must be what they were."""
     if result.interval_rules == INTERVAL_RULES:
-        return list(COMPARED)
-    return [field for field in COMPARED if field not in OF_INTERVALS]
+        return list(COMPUTED)
+    return [field for field in COMPUTED if field not in BY_RULES]
 
 
 def under_perturbation(metric: str) -> str:
@@ -191,8 +182,7 @@ def _under_perturbation(
     jobs: int,
 ) -> list[Score]:
     """Compute the scores under perturbation again, as far as the copies are there."""
-    record = result.to_dict()
-    if not record.get("perturbed"):
+    if not result.record.perturbed:
         return []
     if not holds_copies(result):
         unverified[UNDER_PERTURBATION] = f"the run has no {PERTURBED_FILE}"
@@ -206,7 +196,7 @@ def _under_perturbation(
             unverified[under_perturbation(found.name)] = (
                 f"it needs the field {field!r}, which a run does not hold of its copies"
             )
-    settings = settings_of(record, jobs)
+    settings = settings_of(result.record, jobs)
     try:
         return rescore_perturbed(result, measured, able, settings).scores
     except StorageError as error:
@@ -218,7 +208,7 @@ def _verifiable(
     result: Result, ready: Sequence[str], unverified: dict[str, str]
 ) -> list[Score]:
     """Give the stored scores of the metrics that are computed again."""
-    names = [*metric_names(result.to_dict()), *ready]
+    names = [*result.record.metric_names, *ready]
     stored = []
     for score in result.scores:
         name = metric_of(score.metric, names)
@@ -234,31 +224,28 @@ def _verifiable(
 
 
 def _load_metrics(
-    record: Mapping[str, Any], resolver: Resolver
-) -> tuple[list[tuple[BoundMetric, Mapping[str, Any]]], dict[str, str]]:
+    record: RunRecord, resolver: Resolver
+) -> tuple[list[tuple[BoundMetric, recorded.Component]], dict[str, str]]:
     """Load metrics, each with what the run recorded of it; and say why some cannot."""
     metrics, unverified = [], {}
-    for component in record["components"]:
-        if not component["id"].startswith("metrics/"):
-            continue
+    for name, metric in zip(record.metric_names, record.metrics, strict=True):
         try:
-            metric = BoundMetric.of(bound_component(component, resolver))
-            metrics.append((metric, component))
+            bound = BoundMetric.of(bound_component(metric, resolver))
+            metrics.append((bound, metric))
         except PluginError as error:
-            [name] = metric_names({"components": [component]})
             unverified[name] = str(error)
     return metrics, unverified
 
 
 def _check_data(result: Result, resolver: Resolver) -> str:
     """Say whether the data set is still what the run was made from."""
-    if len(set(result.to_dict().get("merged", ()))) > 1:
+    if len(set(result.record.merged)) > 1:
         return "not read: the run was merged from several"
     try:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    is_same = examples.fingerprint == result.to_dict()["data"]["sha256"]
+    is_same = examples.fingerprint == result.record.data.sha256
     return "same" if is_same else "changed"
 
 

@@ -40,14 +40,8 @@ def load_recogniser(name: str) -> FindEntities:
     where = f"{bound.component.origin}: find_entities"
 
     def checked(texts: Sequence[str]) -> Any:
-        try:
+        with bound.guard("find_entities"):
             found = find_entities(texts=texts)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # what a library in Rust raises is no Exception
-            raise PluginError(
-                f"{where} failed with {type(error).__name__}: {error}"
-            ) from error
         if not _are_entities(found, texts):
             raise PluginError(
                 f"{where} must return for each of {len(texts)} texts a list of start, "

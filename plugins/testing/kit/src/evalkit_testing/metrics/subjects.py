@@ -72,7 +72,7 @@ class Subject:
         self.values_seen = 0
 
     def bind(self, **attributes: Any) -> BoundMetric:
-        """Give the metric as it was made, whatever was done with it since.
+        """Return the metric as it was made, whatever was done with it since.
 
         Args:
             attributes: What stands in place of attributes that it declares.

@@ -107,7 +107,7 @@ def _sample(drawn: tuple[Example, Example, int]) -> PerturbationSample:
 
 
 def listed_samples(examples: Sequence[Example]) -> list[PerturbationSample]:
-    """Give one check with each of an author's examples, and the one before it.
+    """Return one check with each of an author's examples, and the one before it.
 
     Args:
         examples: The examples.

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import Dataset, Registry, TaskIO
+from evalkit.examples.clusters import repeated_text_notices
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.reading.repeated_texts import repeated_text_notices
 
 
 class Question(BaseModel):

@@ -11,7 +11,8 @@ import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.stored_tables import (
+from evalkit.runs.record import RunRecord
+from evalkit.runs.tables import (
     load_data,
     measured_run,
     measured_statistics,
@@ -45,9 +46,11 @@ def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 
 def test_settings_are_those_of_the_record() -> None:
-    record = {"confidence": 0.9, "seed": 7, "min_n": 4, "resample_lists": True}
+    record = RunRecord(
+        status="complete", confidence=0.9, seed=7, min_n=4, resample_lists=True
+    )
     assert settings_of(record, 2) == ScoringSettings(0.9, 7, 2, 4, True)
-    assert settings_of({"confidence": 0.95, "seed": 0}) == ScoringSettings()
+    assert settings_of(RunRecord(status="complete")) == ScoringSettings()
 
 
 def test_groups_are_those_of_tags_and_crossings(run: Callable[..., Result]) -> None:
@@ -144,7 +147,7 @@ def test_nothing_is_read_where_nothing_lacks(
 ) -> None:
     result = run()
     measured = measured_run(result)
-    monkeypatch.setattr("evalkit.runs.stored_tables.load_data", lambda *_: 1 / 0)
+    monkeypatch.setattr("evalkit.runs.tables.load_data", lambda *_: 1 / 0)
     resolver = Resolver(Registry())
     assert with_inputs(measured, result, [bound("resampled")], resolver) is measured
     assert with_inputs(measured, result, [], resolver) is measured

@@ -12,8 +12,14 @@ import pytest
 from evalkit import Score, StorageError
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
-from evalkit.runs.files import read_examples, read_problems, read_record, scores_of
-from evalkit.runs.results import FORMAT_VERSION
+from evalkit.runs.folders import (
+    EXAMPLE_COLUMNS,
+    EXAMPLES_FILE,
+    read_problems,
+    read_record,
+    read_table,
+)
+from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.storage import problem_line
 
 RECORD = {
@@ -38,8 +44,9 @@ def write(folder: Path, value: Any) -> Path:
 
 
 def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
-    record = {**RECORD, "something": ["else"]}
-    assert read_record(write(tmp_path, record)) == record
+    newer = {**RECORD, "something": ["else"], "counts": {"odd": 1}}
+    record, scores = read_record(write(tmp_path, newer))
+    assert record.with_scores(scores) == newer
 
 
 @pytest.mark.parametrize(
@@ -100,8 +107,8 @@ def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
     older = {k: v for k, v in SCORE.items() if k not in Score._field_defaults}
     assert len(older) < len(SCORE)
     newer = {**SCORE, "unheard-of": 1}
-    record = {**RECORD, "scores": [older, newer]}
-    assert scores_of(record, tmp_path) == [Score(**SCORE)] * 2
+    _, scores = read_record(write(tmp_path, {**RECORD, "scores": [older, newer]}))
+    assert scores == [Score(**SCORE)] * 2
 
 
 @pytest.mark.parametrize(
@@ -115,13 +122,13 @@ def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
 )
 def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
     with pytest.raises(StorageError) as caught:
-        scores_of({**RECORD, "scores": [row]}, tmp_path)
+        read_record(write(tmp_path, {**RECORD, "scores": [row]}))
     path = tmp_path / "run.json"
     assert str(caught.value).startswith(f"{path}: is no record of a run: {place}")
 
 
 def test_no_examples_are_none(tmp_path: Path) -> None:
-    assert read_examples(tmp_path) is None
+    assert read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS) is None
 
 
 def parquet(tmp_path: Path, frame: pl.DataFrame) -> bytes:
@@ -134,24 +141,24 @@ def test_broken_and_foreign_tables_are_named(tmp_path: Path) -> None:
     whole = parquet(tmp_path, frame)
     path = tmp_path / "examples.parquet"
     path.write_bytes(whole)
-    read = read_examples(tmp_path)
+    read = read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
     assert read is not None
     assert read.equals(frame)
     for content in (b"", b"text", whole[:-9], whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(StorageError) as caught:
-            read_examples(tmp_path)
+            read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
         assert str(caught.value).startswith(f"{path}: is no Parquet file: ")
     path.write_bytes(parquet(tmp_path, frame.drop("tags")))
     with pytest.raises(StorageError, match="it has no column 'tags'") as caught:
-        read_examples(tmp_path)
+        read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
     assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_a_folder_called_like_the_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "examples.parquet").mkdir()
     with pytest.raises(StorageError, match=r"examples.parquet: "):
-        read_examples(tmp_path)
+        read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
 
 PROBLEMS = [

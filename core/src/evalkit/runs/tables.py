@@ -1,51 +1,53 @@
-"""Makes what metrics score of the examples that a run folder holds."""
+"""The tables that a run keeps of its examples, and what metrics score of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
-from evalkit.base.columns import all_named
+from evalkit.base.columns import all_named, named
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.predictions.alignment import Alignment
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
     answer_kind,
-    counted_statuses,
     examples_of,
     scored_fields,
 )
 from evalkit.scoring.comparable_values import comparable
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
 
 
-def settings_of(record: Mapping[str, object], jobs: int = 1) -> ScoringSettings:
-    """Give how a run's intervals were computed.
+def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
+    """Return how a run's intervals were computed.
 
     Args:
-        record: What `run.json` holds.
+        record: What the run records.
         jobs: Processes to use now.
 
     Returns:
         The settings; those that an older run did not record are the defaults.
     """
     return ScoringSettings(
-        confidence=float(str(record["confidence"])),
-        seed=int(str(record["seed"])),
+        confidence=record.confidence,
+        seed=record.seed,
         jobs=jobs,
-        fewest=int(str(record.get("min_n", 1))),
-        resample_lists=bool(record.get("resample_lists", False)),
+        fewest=record.min_n,
+        resample_lists=record.resample_lists,
     )
 
 
@@ -94,7 +96,7 @@ def measured_statistics(result: Result) -> Measured:
         prediction=pl.lit(None, dtype=pl.String),
         target=pl.lit(None, dtype=pl.String),
     )
-    kind = result.to_dict().get("answer_kind", "one")
+    kind = result.record.answer_kind or "one"
     return measured_frame(result, result.examples, frame, kind)
 
 
@@ -112,21 +114,15 @@ def measured_frame(
     Returns:
         What metrics score.
     """
-    record = result.to_dict()
-    labels = record.get("labels")
-    context = MetricContext(
-        None if labels is None else tuple(labels),
-        kind,
-    )
     clusters = examples["cluster"]
     everything = ScoringTable(
         comparable(frame, kind),
         examples["id"].to_list(),
         clusters if clusters.null_count() < examples.height else None,
-        context,
-        tuple(record.get("replications", ())),
+        MetricContext(result.record.labels, kind),
+        result.record.replications,
     )
-    counted = examples["status"].is_in(counted_statuses(result))
+    counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))
 
 
@@ -172,7 +168,7 @@ def with_inputs(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
         ) from error
-    if examples.fingerprint != result.to_dict()["data"]["sha256"]:
+    if examples.fingerprint != result.record.data.sha256:
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {min(lacking)!r}"
@@ -208,17 +204,15 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         EvalkitError: It did not come from an installed data set.
         PluginError: The data set is not installed.
     """
-    record = result.to_dict()
-    component = next(c for c in record["components"] if c["id"].startswith("datasets/"))
-    name, distribution = component["id"].partition("/")[2], component["distribution"]
-    if distribution in (GIVEN, AS_FILE):
+    used = next(c for c in result.record.components if c.kind == "datasets")
+    if used.distribution in (GIVEN, AS_FILE):
         raise EvalkitError(
-            f"{name} was {distribution}, and only installed data sets can be loaded "
-            "again"
+            f"{used.name} was {used.distribution}, and only installed data sets can be "
+            "loaded again"
         )
-    dataset = resolver.dataset(f"{name}@{distribution}")
+    dataset = resolver.dataset(used.reference)
     task = resolver.task(dataset)
-    return load_examples(dataset, task, record["split"], columns)
+    return load_examples(dataset, task, result.record.split, columns)
 
 
 def stored_scoring_table(result: Result) -> ScoringTable:
@@ -245,3 +239,76 @@ def _refuse_refused(result: Result) -> None:
 
 def _where(result: Result) -> str:
     return str(result.path or f"the run {result.run_id}")
+
+
+def with_example_scores(
+    examples: pl.DataFrame, scored: Sequence[MetricScores]
+) -> pl.DataFrame:
+    """Add a column for each metric that has per-example scores.
+
+    Args:
+        examples: One row for each example.
+        scored: What the metrics computed.
+
+    Returns:
+        The examples with a column named after each of these metrics.
+    """
+    taken = {*RESERVED_FIELDS, *examples.columns}
+    for found in scored:
+        if found.per_example is None:
+            continue
+        values = _by_position(found.per_example, examples.height)
+        name = found.name
+        if name in taken:  # a metric may be called like another column
+            name = f"metrics/{name}"
+        examples = examples.with_columns(values.alias(name))
+    return examples
+
+
+def replication_column(alignment: Alignment, rows: int) -> pl.Series:
+    """Name the replication of each row.
+
+    Args:
+        alignment: The outcome for every cell.
+        rows: How many rows there are.
+
+    Returns:
+        The names; null where there are no replications.
+    """
+    names = pl.Series("replication", alignment.replications, dtype=pl.String)
+    if names.is_empty():
+        return names.extend_constant(None, rows)
+    return names.gather(pl.arange(rows, eager=True) % len(names))
+
+
+def saved_statistics(
+    scored: Sequence[MetricScores], include_examples: bool
+) -> dict[str, pl.DataFrame]:
+    """Give the statistics that a run keeps, by name of the metric.
+
+    Args:
+        scored: What each metric computed.
+        include_examples: Whether the run holds answers and predictions; without them
+            it holds no statistics that have keys either, which may be labels.
+
+    Returns:
+        The statistics of metrics that are not functions of lists.
+    """
+    return {
+        found.name: found.statistics
+        for found in scored
+        if found.statistics is not None and (include_examples or not found.metric.keys)
+    }
+
+
+def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
+    position, score = scores.columns
+    if scores.height == examples and scores[position].is_sorted():
+        return scores[score].cast(pl.Float64)
+    everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
+        {position: scores.schema[position]}
+    )
+    joined = everyone.join(
+        scores, on=named(position), how="left", maintain_order="left"
+    )
+    return joined[score].cast(pl.Float64)

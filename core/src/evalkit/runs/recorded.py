@@ -1,0 +1,274 @@
+"""The parts of a run's record: values that `RunRecord` is made of.
+
+The JSON Schema of `run.json` is made of these fields and of the texts below them. A
+default is what a field means in a run of an older version, which did not record it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    InstanceOf,
+    WithJsonSchema,
+)
+
+from evalkit.perturbing.steps import LabelEffect
+from evalkit.predictions import policies
+from evalkit.predictions.policies import OnDuplicate, OnProblem
+
+T = TypeVar("T")
+
+
+class _Always:
+    """Marks what every run records today: the schema does not let it be null."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = handler(schema)["anyOf"][0]
+        return found
+
+
+Recorded = Annotated[T | None, _Always()]
+"""A field that is None only where nobody recorded it: an older run, or two lists."""
+
+Flag = Annotated[bool, Field(strict=True)]
+Number = Annotated[float, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True)]
+Positive = Annotated[Whole, Field(ge=1)]
+Count = Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})]
+Text = InstanceOf[str]
+"""Any text, of a name of a file that is not UTF-8 too, which `str` would not take."""
+
+Texts = tuple[Text, ...]
+
+
+def _text(pattern: str, **rules: int) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern, **rules})
+
+
+Name = Annotated[str, _text("^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=62)]
+RunId = Annotated[str, _text("^[0-9a-f]{16}$")]
+_SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+Sha256 = Annotated[str, WithJsonSchema(_SHA256)]
+Status = Literal["complete", "partial", "refused"]
+
+
+class Part(BaseModel):
+    """A part of a record, which cannot be changed."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is recorded, as JSON values."""
+        found: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy with lists in the place of tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
+
+
+class Counts(Part):
+    """How many examples and rows of predictions there were, by status.
+
+    predictions = scored + invalid + duplicate + unknown + unreadable; examples = scored
+    + invalid + missing; unparsed is part of scored. Rows that name an example which was
+    not selected are `unselected`, and in no other count.
+    """
+
+    examples: Count = 0
+    predictions: Count = 0
+    scored: Count = 0
+    invalid: Count = 0
+    missing: Count = 0
+    duplicate: Count = 0
+    unknown: Count = 0
+    unreadable: Count = 0
+    unparsed: Count = 0
+    unselected: Count = 0
+    """Only where not all examples were selected."""
+    replications: Whole = Field(0, json_schema_extra={"minimum": 1})
+    """How many answers an example may have; only where rows name replications."""
+
+
+class Baselines(Part):
+    """Values of the headline metric for answers that ignore the input."""
+
+    majority_label: Text | None
+    majority: Number | None
+    chance: Number | None
+
+
+class Policies(Part):
+    """What happened to examples without a valid response, and to repeated ids."""
+
+    on_missing: OnProblem
+    on_invalid: OnProblem
+    on_duplicate: OnDuplicate
+
+    @property
+    def counted(self) -> list[str]:
+        """Statuses of the examples that scores are about."""
+        chosen = policies.Policies(self.on_missing, self.on_invalid)
+        return list(chosen.counted)
+
+
+class Selection(Part):
+    """Which examples were evaluated."""
+
+    limit: Whole | None = Field(None, json_schema_extra={"minimum": 1})
+    """At most so many, the first ones; null for all."""
+    filters: Mapping[Text, Texts] = {}
+    """Values by column, by facet, or by `tag`, of which an example must have one of
+    each key."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all examples were evaluated."""
+        return self.limit is None and not self.filters
+
+
+class File(Part):
+    """A file that was read."""
+
+    name: Text
+    sha256: Sha256
+
+
+class Predictions(Part):
+    """Where the predictions came from."""
+
+    name: Text | None = None
+    """Name of the file; null for rows that were handed over in Python, and for
+    several."""
+    sha256: Sha256 | None = None
+    """Null for a run that was merged of others."""
+
+
+class Data(Part):
+    """What the examples came from."""
+
+    sha256: Recorded[Sha256] = None
+    files: tuple[File, ...] = ()
+    """The files that were read; empty where the data came from none."""
+    version: Recorded[Text] = None
+    license: Text | None = None
+    source_url: Text | None = None
+    citation: Text | None = None
+    content_warning: Text | None = None
+
+
+class Component(Part):
+    """A plugin that the run used."""
+
+    id: Annotated[
+        str,
+        _text("^(tasks|datasets|metrics|perturbations)/[a-z0-9]+(-[a-z0-9]+)*$"),
+    ]
+    distribution: Text = ""
+    version: Recorded[Text] = None
+    parameters: Mapping[Text, Any]
+    """Parameters that are not at their default."""
+    source_sha256: Sha256 | None = None
+    """Over the Python files of the component's package; null where there are none."""
+    libraries: Recorded[Mapping[Text, Text]] = None
+    """Versions of the installed distributions that its own requires, directly or
+    through others (but for evalkit-core and what that requires), and of what the
+    modules of its package import; of a package without a version `source` and the start
+    of a hash of its files. Empty for what was given as an object."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the plugin, such as `metrics`."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the plugin, without its kind."""
+        return self.id.partition("/")[2]
+
+    @property
+    def reference(self) -> str:
+        """What names just this plugin: `NAME@DISTRIBUTION`."""
+        return f"{self.name}@{self.distribution}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What is recorded of it but for the libraries, which make no other run."""
+        return {key: each for key, each in self.to_dict().items() if key != "libraries"}
+
+
+class Core(Part):
+    """What computes the numbers of all metrics."""
+
+    version: Text
+    source_sha256: Annotated[
+        Mapping[str, str] | Text | None,
+        WithJsonSchema({"type": "object", "additionalProperties": _SHA256}),
+    ]
+    """Of each room of evalkit-core that scores depend on, over its Python files. Older
+    versions recorded one hash of them all."""
+
+    @property
+    def rooms(self) -> Mapping[str, str]:
+        """The hash of each room; empty where there is only one of them all."""
+        return self.source_sha256 if isinstance(self.source_sha256, Mapping) else {}
+
+
+class Timings(Part):
+    """The only part that differs between two runs of the same inputs."""
+
+    started: Text = Field(json_schema_extra={"format": "date-time"})
+    seconds: Number = Field(json_schema_extra={"minimum": 0})
+
+
+class Copies(Part):
+    """How many copies a perturbation made in a file."""
+
+    perturbation: Text
+    copies: Count
+    originals: Count
+    """How many examples the copies are of."""
+
+
+class Perturbed(Part):
+    """A file of perturbed copies with the predictions for it, or a run of them."""
+
+    file: Text | None
+    """Name of the file; null for rows that were handed over in Python."""
+    sha256: Sha256
+    predictions: Predictions
+    counts: Counts
+    """As of the run's counts, with copies as the examples."""
+    left_out: Count
+    """Copies of examples that were not selected."""
+    perturbations: tuple[Copies, ...]
+    run: RunId | None = None
+    """Id of the run of copies that stood in place of files; null for files and rows."""
+    selection: Selection | None = None
+    """Which of its rows the run of copies was made of, as in its own `selection`; null
+    for all of them, and for files and rows."""
+
+
+class Perturbation(Part):
+    """What is known of a perturbation."""
+
+    perturbation: Text
+    """Name and parameters, steps joined by `+`."""
+    label_effect: LabelEffect
+    families: Texts
+    told_by: Literal["rows", "plugin"] | None = None
+    """Who told its effect and families: the rows of the copies, or the plugin that is
+    installed. Null where nobody did; the effect then counts as uncertain."""
+    expects: Recorded[Flag] = None
+    """Whether its `expect` was asked."""

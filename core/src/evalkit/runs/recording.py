@@ -1,0 +1,378 @@
+"""Puts together what an evaluation records: inputs, counts, scores, problems."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from evalkit.base.columns import frame_of
+from evalkit.base.violations import Violation
+from evalkit.base.wording import count_of
+from evalkit.examples.clusters import cluster_names
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import Examples
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.perturbing.columns import kept_columns
+from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import (
+    describe_component,
+    describe_core,
+    environment,
+    run_id_of,
+)
+from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.label_forms import label_notices
+from evalkit.predictions.number_forms import number_notices
+from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.table import prediction_column
+from evalkit.runs import recorded
+from evalkit.runs.accounts import alignment_notices
+from evalkit.runs.record import (
+    FORMAT_VERSION,
+    RunRecord,
+)
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
+from evalkit.runs.scores import bounds_of, headline_name, to_scores
+from evalkit.runs.tables import (
+    replication_column,
+    saved_statistics,
+    with_example_scores,
+)
+from evalkit.scoring.baselines import Baselines
+from evalkit.scoring.comparable_values import list_notices
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
+from evalkit.scoring.unscored import NOTHING_SCORED
+
+WITHHELD = "withheld, as the run holds no examples"
+
+_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
+"""Fields whose rules may quote the response, an exception or an assertion."""
+
+
+class Options(NamedTuple):
+    """How an evaluation is done."""
+
+    split: str
+    policies: Policies
+    settings: ScoringSettings
+    include_examples: bool
+    selection: Selection = Selection()
+    crossings: Mapping[str, Sequence[str]] = {}
+
+
+class PerturbedRecord(NamedTuple):
+    """What a run records of perturbed copies."""
+
+    scores: Sequence[Score]
+    errors: Sequence[str]
+    """Why metrics failed on the copies."""
+    inputs: Mapping[str, Any]
+    """What the run's id is made of beside the rest."""
+    weight: Literal["original", "copy"]
+    perturbed: Sequence[recorded.Perturbed]
+    perturbations: Sequence[recorded.Perturbation]
+    components: Sequence[recorded.Component]
+    """The plugins of the perturbations."""
+    notices: Sequence[str]
+    problems: Sequence[Problem]
+    """Rows and copies that were not scored; they name their file."""
+    examples: pl.DataFrame
+    """One row for each copy."""
+
+
+class Parts(NamedTuple):
+    """What the steps of an evaluation gave."""
+
+    dataset: BoundDataset
+    task: BoundTask
+    metrics: list[BoundMetric]
+    examples: Examples
+    alignment: Alignment
+    groups: Groups
+    scored: list[MetricScores]
+    baselines: Baselines | None
+    crossed: Mapping[str, pl.Series] = {}
+    """The groups of each example in every crossing."""
+    perturbed: PerturbedRecord | None = None
+
+
+def make_result(
+    parts: Parts,
+    options: Options,
+    given: Mapping[str, str | None],
+    model: str,
+    refused: Sequence[str],
+    watchers: Observers,
+) -> Result:
+    """Put together the result of an evaluation.
+
+    Args:
+        parts: What its steps gave.
+        options: How it was done.
+        given: Name and hash of the predictions.
+        model: Name of the model.
+        refused: Why it was refused; empty if it was not.
+        watchers: Told the scores.
+
+    Returns:
+        The result.
+    """
+    copies = parts.perturbed
+    scores = to_scores(parts.scored, parts.groups, options.split)
+    scores += () if copies is None else copies.scores
+    watchers.tell(
+        "after_scoring",
+        dataset=parts.dataset.component.name,
+        model=model,
+        scores=[score._asdict() for score in scores],
+    )
+    record = _record(parts, options, given, model, bool(refused), watchers.warnings)
+    problems = parts.alignment.problems
+    if copies is not None and copies.problems:
+        problems = Problems([*problems, *copies.problems])
+    if not options.include_examples:
+        declared = {"id", *parts.task.Output.model_fields}
+        problems = problems.changed(lambda found: _withhold_problem(found, declared))
+        scores = _withhold_reasons(scores)
+    return Result(
+        record,
+        scores,
+        problems,
+        _examples_frame(parts, options),
+        saved_statistics(parts.scored, options.include_examples),
+        None if copies is None else copies.examples,
+    )
+
+
+def _record(
+    parts: Parts,
+    options: Options,
+    given: Mapping[str, str | None],
+    model: str,
+    is_refused: bool,
+    warnings: Sequence[str],
+) -> RunRecord:
+    copies = parts.perturbed
+    components = _components(parts)
+    core = recorded_core()
+    inputs = _inputs(parts, options, given, model, components, core)
+    failed = _failures(parts, options, is_refused)
+    is_partial = bool(failed) or not options.selection.is_whole
+    examples, settings = parts.examples, options.settings
+    return RunRecord(
+        format=FORMAT_VERSION,
+        run_id=run_id_of(inputs),
+        status="refused" if is_refused else "partial" if is_partial else "complete",
+        model=model,
+        dataset=parts.dataset.component.name,
+        task=parts.task.component.name,
+        split=options.split,
+        headline=None if is_refused else headline_name(parts.scored),
+        headline_aggregate=parts.dataset.aggregate,
+        bounds=bounds_of(parts.metrics),
+        cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
+        baselines=_baselines(parts, options),
+        counts=recorded.Counts(**parts.alignment.counts),
+        errors=tuple(failed),
+        notices=tuple(_notices(parts, options)),
+        warnings=tuple(warnings),
+        answer_kind=examples.answer_kind,
+        replications=tuple(parts.alignment.replications),
+        labels=examples.labels and tuple(examples.labels),
+        confidence=settings.confidence,
+        interval_rules=INTERVAL_RULES,
+        seed=settings.seed,
+        min_n=settings.fewest,
+        resample_lists=settings.resample_lists,
+        by=tuple(options.crossings),
+        parent=None,
+        merged=(),
+        repeat_of=None,
+        policies=recorded.Policies(**options.policies._asdict()),
+        selection=recorded.Selection(**options.selection.to_dict()),
+        includes_examples=options.include_examples,
+        data=_data(parts),
+        predictions=recorded.Predictions.model_validate(given),
+        components=components,
+        core=core,
+        environment=environment(),
+        weight=None if copies is None else copies.weight,
+        perturbed=() if copies is None else tuple(copies.perturbed),
+        perturbations=() if copies is None else tuple(copies.perturbations),
+    )
+
+
+def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
+    """Say why metrics failed, without texts of the data where none are kept."""
+    failed = [scored.error for scored in parts.scored if scored.error]
+    failed += () if parts.perturbed is None else parts.perturbed.errors
+    if not is_refused and not parts.alignment.counts["scored"]:
+        failed.append(NOTHING_SCORED)
+    if options.include_examples:
+        return failed
+    return [str(_withhold_text(text)) for text in failed]
+
+
+def _data(parts: Parts) -> recorded.Data:
+    dataset = parts.dataset
+    return recorded.Data(
+        sha256=parts.examples.fingerprint,
+        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
+        version=dataset.version,
+        license=dataset.license,
+        source_url=dataset.source_url,
+        citation=dataset.citation,
+        content_warning=dataset.content_warning,
+    )
+
+
+def _inputs(
+    parts: Parts,
+    options: Options,
+    given: Mapping[str, str | None],
+    model: str,
+    components: Sequence[recorded.Component],
+    core: recorded.Core,
+) -> dict[str, Any]:
+    """Return all that makes this run another one than others."""
+    perturbed = parts.perturbed
+    chosen = parts.dataset.chosen_cluster
+    return {
+        "format": FORMAT_VERSION,
+        "data": parts.examples.fingerprint,
+        "predictions": given,
+        "split": options.split,
+        "policies": options.policies._asdict(),
+        "selection": options.selection.to_dict(),
+        "confidence": options.settings.confidence,
+        "seed": options.settings.seed,
+        "min_n": options.settings.fewest,
+        "resample_lists": options.settings.resample_lists,
+        "by": list(options.crossings),
+        "include_examples": options.include_examples,
+        **({"cluster": chosen} if chosen else {}),
+        "model": model,
+        "metrics": [metric.name for metric in parts.metrics],
+        "core": core.to_dict(),
+        "components": [each.identity for each in components],
+        **({} if perturbed is None else perturbed.inputs),
+    }
+
+
+def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
+    """Return the baselines, without a label that only the answers tell."""
+    if parts.baselines is None:
+        return None
+    found = parts.baselines
+    if not options.include_examples and parts.examples.labels is None:
+        found = found._replace(majority_label=None)
+    return recorded.Baselines(**found._asdict())
+
+
+def _components(parts: Parts) -> tuple[recorded.Component, ...]:
+    bound = (parts.dataset, parts.task, *parts.metrics)
+    of_copies = () if parts.perturbed is None else parts.perturbed.components
+    return (*map(recorded_component, bound), *of_copies)
+
+
+def _notices(parts: Parts, options: Options) -> list[str]:
+    alignment = parts.alignment
+    notices = [*parts.examples.notices]
+    if not options.selection.is_whole:
+        examples = count_of(alignment.counts["examples"], "example")
+        notices.append(f"only {examples} evaluated: {options.selection.describe()}")
+    notices += label_notices(parts.examples, alignment, show=options.include_examples)
+    notices += number_notices(
+        parts.examples.frame["answer"],
+        alignment.predictions,
+        show=options.include_examples,
+    )
+    notices += list_notices(
+        alignment.predictions,
+        parts.examples.answer_kind,
+        parts.examples.frame["id"],
+        show=options.include_examples,
+    )
+    if not options.include_examples:
+        alignment = alignment._replace(undeclared=Counter())
+    task = parts.task.component.name
+    notices += alignment_notices(alignment, options.policies, task)
+    notices += notices_of(parts.scored)
+    return notices + list(parts.perturbed.notices if parts.perturbed else ())
+
+
+def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
+    examples, alignment = parts.examples, parts.alignment
+    columns = [
+        examples.frame["id"],
+        *kept_columns(examples, alignment.fields, options.include_examples),
+        replication_column(alignment, examples.frame.height),
+    ]
+    if options.include_examples:
+        columns += [
+            examples.frame["answer"],
+            prediction_column(examples, alignment.predictions).alias("pred"),
+            *alignment.fields.values(),
+        ]
+    columns += [
+        examples.frame["tags"],
+        examples.frame["cluster"],
+        alignment.statuses,
+        *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
+    ]
+    return with_example_scores(frame_of(columns), parts.scored)
+
+
+def recorded_component(bound: Bound) -> recorded.Component:
+    """Return what a run records of a component that it uses."""
+    return recorded.Component.model_validate(describe_component(bound))
+
+
+def recorded_core() -> recorded.Core:
+    """Return what a run records of what computes its numbers."""
+    return recorded.Core.model_validate(describe_core())
+
+
+def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
+    """Keep status, line, id, declared fields and rules of a problem, and no value.
+
+    Args:
+        problem: The problem.
+        declared: Names of the fields that the task declares.
+
+    Returns:
+        The problem without what may quote the data.
+    """
+    violations = tuple(
+        _withhold_violation(violation, declared) for violation in problem.violations
+    )
+    return problem._replace(violations=violations)
+
+
+def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
+    field = violation.field.partition(".")[0]
+    if field in _QUOTING_FIELDS or field not in declared:
+        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
+        return Violation(shown, WITHHELD)
+    return Violation(field, violation.rule)
+
+
+def _withhold_text(text: str | None) -> str | None:
+    """Keep who failed with which exception, without the exception's own words."""
+    return (
+        None
+        if text is None
+        else re.sub(r"(failed with \w+): .*", r"\1", text, flags=re.S)
+    )
+
+
+def _withhold_reasons(scores: Sequence[Score]) -> list[Score]:
+    """Keep the reasons of scores without the words of exceptions."""
+    return [score._replace(reason=_withhold_text(score.reason)) for score in scores]

@@ -1,0 +1,200 @@
+"""What a run records that was merged of others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from evalkit.base.names import metric_of
+from evalkit.base.terms import AnswerKind
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.provenance import environment, rows_hash, run_id_of
+from evalkit.predictions.label_forms import is_about_gold_forms, merged_form_notices
+from evalkit.predictions.number_forms import is_about_numbers, number_notices
+from evalkit.runs import recorded
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.recording import recorded_core
+from evalkit.runs.results import Result
+from evalkit.scoring.unscored import is_unscored_notice
+
+_ONLY = re.compile(r"only [\d ]+ examples? evaluated: ")
+"""Start of the notice of a part that it is of some examples only."""
+
+
+def merged_record(
+    parts: Sequence[Result], dataset: str, model: str, examples: pl.DataFrame
+) -> RunRecord:
+    """Put together what a run over all examples of several runs records.
+
+    Args:
+        parts: The runs, which were made in one way.
+        dataset: Name of the data set of the merged run.
+        model: Name of its model.
+        examples: The examples of all parts.
+
+    Returns:
+        The record, without what is known only when the examples are scored: headline,
+        bounds, baselines, errors, and what the metrics have to say.
+    """
+    records = [part.record for part in parts]
+    first, core = records[0], recorded_core()
+    ids = sorted(record.run_id for record in records)
+    names = {"dataset": dataset, "model": model}
+    inputs = {"format": FORMAT_VERSION, "merged": ids, **names, "core": core.to_dict()}
+    holds_answers = "answer" in examples.columns
+    return RunRecord(
+        format=FORMAT_VERSION,
+        run_id=run_id_of(inputs),
+        status="partial" if _are_selected(records) else "complete",
+        model=model,
+        dataset=dataset,
+        task=first.task,
+        split=first.split,
+        headline=None,
+        headline_aggregate=first.headline_aggregate,
+        bounds={},
+        cluster=_union(record.cluster for record in records),
+        baselines=None,
+        counts=_counts(records),
+        errors=(),
+        notices=_notices(parts, examples),
+        warnings=(
+            *_union(record.warnings for record in records),
+            *_differing_libraries(records),
+        ),
+        answer_kind=_answer_kind(records),
+        replications=first.replications,
+        labels=first.labels,
+        confidence=first.confidence,
+        interval_rules=INTERVAL_RULES,
+        seed=first.seed,
+        # how its parts were shown does not matter for the whole
+        min_n=max(record.min_n for record in records),
+        resample_lists=first.resample_lists,
+        by=first.by,
+        parent=None,
+        merged=tuple(ids),
+        repeat_of=None,
+        policies=first.policies,
+        selection=recorded.Selection(limit=None, filters={}),
+        includes_examples=holds_answers
+        and all(record.includes_examples for record in records),
+        data=_data(records),
+        predictions=recorded.Predictions(name=None, sha256=None),
+        components=_components(records),
+        core=core,
+        environment=environment(),
+        weight=None,
+        perturbed=(),
+        perturbations=(),
+    )
+
+
+def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in several for text in texts))
+
+
+def _counts(records: Sequence[RunRecord]) -> recorded.Counts:
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts.update(record.counts.to_dict())
+    counts.pop("unselected", None)  # what one part left out is in another
+    if records[0].counts.replications:
+        counts["replications"] = records[0].counts.replications
+    return recorded.Counts(**counts)
+
+
+def _answer_kind(records: Sequence[RunRecord]) -> AnswerKind | None:
+    kinds = {record.answer_kind or "one" for record in records}
+    return "any-of" if kinds == {"one", "any-of"} else records[0].answer_kind
+
+
+def _data(records: Sequence[RunRecord]) -> recorded.Data:
+    hashes = sorted({str(record.data.sha256) for record in records})
+    sha256 = hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}])
+    files = tuple(file for record in records for file in record.data.files)
+    return records[0].data.model_copy(update={"sha256": sha256, "files": files})
+
+
+def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:
+    """Return each component once, as it was first recorded.
+
+    One that differs in its libraries only is the same.
+    """
+    found: dict[str, recorded.Component] = {}
+    for record in records:
+        for component in record.components:
+            found.setdefault(repr(component.identity), component)
+    return tuple(found.values())
+
+
+def _differing_libraries(records: Sequence[RunRecord]) -> list[str]:
+    """Say which libraries had several versions when the parts were made."""
+    versions: dict[str, dict[str, None]] = {}
+    for record in records:
+        for component in record.components:
+            for name, version in (component.libraries or {}).items():
+                versions.setdefault(name, {})[version] = None
+    return [
+        f"{name}: the parts were scored with different versions: {', '.join(several)}"
+        for name, several in sorted(versions.items())
+        if len(several) > 1
+    ]
+
+
+def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]:
+    records = [part.record for part in parts]
+    of_parts = _union(record.notices for record in records)
+    kind = _answer_kind(records) or "one"
+    return (
+        *(text for text in of_parts if not _is_of_a_part(text)),
+        *_number_notices(examples, of_parts),
+        *merged_form_notices(examples, records[0].labels, kind, of_parts),
+        *_selections(records),
+        *_left_out(parts),
+        *_without_perturbations(records),
+    )
+
+
+def _is_of_a_part(notice: str) -> bool:
+    """Tell whether a notice counts examples of one part; the whole has its own."""
+    is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
+    return is_own or is_about_numbers(notice) or bool(_ONLY.match(notice))
+
+
+def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str]:
+    """Count anew what the parts counted; keep theirs where answers are not known."""
+    if {"answer", "pred"} <= {*examples.columns}:
+        return number_notices(examples["answer"], examples["pred"])
+    return [text for text in of_parts if is_about_numbers(text)]
+
+
+def _are_selected(records: Sequence[RunRecord]) -> bool:
+    """Tell whether a part is of some examples of its data only."""
+    return not all(record.selection.is_whole for record in records)
+
+
+def _selections(records: Sequence[RunRecord]) -> list[str]:
+    if not _are_selected(records):
+        return []
+    return ["the parts are of some examples of their data; there may be others"]
+
+
+def _left_out(parts: Sequence[Result]) -> list[str]:
+    """Say which scores are of no metric, but given by a data set itself."""
+    names = parts[0].record.metric_names
+    given = dict.fromkeys(name for part in parts for name in part.metrics)
+    return [
+        f"{name}: given by a data set itself, and left out as it cannot be merged"
+        for name in given
+        if metric_of(name, names) is None
+    ]
+
+
+def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
+    if not any(record.perturbed for record in records):
+        return []
+    return ["the parts' scores under perturbation are not merged"]

@@ -1,0 +1,253 @@
+"""What a run records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from operator import eq
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import evalkit
+from evalkit import AlignmentError, Component, Registry, Result
+from evalkit.plugins.discovery import Catalog
+from evalkit.runs.record import FORMAT_VERSION
+
+pytestmark = pytest.mark.usefixtures("mini")
+
+RIGHT = [
+    {"id": "1", "label": "yes"},
+    {"id": "2", "label": "no"},
+    {"id": "3", "label": "yes"},
+]
+
+
+def refuse(rows: list[Any], **options: Any) -> AlignmentError:
+    with pytest.raises(AlignmentError) as caught:
+        evalkit.evaluate("mini", rows, **options)
+    return caught.value
+
+
+def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in RIGHT), "utf-8")
+    record = evalkit.evaluate("mini", path).to_dict()
+    assert list(record) == [
+        *("format", "run_id", "status", "model", "dataset", "task", "split"),
+        *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
+        *("counts", "errors", "notices", "warnings", "answer_kind", "replications"),
+        *("labels", "confidence", "interval_rules", "seed", "min_n", "resample_lists"),
+        *("by", "parent"),
+        *("merged", "repeat_of", "policies", "selection"),
+        *("includes_examples", "data", "predictions", "components", "core"),
+        *("environment", "weight", "perturbed", "perturbations"),
+        *("timings", "scores"),
+    ]
+    assert (record["format"], record["status"], record["task"]) == (
+        FORMAT_VERSION,
+        "complete",
+        "mini",
+    )
+    # two of three answers are yes; uniformly random answers hit half of them
+    assert record["baselines"] == {
+        "majority_label": "yes",
+        "majority": pytest.approx(2 / 3),
+        "chance": pytest.approx(0.5),
+    }
+    assert record["labels"] == ["yes", "no"]
+    assert record["selection"] == {"limit": None, "filters": {}}
+    assert record["predictions"] == {
+        "name": "p.jsonl",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    assert record["counts"] == {
+        "examples": 3,
+        "predictions": 3,
+        "scored": 3,
+        "invalid": 0,
+        "missing": 0,
+        "duplicate": 0,
+        "unknown": 0,
+        "unreadable": 0,
+        "unparsed": 0,
+    }
+
+
+def test_notices_say_what_was_left_out() -> None:
+    rows = [
+        {**RIGHT[0], "note": "a", "extra": 1},
+        {**RIGHT[1], "note": "b"},
+        {**RIGHT[2], "label": None},
+        {"id": "77", "label": "yes"},
+        {"label": "yes"},
+    ]
+    assert evalkit.evaluate("mini", rows).notices == (
+        "1 row with the key 'extra', which the task mini does not declare; the key was "
+        "left out",
+        "2 rows with the key 'note', which the task mini does not declare; the key was "
+        "left out",
+        "1 row with the id of no example; left out",
+        "1 row that cannot be read; left out",
+        "1 response without an answer that could be extracted; counted as wrong",
+    )
+
+
+def test_a_refusal_gives_every_reason_and_the_first_rows_of_each_kind() -> None:
+    rows = [
+        *({"id": "1", "label": "yes"} for _ in range(5)),
+        {"id": "2", "label": 3, "sure": "x"},
+        {"id": "", "label": "yes"},
+    ]
+    error = refuse(rows)
+    assert str(error).splitlines() == [
+        "the predictions of model were refused: 1 example without a prediction "
+        "(--on-missing wrong|skip); 1 invalid prediction (--on-invalid "
+        "wrong|skip); 4 predictions with a repeated id (--on-duplicate first|last)",
+        "  duplicate: line 2, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  duplicate: line 3, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  duplicate: line 4, id '1': id: must be given once; line 1 is used, found "
+        "'1'",
+        "  invalid: line 6, id '2': label: must be a valid string, found 3; sure: "
+        "must be a valid number, unable to parse string as a number, found 'x'",
+        "  unreadable: line 7: id: must be a text that is not empty or an integer, "
+        "found ''",
+        "  missing: id '3'",
+        "  and 1 more duplicate",
+    ]
+    assert error.result is not None
+    assert len(error.result.problems) == 7
+
+
+def test_a_refusal_of_few_rows_hides_none() -> None:
+    assert "more" not in str(refuse(RIGHT[:1]))
+
+
+def without_examples(**options: Any) -> Result:
+    rows = [
+        {"id": "1", "label": "yes", "sure": 0.125},
+        {"id": "2", "label": ["secret"]},
+        "secret",
+    ]
+    options = {"on_missing": "skip", "on_invalid": "skip", **options}
+    return evalkit.evaluate("mini", rows, include_examples=False, **options)
+
+
+def test_without_examples_there_are_no_answers_predictions_and_values() -> None:
+    result = without_examples()
+    assert result.examples is not None
+    assert result.examples.columns == [
+        *("id", "input_id", "perturbation", "replication"),
+        *("tags", "cluster", "status", "hits"),
+    ]
+    assert [problem.status for problem in result.problems] == [
+        "invalid",
+        "unreadable",
+        "missing",
+    ]
+    assert {v.value for p in result.problems for v in p.violations} == {None}
+    assert "secret" not in json.dumps(result.to_dict())
+    assert result.to_dict()["includes_examples"] is False
+
+
+def test_with_examples_rejected_values_are_kept() -> None:
+    rows: list[Any] = [RIGHT[0], {"id": "2", "label": ["kept"]}, RIGHT[2]]
+    result = evalkit.evaluate("mini", rows, on_invalid="skip")
+    [problem] = result.problems
+    assert (problem.line, problem.id) == (2, "2")
+    assert [(v.field, v.value) for v in problem.violations] == [("label", ["kept"])]
+
+
+def test_per_example_scores_are_null_where_nothing_was_scored() -> None:
+    result = evalkit.evaluate("mini", RIGHT[:2], on_missing="skip")
+    assert result.examples is not None
+    assert result.examples["hits"].to_list() == [1.0, 1.0, None]
+    assert result.examples["status"].to_list() == ["scored", "scored", "missing"]
+    assert result.examples["pred"].to_list() == ["yes", "no", None]
+
+
+def test_a_metric_without_per_example_scores_has_no_column() -> None:
+    def get_always(predictions: list[Any], targets: list[Any]) -> float:
+        return 1.0
+
+    result = evalkit.evaluate("mini", RIGHT, metrics=[get_always])
+    assert result.examples is not None
+    assert "always" not in result.examples.columns
+
+
+class Unlabelled(evalkit.Dataset):
+    """Twelve examples whose labels nobody declares."""
+
+    name = "unlabelled"
+    task = "open"
+
+    def load(self, split: str) -> list[dict[str, str]]:
+        return [{"uid": str(k), "label": "ab"[k % 2]} for k in range(12)]
+
+
+class Anything(BaseModel):
+    id: str
+    label: str
+
+
+class Identified(BaseModel):
+    uid: str
+
+
+class Open(evalkit.TaskIO):
+    Input = Identified
+    Output = Anything
+    answer_field = "label"
+    perf_metric = "accuracy"
+    example = {"uid": "1"}
+
+
+OPEN = Registry(
+    Catalog((Component("tasks", "open", f"{__name__}:Open", "d", "1"),), ())
+)
+
+
+def share_equal(predictions: list[Any], targets: list[Any]) -> float:
+    return sum(map(eq, predictions, targets)) / len(targets)
+
+
+def notices_of(labels: str, data: Any = Unlabelled) -> Sequence[str]:
+    rows = [{"id": str(k), "label": label} for k, label in enumerate(labels)]
+    result = evalkit.evaluate(data, rows, metrics=[share_equal], registry=OPEN)
+    return result.notices
+
+
+def test_a_predicted_label_that_no_example_has_is_told() -> None:
+    assert notices_of("ab" * 6) == ()
+    assert notices_of("cb" * 5 + "db") == (
+        "6 predictions of a label that no example has, such as 'c'; the labels are: "
+        "'a'; 'b'",
+    )
+
+
+def test_answers_in_free_text_may_be_new() -> None:
+    class Free(Unlabelled):
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": str(k), "label": "abcdefghijkl"[k]} for k in range(12)]
+
+    assert notices_of("z" * 12, Free) == ()
+
+
+def test_scores_without_any_valid_prediction_are_partial() -> None:
+    rows = [{"id": uid, "label": 3} for uid in "123"]
+    result = evalkit.evaluate("mini", rows, on_invalid="wrong")
+    assert (result.status, result.errors) == ("partial", ("no example was scored",))
+    assert result.is_failed
+
+
+def test_a_refusal_tells_of_undeclared_keys() -> None:
+    error = refuse([{"id": uid, "prediction": "yes"} for uid in "123"])
+    assert (
+        "  notice: 3 rows with the key 'prediction', which the task mini does not "
+        "declare; the key was left out"
+    ) in str(error).splitlines()

@@ -78,8 +78,14 @@ def test_every_public_module_that_the_page_names_exists(named: str) -> None:
     [
         ("runs/score_columns.py", ("Score", "Origin")),
         ("runs/record.py", ("RunRecord",)),
-        ("runs/recording.py", ("make_result", "_inputs")),
+        ("runs/recording.py", ("make_result", "_record", "_inputs", "Options")),
         ("reading/formats.py", ("Format",)),
+        ("reading/files.py", ("ROW_READERS", "OF_TEXTS", "TABLES")),
+        ("predictions/responses.py", ("ResponseReader",)),
+        ("plugins/binding.py", ("Guard",)),
+        ("workflows/evaluation.py", ("evaluate_with",)),
+        ("workflows/options.py", ("EvaluationOptions",)),
+        ("scoring/records.py", ("GroupScore", "AggregateScore")),
         ("predictions/alignment.py", ("Alignment",)),
     ],
 )

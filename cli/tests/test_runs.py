@@ -182,7 +182,8 @@ def test_a_run_without_a_start_has_a_dash(
 ) -> None:
     path = evaluate("three", THREE)
     record = json.loads((path / "run.json").read_text())
-    (path / "run.json").write_text(json.dumps({**record, "timings": {}}), "utf-8")
+    del record["timings"]
+    (path / "run.json").write_text(json.dumps(record), "utf-8")
     assert invoke("runs").stdout.splitlines()[1].split()[1:3] == ["–", "tiny"]
 
 

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from evalkit.hookspecs import hookimpl as hookimpl
     from evalkit.perturbing.files import perturb_dataset as perturb_dataset
     from evalkit.perturbing.rows import perturb as perturb
-    from evalkit.plugins.classes import Parameters as Parameters
+    from evalkit.plugins.classes import Dataset as Dataset
+    from evalkit.plugins.classes import Metric as Metric
+    from evalkit.plugins.classes import Perturbation as Perturbation
+    from evalkit.plugins.classes import TaskIO as TaskIO
+    from evalkit.plugins.classes import metric as metric
     from evalkit.plugins.components import Component as Component
-    from evalkit.plugins.dataset import Dataset as Dataset
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.dynabench import BaseTaskIO as BaseTaskIO
-    from evalkit.plugins.metric import Metric as Metric
-    from evalkit.plugins.metric import metric as metric
-    from evalkit.plugins.perturbation import Perturbation as Perturbation
+    from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
-    from evalkit.plugins.task import TaskIO as TaskIO
     from evalkit.runs.listing import find_run as find_run
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
@@ -81,15 +81,12 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Parameters",
+            "plugins.classes": "Dataset Metric Perturbation TaskIO metric",
             "plugins.components": "Component",
-            "plugins.dataset": "Dataset",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",
-            "plugins.metric": "Metric metric",
-            "plugins.perturbation": "Perturbation",
+            "plugins.plugin": "Parameters",
             "plugins.registry": "Registry",
-            "plugins.task": "TaskIO",
             "runs.listing": "find_run",
             "runs.results": "Result",
             "runs.score_columns": "Score",

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from evalkit.inference.resampling import unit_keys
-from evalkit.scoring.units import Units
+from evalkit.scoring.grouping import Units
 
 from ..engine_tables import make_table
 

@@ -30,7 +30,7 @@ from evalkit.examples.scored_values import (
     scored_value,
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
-from evalkit.plugins.task import default_label_converter, default_pred_converter
+from evalkit.plugins.classes import default_label_converter, default_pred_converter
 from evalkit.reading.schemas import text_fields
 
 LABEL_CONVERTER = "label_field_converter"

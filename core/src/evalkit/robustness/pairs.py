@@ -21,8 +21,8 @@ from evalkit.base.terms import IntervalKind, MetricContext, Weight
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.classes import Metric
 from evalkit.plugins.components import Component
-from evalkit.plugins.metric import Metric
 from evalkit.plugins.registry import bind
 from evalkit.robustness.copies import Copies
 from evalkit.scoring.finalization import EXAMPLES

@@ -23,7 +23,7 @@ from evalkit.inference.cluster_sizes import (
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
-from evalkit.scoring.grouping import Groups
+from evalkit.scoring.grouping import Groups, Units
 from evalkit.scoring.influence import RowInfluences, row_influences
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
@@ -36,7 +36,6 @@ from evalkit.scoring.statistics_rows import (
     weighted_sums,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.units import Units
 
 
 class UnitSums(NamedTuple):

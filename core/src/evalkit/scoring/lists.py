@@ -15,7 +15,7 @@ from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_i
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.bootstrap import unit_weights
 from evalkit.scoring.calls import checked_value
-from evalkit.scoring.grouping import Groups, Positions
+from evalkit.scoring.grouping import Groups, Positions, Units
 from evalkit.scoring.records import (
     Advance,
     GroupScore,
@@ -26,7 +26,6 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.units import Units
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS

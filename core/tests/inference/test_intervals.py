@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from row_intervals import mean_interval, proportion_interval
 from scipy import optimize, stats
 
 from evalkit.inference.cluster_sizes import (
@@ -16,9 +17,7 @@ from evalkit.inference.cluster_sizes import (
 )
 from evalkit.inference.intervals import (
     corrected_bounds,
-    mean_interval,
     percentile_interval,
-    proportion_interval,
     wilson,
     without_interval,
 )

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.base.names import is_component_name, normalise_distribution
-from evalkit.plugins.compatibility import CoreCheck
 from evalkit.plugins.components import Component
 from evalkit.plugins.metadata import (
+    CoreCheck,
     DistributionFiles,
     EntryPoint,
     Header,

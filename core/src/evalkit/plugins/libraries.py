@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from evalkit.base.names import normalise_distribution
-from evalkit.plugins.compatibility import CORE, required_distribution
+from evalkit.plugins.metadata import CORE, required_distribution
 
 _EXTRAS = re.compile(r"[^;\[]*\[([^\]]*)\]")
 _EXTRA_IN_MARKER = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")

@@ -14,7 +14,6 @@ from typing import Any
 from evalkit.base.violations import shorten
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.compatibility import required_distribution
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.libraries import (
     hash_files,
@@ -23,6 +22,7 @@ from evalkit.plugins.libraries import (
     source_files,
     source_hash,
 )
+from evalkit.plugins.metadata import required_distribution
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (

@@ -31,10 +31,7 @@ from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.record import (
-    FORMAT_VERSION,
-    RunRecord,
-)
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores

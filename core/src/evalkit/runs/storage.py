@@ -31,10 +31,11 @@ from evalkit.runs.folders import (
     SCORES_FILE,
     STATISTICS_FOLDER,
     is_run,
+    note_evaluation,
     read_record,
+    read_start,
     statistics_file,
 )
-from evalkit.runs.last_evaluations import note_evaluation, read_start
 from evalkit.runs.record import RunRecord
 from evalkit.runs.score_columns import COMPUTED, Score, scores_frame
 

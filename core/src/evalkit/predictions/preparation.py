@@ -1,4 +1,7 @@
-"""The steps before scoring: load the examples, read the predictions, match them."""
+"""The steps before scoring: load the examples, read the predictions, match them.
+
+Files of predictions in any of the formats are read as blocks of rows.
+"""
 
 from __future__ import annotations
 

@@ -7,165 +7,104 @@ nothing else; each public name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.terms import Entity, MetricContext, Source
-    from evalkit.base.violations import Violation
-    from evalkit.comparing.comparison import compare
-    from evalkit.comparing.records import ComparedScore, Comparison
-    from evalkit.edits import Edit
-    from evalkit.errors import (
-        AlignmentError,
-        DataError,
-        EvalkitError,
-        MetricError,
-        PluginContractError,
-        PluginError,
-        PluginLoadError,
-        RequiredParameterError,
-        SchemaError,
-        StorageError,
-        UnknownPluginError,
+    from evalkit.base.terms import Entity as Entity
+    from evalkit.base.terms import MetricContext as MetricContext
+    from evalkit.base.terms import Source as Source
+    from evalkit.base.violations import Violation as Violation
+    from evalkit.comparing.comparison import compare as compare
+    from evalkit.comparing.records import ComparedScore as ComparedScore
+    from evalkit.comparing.records import Comparison as Comparison
+    from evalkit.edits import Edit as Edit
+    from evalkit.errors import AlignmentError as AlignmentError
+    from evalkit.errors import DataError as DataError
+    from evalkit.errors import EvalkitError as EvalkitError
+    from evalkit.errors import MetricError as MetricError
+    from evalkit.errors import PluginContractError as PluginContractError
+    from evalkit.errors import PluginError as PluginError
+    from evalkit.errors import PluginLoadError as PluginLoadError
+    from evalkit.errors import RequiredParameterError as RequiredParameterError
+    from evalkit.errors import SchemaError as SchemaError
+    from evalkit.errors import StorageError as StorageError
+    from evalkit.errors import UnknownPluginError as UnknownPluginError
+    from evalkit.hookspecs import hookimpl as hookimpl
+    from evalkit.perturbing.files import perturb_dataset as perturb_dataset
+    from evalkit.perturbing.rows import perturb as perturb
+    from evalkit.plugins.classes import Dataset as Dataset
+    from evalkit.plugins.classes import Metric as Metric
+    from evalkit.plugins.classes import Perturbation as Perturbation
+    from evalkit.plugins.classes import TaskIO as TaskIO
+    from evalkit.plugins.classes import metric as metric
+    from evalkit.plugins.components import Component as Component
+    from evalkit.plugins.discovery import find_components as find_components
+    from evalkit.plugins.dynabench import BaseTaskIO as BaseTaskIO
+    from evalkit.plugins.plugin import Parameters as Parameters
+    from evalkit.plugins.registry import Registry as Registry
+    from evalkit.runs.listing import find_run as find_run
+    from evalkit.runs.results import Result as Result
+    from evalkit.runs.score_columns import Score as Score
+    from evalkit.runs.stored import read_run as read_run
+    from evalkit.workflows.evaluation import evaluate as evaluate
+    from evalkit.workflows.evaluation import evaluate_with as evaluate_with
+    from evalkit.workflows.lists import score as score
+    from evalkit.workflows.merging import merge as merge
+    from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
+    from evalkit.workflows.planning import Plan as Plan
+    from evalkit.workflows.planning import plan as plan
+    from evalkit.workflows.rescoring import rescore as rescore
+    from evalkit.workflows.validation import Validation as Validation
+    from evalkit.workflows.validation import validate as validate
+    from evalkit.workflows.validation import validate_with as validate_with
+    from evalkit.workflows.verification import Verification as Verification
+    from evalkit.workflows.verification import verify as verify
+
+    __version__: str
+else:
+    _get, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "base.terms": "Entity MetricContext Source",
+            "base.violations": "Violation",
+            "comparing.comparison": "compare",
+            "comparing.records": "ComparedScore Comparison",
+            "edits": "Edit",
+            "errors": (
+                "AlignmentError DataError EvalkitError MetricError "
+                "PluginContractError PluginError PluginLoadError "
+                "RequiredParameterError SchemaError StorageError "
+                "UnknownPluginError"
+            ),
+            "hookspecs": "hookimpl",
+            "perturbing.files": "perturb_dataset",
+            "perturbing.rows": "perturb",
+            "plugins.classes": "Dataset Metric Perturbation TaskIO metric",
+            "plugins.components": "Component",
+            "plugins.discovery": "find_components",
+            "plugins.dynabench": "BaseTaskIO",
+            "plugins.plugin": "Parameters",
+            "plugins.registry": "Registry",
+            "runs.listing": "find_run",
+            "runs.results": "Result",
+            "runs.score_columns": "Score",
+            "runs.stored": "read_run",
+            "workflows.evaluation": "evaluate evaluate_with",
+            "workflows.lists": "score",
+            "workflows.merging": "merge",
+            "workflows.options": "EvaluationOptions",
+            "workflows.planning": "Plan plan",
+            "workflows.rescoring": "rescore",
+            "workflows.validation": "Validation validate validate_with",
+            "workflows.verification": "Verification verify",
+        },
     )
-    from evalkit.hookspecs import hookimpl
-    from evalkit.perturbing.files import perturb_dataset
-    from evalkit.perturbing.rows import perturb
-    from evalkit.plugins.classes import Parameters
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.dataset import Dataset
-    from evalkit.plugins.discovery import find_components
-    from evalkit.plugins.dynabench import BaseTaskIO
-    from evalkit.plugins.metric import Metric, metric
-    from evalkit.plugins.perturbation import Perturbation
-    from evalkit.plugins.registry import Registry
-    from evalkit.plugins.task import TaskIO
-    from evalkit.runs.listing import find_run
-    from evalkit.runs.results import Result
-    from evalkit.runs.score_columns import Score
-    from evalkit.runs.stored import read_run
-    from evalkit.workflows.evaluation import evaluate, evaluate_with
-    from evalkit.workflows.lists import score
-    from evalkit.workflows.merging import merge
-    from evalkit.workflows.options import EvaluationOptions
-    from evalkit.workflows.planning import Plan, plan
-    from evalkit.workflows.rescoring import rescore
-    from evalkit.workflows.validation import Validation, validate, validate_with
-    from evalkit.workflows.verification import Verification, verify
 
-_HOMES = {
-    "AlignmentError": "errors",
-    "BaseTaskIO": "plugins.dynabench",
-    "ComparedScore": "comparing.records",
-    "Comparison": "comparing.records",
-    "Component": "plugins.components",
-    "DataError": "errors",
-    "Dataset": "plugins.dataset",
-    "Edit": "edits",
-    "Entity": "base.terms",
-    "EvalkitError": "errors",
-    "EvaluationOptions": "workflows.options",
-    "Metric": "plugins.metric",
-    "MetricContext": "base.terms",
-    "MetricError": "errors",
-    "Parameters": "plugins.classes",
-    "Perturbation": "plugins.perturbation",
-    "Plan": "workflows.planning",
-    "PluginContractError": "errors",
-    "PluginError": "errors",
-    "PluginLoadError": "errors",
-    "RequiredParameterError": "errors",
-    "Registry": "plugins.registry",
-    "Result": "runs.results",
-    "SchemaError": "errors",
-    "Score": "runs.score_columns",
-    "Source": "base.terms",
-    "StorageError": "errors",
-    "TaskIO": "plugins.task",
-    "UnknownPluginError": "errors",
-    "Validation": "workflows.validation",
-    "Violation": "base.violations",
-    "Verification": "workflows.verification",
-    "compare": "comparing.comparison",
-    "evaluate": "workflows.evaluation",
-    "evaluate_with": "workflows.evaluation",
-    "find_components": "plugins.discovery",
-    "find_run": "runs.listing",
-    "hookimpl": "hookspecs",
-    "metric": "plugins.metric",
-    "merge": "workflows.merging",
-    "perturb": "perturbing.rows",
-    "perturb_dataset": "perturbing.files",
-    "plan": "workflows.planning",
-    "read_run": "runs.stored",
-    "rescore": "workflows.rescoring",
-    "verify": "workflows.verification",
-    "score": "workflows.lists",
-    "validate": "workflows.validation",
-    "validate_with": "workflows.validation",
-}
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
 
-__all__ = [
-    "AlignmentError",
-    "BaseTaskIO",
-    "ComparedScore",
-    "Comparison",
-    "Component",
-    "DataError",
-    "Dataset",
-    "Edit",
-    "Entity",
-    "EvalkitError",
-    "EvaluationOptions",
-    "Metric",
-    "MetricContext",
-    "MetricError",
-    "Parameters",
-    "Perturbation",
-    "Plan",
-    "PluginContractError",
-    "PluginError",
-    "PluginLoadError",
-    "Registry",
-    "RequiredParameterError",
-    "Result",
-    "SchemaError",
-    "Score",
-    "Source",
-    "StorageError",
-    "TaskIO",
-    "UnknownPluginError",
-    "Validation",
-    "Verification",
-    "Violation",
-    "compare",
-    "evaluate",
-    "evaluate_with",
-    "find_components",
-    "find_run",
-    "hookimpl",
-    "merge",
-    "metric",
-    "perturb",
-    "perturb_dataset",
-    "plan",
-    "read_run",
-    "rescore",
-    "score",
-    "validate",
-    "validate_with",
-    "verify",
-]
-
-
-_get, __dir__ = lazy_attributes(__name__, _HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("evalkit-core")
-    return _get(name)
+            return version("evalkit-core")
+        return _get(name)

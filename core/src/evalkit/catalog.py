@@ -8,102 +8,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.failures import described, hook_failures
-    from evalkit.base.names import (
-        facet_of,
-        is_component_name,
-        metric_of,
-        parse_reference,
+    from evalkit.base.failures import described as described
+    from evalkit.base.failures import hook_failures as hook_failures
+    from evalkit.base.names import facet_of as facet_of
+    from evalkit.base.names import is_component_name as is_component_name
+    from evalkit.base.names import metric_of as metric_of
+    from evalkit.base.names import parse_reference as parse_reference
+    from evalkit.examples.files import is_file_name as is_file_name
+    from evalkit.examples.files import local_path as local_path
+    from evalkit.perturbing.names import split_composition as split_composition
+    from evalkit.plugins.attributes import read_attributes as read_attributes
+    from evalkit.plugins.bound import Bound as Bound
+    from evalkit.plugins.bound import BoundMetric as BoundMetric
+    from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
+    from evalkit.plugins.bound import BoundTask as BoundTask
+    from evalkit.plugins.classes import FunctionMetric as FunctionMetric
+    from evalkit.plugins.commands import command_failure as command_failure
+    from evalkit.plugins.commands import find_command as find_command
+    from evalkit.plugins.components import Component as Component
+    from evalkit.plugins.discovery import COMMANDS as COMMANDS
+    from evalkit.plugins.discovery import KINDS as KINDS
+    from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
+    from evalkit.plugins.discovery import Catalog as Catalog
+    from evalkit.plugins.discovery import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.discovery import find_components as find_components
+    from evalkit.plugins.discovery import iter_kinds as iter_kinds
+    from evalkit.plugins.importing import import_component as import_component
+    from evalkit.plugins.registry import Registry as Registry
+    from evalkit.plugins.registry import load_component as load_component
+    from evalkit.plugins.resolver import Resolver as Resolver
+    from evalkit.reading.formats import model_name as model_name
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "base.failures": "described hook_failures",
+            "base.names": "facet_of is_component_name metric_of parse_reference",
+            "examples.files": "is_file_name local_path",
+            "perturbing.names": "split_composition",
+            "plugins.attributes": "read_attributes",
+            "plugins.bound": "Bound BoundMetric BoundPerturbation BoundTask",
+            "plugins.classes": "FunctionMetric",
+            "plugins.commands": "command_failure find_command",
+            "plugins.components": "Component",
+            "plugins.discovery": (
+                "COMMANDS Catalog DiscoveryProblem KINDS OBSERVERS "
+                "find_components iter_kinds"
+            ),
+            "plugins.importing": "import_component",
+            "plugins.registry": "Registry load_component",
+            "plugins.resolver": "Resolver",
+            "reading.formats": "model_name",
+        },
     )
-    from evalkit.examples.files import is_file_name, local_path
-    from evalkit.perturbing.names import split_composition
-    from evalkit.plugins.attributes import read_attributes
-    from evalkit.plugins.bound import Bound, BoundMetric, BoundPerturbation, BoundTask
-    from evalkit.plugins.commands import command_failure, find_command
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.discovery import (
-        COMMANDS,
-        KINDS,
-        OBSERVERS,
-        Catalog,
-        DiscoveryProblem,
-        find_components,
-        iter_kinds,
-    )
-    from evalkit.plugins.importing import import_component
-    from evalkit.plugins.metric import FunctionMetric
-    from evalkit.plugins.registry import Registry, load_component
-    from evalkit.plugins.resolver import Resolver
-    from evalkit.reading.formats import model_name
-
-__all__ = [
-    "COMMANDS",
-    "KINDS",
-    "OBSERVERS",
-    "Bound",
-    "BoundMetric",
-    "BoundPerturbation",
-    "BoundTask",
-    "Catalog",
-    "Component",
-    "DiscoveryProblem",
-    "FunctionMetric",
-    "Registry",
-    "Resolver",
-    "command_failure",
-    "described",
-    "facet_of",
-    "find_command",
-    "find_components",
-    "hook_failures",
-    "import_component",
-    "is_component_name",
-    "is_file_name",
-    "iter_kinds",
-    "load_component",
-    "local_path",
-    "metric_of",
-    "model_name",
-    "parse_reference",
-    "read_attributes",
-    "split_composition",
-]
-
-__getattr__, __dir__ = lazy_attributes(
-    __name__,
-    {
-        "Bound": "plugins.bound",
-        "BoundMetric": "plugins.bound",
-        "BoundPerturbation": "plugins.bound",
-        "BoundTask": "plugins.bound",
-        "COMMANDS": "plugins.discovery",
-        "Catalog": "plugins.discovery",
-        "Component": "plugins.components",
-        "DiscoveryProblem": "plugins.discovery",
-        "FunctionMetric": "plugins.metric",
-        "KINDS": "plugins.discovery",
-        "OBSERVERS": "plugins.discovery",
-        "Registry": "plugins.registry",
-        "Resolver": "plugins.resolver",
-        "command_failure": "plugins.commands",
-        "described": "base.failures",
-        "facet_of": "base.names",
-        "find_command": "plugins.commands",
-        "find_components": "plugins.discovery",
-        "hook_failures": "base.failures",
-        "import_component": "plugins.importing",
-        "is_component_name": "base.names",
-        "is_file_name": "examples.files",
-        "iter_kinds": "plugins.discovery",
-        "load_component": "plugins.registry",
-        "local_path": "examples.files",
-        "metric_of": "base.names",
-        "model_name": "reading.formats",
-        "parse_reference": "base.names",
-        "read_attributes": "plugins.attributes",
-        "split_composition": "perturbing.names",
-    },
-)

@@ -9,62 +9,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.violations import describe
-    from evalkit.base.wording import count_of
-    from evalkit.comparing.conclusions import show_p
-    from evalkit.inference.draw_counts import DRAWS_BY_METHOD
-    from evalkit.inference.intervals import INTERVAL_RULES
-    from evalkit.inference.levels import check_confidence
-    from evalkit.perturbing.summary import PerturbationSummary
-    from evalkit.predictions.problems import STATUSES
-    from evalkit.robustness.flips import Flips, find_flips
-    from evalkit.robustness.inputs import find_stored
-    from evalkit.scoring.grouping import UNTAGGED
-    from evalkit.scoring.replications import count_incomplete
-    from evalkit.workflows.planning import Requirement
-    from evalkit.workflows.regrouping import score_crossings
-    from evalkit.workflows.verification import Difference
-
-__all__ = [
-    "DRAWS_BY_METHOD",
-    "INTERVAL_RULES",
-    "STATUSES",
-    "UNTAGGED",
-    "Difference",
-    "Flips",
-    "PerturbationSummary",
-    "Requirement",
-    "check_confidence",
-    "count_incomplete",
-    "count_of",
-    "describe",
-    "find_flips",
-    "find_stored",
-    "score_crossings",
-    "show_p",
-]
-
-__getattr__, __dir__ = lazy_attributes(
-    __name__,
-    {
-        "DRAWS_BY_METHOD": "inference.draw_counts",
-        "Difference": "workflows.verification",
-        "Flips": "robustness.flips",
-        "INTERVAL_RULES": "inference.intervals",
-        "PerturbationSummary": "perturbing.summary",
-        "Requirement": "workflows.planning",
-        "STATUSES": "predictions.problems",
-        "UNTAGGED": "scoring.grouping",
-        "check_confidence": "inference.levels",
-        "count_incomplete": "scoring.replications",
-        "count_of": "base.wording",
-        "describe": "base.violations",
-        "find_flips": "robustness.flips",
-        "find_stored": "robustness.inputs",
-        "score_crossings": "workflows.regrouping",
-        "show_p": "comparing.conclusions",
-    },
-)
+    from evalkit.base.violations import describe as describe
+    from evalkit.base.wording import count_of as count_of
+    from evalkit.comparing.conclusions import show_p as show_p
+    from evalkit.inference.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
+    from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
+    from evalkit.inference.levels import check_confidence as check_confidence
+    from evalkit.perturbing.summary import PerturbationSummary as PerturbationSummary
+    from evalkit.predictions.problems import STATUSES as STATUSES
+    from evalkit.robustness.flips import Flips as Flips
+    from evalkit.robustness.flips import find_flips as find_flips
+    from evalkit.robustness.inputs import find_stored as find_stored
+    from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
+    from evalkit.scoring.replications import count_incomplete as count_incomplete
+    from evalkit.workflows.planning import Requirement as Requirement
+    from evalkit.workflows.regrouping import score_crossings as score_crossings
+    from evalkit.workflows.verification import Difference as Difference
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "base.violations": "describe",
+            "base.wording": "count_of",
+            "comparing.conclusions": "show_p",
+            "inference.draw_counts": "DRAWS_BY_METHOD",
+            "inference.intervals": "INTERVAL_RULES",
+            "inference.levels": "check_confidence",
+            "perturbing.summary": "PerturbationSummary",
+            "predictions.problems": "STATUSES",
+            "robustness.flips": "Flips find_flips",
+            "robustness.inputs": "find_stored",
+            "scoring.grouping": "UNTAGGED",
+            "scoring.replications": "count_incomplete",
+            "workflows.planning": "Requirement",
+            "workflows.regrouping": "score_crossings",
+            "workflows.verification": "Difference",
+        },
+    )

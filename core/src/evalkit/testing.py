@@ -14,7 +14,7 @@ def test_laws():
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalkit_testing import (
@@ -38,21 +38,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # so that a wrong name is an error for type checkers, too
 
-    try:
-        kit = import_module(_KIT)
-    except ModuleNotFoundError as error:
-        if error.name != _KIT:
-            raise
-        raise ImportError(
-            "evalkit.testing needs the distribution evalkit-testing; install it, in a "
-            "checkout: pip install ./core ./plugins/testing/kit"
-        ) from error
-    return getattr(kit, name)
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        try:
+            kit = import_module(_KIT)
+        except ModuleNotFoundError as error:
+            if error.name != _KIT:
+                raise
+            raise ImportError(
+                "evalkit.testing needs the distribution evalkit-testing; install it, "
+                "in a checkout: pip install ./core ./plugins/testing/kit"
+            ) from error
+        return getattr(kit, name)
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from row_intervals import mean_interval
 from scipy import stats
 from sklearn.metrics import f1_score
 
@@ -21,7 +22,6 @@ from evalkit.comparing.records import ComparedScore, Comparison
 from evalkit.comparing.replicates import Replicates
 from evalkit.comparing.tables import PairedTables
 from evalkit.errors import AlignmentError, StorageError
-from evalkit.inference.intervals import mean_interval
 from evalkit.inference.paired_shares import tango_bounds, tango_interval
 from evalkit.inference.power import detectable_share_difference
 from evalkit.runs.results import Result

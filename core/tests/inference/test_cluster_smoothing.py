@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from row_intervals import proportion_interval
 from scipy import stats
 from sklearn.metrics import f1_score
 
@@ -19,7 +20,6 @@ from evalkit.inference.cluster_smoothing import (
     widening,
     with_added,
 )
-from evalkit.inference.intervals import proportion_interval
 from evalkit.inference.multinomial import count_pairs
 
 from ..engine_tables import main_score, make_groups, make_table, scored

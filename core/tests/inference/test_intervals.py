@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from row_intervals import mean_interval, proportion_interval
 from scipy import optimize, stats
 
 from evalkit.inference.cluster_sizes import (
@@ -15,8 +16,6 @@ from evalkit.inference.cluster_sizes import (
     intraclass_correlation,
 )
 from evalkit.inference.intervals import (
-    mean_interval,
-    proportion_interval,
     wilson,
     without_interval,
 )

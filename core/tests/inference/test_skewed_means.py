@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from row_intervals import mean_interval
 from scipy import optimize, stats
 
-from evalkit.inference.intervals import clustered_mean_interval, mean_interval
+from evalkit.inference.intervals import clustered_mean_interval
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     hall_bounds,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from evalkit.plugins.compatibility import (
+from evalkit.plugins.metadata import (
     CoreCheck,
     Verdict,
     _admits_plainly,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
-from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
+from evalkit.plugins.registry import Observers, Registry
 
 Make = Callable[..., Any]
 

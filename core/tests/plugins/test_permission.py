@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evalkit.plugins.components import Component
-from evalkit.plugins.permission import Permission
+from evalkit.plugins.discovery import Permission
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
 ALLOW = "EVALKIT_ALLOW_PLUGINS"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.plugins.components import Component
-from evalkit.plugins.imported_code import imported_libraries, source_hash
+from evalkit.plugins.libraries import imported_libraries, source_hash
 from evalkit.plugins.provenance import (
     describe_component,
     describe_core,

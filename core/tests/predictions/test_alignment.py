@@ -24,7 +24,7 @@ from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies, align
-from evalkit.predictions.files import read_given, read_prediction_file
+from evalkit.predictions.preparation import read_given, read_prediction_file
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading import json_blocks

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_intervals import proportion_interval
 
 from evalkit import Result
 from evalkit.errors import AlignmentError
@@ -19,7 +20,7 @@ from evalkit.inference.bounded_means import (
 )
 from evalkit.inference.cluster_sizes import cluster_sums
 from evalkit.inference.effective_pairs import share_difference_interval
-from evalkit.inference.intervals import Interval, proportion_interval
+from evalkit.inference.intervals import Interval
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from row_intervals import mean_interval
 from scipy import stats
 
 from evalkit.inference.effective_pairs import share_difference_interval
-from evalkit.inference.intervals import mean_interval
 
 
 @pytest.mark.parametrize("n", [10, 50, 400])

@@ -13,12 +13,11 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import evalkit
-from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.last_evaluations import last_evaluation, note_evaluation
+from evalkit.runs.folders import RUN_FILE, last_evaluation, note_evaluation
 from evalkit.runs.listing import LATEST, find_run, list_runs
-from evalkit.runs.repeated_runs import what_differs
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import COMPUTED, Score
+from evalkit.runs.storage import what_differs
 
 pytestmark = pytest.mark.usefixtures("mini")
 

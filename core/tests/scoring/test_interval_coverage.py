@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from evalkit.inference.intervals import mean_interval, proportion_interval
+from row_intervals import mean_interval, proportion_interval
 
 pytestmark = pytest.mark.slow
 

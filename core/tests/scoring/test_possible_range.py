@@ -11,8 +11,8 @@ from evalkit import Metric, MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import with_possible_range
 from evalkit.scoring.metric import score_metric
-from evalkit.scoring.possible_range import with_possible_range
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 

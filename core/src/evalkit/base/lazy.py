@@ -8,19 +8,22 @@ from sys import modules
 from typing import Any
 
 
-def lazy_attributes(
-    module: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the functions `__getattr__` and `__dir__` of a module (PEP 562).
+def lazy_names(
+    module: str, names: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make `__getattr__`, `__dir__` and `__all__` of a module (PEP 562).
 
     Args:
         module: Name of the module.
-        homes: The module below `evalkit` that defines each name.
+        names: The public names, with a space between, that each module below
+            `evalkit` defines.
 
     Returns:
         A function that imports and returns what a name stands for, and raises
-        AttributeError for a name that is not public; and one that lists all names.
+        AttributeError for a name that is not public; one that lists all names; and
+        the public names, sorted.
     """
+    homes = {name: home for home, listed in names.items() for name in listed.split()}
 
     def get(name: str) -> Any:
         home = homes.get(name)
@@ -30,7 +33,7 @@ def lazy_attributes(
         setattr(modules[module], name, value)
         return value
 
-    def names() -> list[str]:
+    def show() -> list[str]:
         return sorted({*vars(modules[module]), *homes})
 
-    return get, names
+    return get, show, sorted(homes)

@@ -11,9 +11,7 @@ from evalkit.base.columns import encode, to_series
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
-from evalkit.examples.conversion import (
-    LABEL_CONVERTER,
-)
+from evalkit.examples.conversion import LABEL_CONVERTER
 from evalkit.examples.loading import ExampleRows
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.plugins.bound import BoundDataset, BoundTask

@@ -18,19 +18,10 @@ from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import read_id
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import shorten
-from evalkit.errors import (
-    DataError,
-    PluginContractError,
-    PluginError,
-    SchemaError,
-)
-from evalkit.examples.scored_values import (
-    PLAIN_TYPES,
-    UnscorableError,
-    scored_value,
-)
+from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
+from evalkit.examples.scored_values import PLAIN_TYPES, UnscorableError, scored_value
 from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
-from evalkit.plugins.task import default_label_converter, default_pred_converter
+from evalkit.plugins.classes import default_label_converter, default_pred_converter
 from evalkit.reading.schemas import text_fields
 
 LABEL_CONVERTER = "label_field_converter"

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from evalkit.errors import DataError, EvalkitError
 from evalkit.plugins.bound import BoundDataset
+from evalkit.plugins.classes import Dataset
 from evalkit.plugins.components import NO_VERSION, Component
-from evalkit.plugins.dataset import Dataset
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.reading.formats import model_name

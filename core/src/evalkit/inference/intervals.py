@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from evalkit.inference.cluster_sizes import (
     adjusted_root,
     cautious_degrees,
-    cluster_sums,
     clustered_error,
     degrees_of_freedom,
     intraclass_correlation,
@@ -58,24 +57,6 @@ class Interval(NamedTuple):
 def without_interval(reason: str) -> Interval:
     """Give an interval that is none, with the reason."""
     return Interval(reason=reason)
-
-
-def proportion_interval(
-    scores: Floats, clusters: Integers | None, confidence: float
-) -> Interval:
-    """Compute Wilson's interval of a mean of zeros and ones.
-
-    Args:
-        scores: The zeros and ones, of shape (n,).
-        clusters: The cluster of each, of shape (n,); None for independent rows.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval; none for n = 1 or fewer than two clusters.
-    """
-    if clusters is None:
-        return share_interval(math.fsum(scores), len(scores), confidence)
-    return clustered_share_interval(*cluster_sums(scores, clusters), confidence)
 
 
 def share_interval(ones: float, n: int, confidence: float) -> Interval:
@@ -221,25 +202,6 @@ def wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
     return low, high
 
 
-def mean_interval(
-    scores: Floats, clusters: Integers | None, confidence: float
-) -> Interval:
-    """Compute Student's interval of a mean.
-
-    Args:
-        scores: The values, of shape (n,).
-        clusters: The cluster of each, of shape (n,); None for independent rows.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval, not clipped to any bounds; none for n = 1, fewer than two
-        clusters, or values that do not differ.
-    """
-    if clusters is None:
-        return weighted_mean_interval(scores, np.ones(len(scores)), confidence)
-    return clustered_mean_interval(*cluster_sums(scores, clusters), confidence)
-
-
 def weighted_mean_interval(
     values: Floats, counts: Floats, confidence: float
 ) -> Interval:
@@ -251,7 +213,8 @@ def weighted_mean_interval(
         confidence: Probability of the interval, such as 0.95.
 
     Returns:
-        As `mean_interval`.
+        The interval, not clipped to any bounds; none for n = 1 or values that do not
+        differ.
     """
     n = float(counts.sum())
     if n < 2:
@@ -274,7 +237,7 @@ def clustered_mean_interval(
         confidence: Probability of the interval, such as 0.95.
 
     Returns:
-        As `mean_interval`.
+        As `weighted_mean_interval`; none for fewer than two clusters, too.
     """
     n, count = float(sizes.sum()), len(sizes)
     if n < 2:

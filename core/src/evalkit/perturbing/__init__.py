@@ -8,24 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.perturbing.spans import (
-        PROTECTED_KINDS,
-        ProtectedKind,
-        protected_spans,
+    from evalkit.perturbing.spans import PROTECTED_KINDS as PROTECTED_KINDS
+    from evalkit.perturbing.spans import ProtectedKind as ProtectedKind
+    from evalkit.perturbing.spans import protected_spans as protected_spans
+    from evalkit.perturbing.steps import effect_of as effect_of
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "perturbing.spans": "PROTECTED_KINDS ProtectedKind protected_spans",
+            "perturbing.steps": "effect_of",
+        },
     )
-    from evalkit.perturbing.steps import effect_of
-
-__all__ = ["PROTECTED_KINDS", "ProtectedKind", "effect_of", "protected_spans"]
-
-__getattr__, __dir__ = lazy_attributes(
-    __name__,
-    {
-        "PROTECTED_KINDS": "perturbing.spans",
-        "ProtectedKind": "perturbing.spans",
-        "effect_of": "perturbing.steps",
-        "protected_spans": "perturbing.spans",
-    },
-)

@@ -11,12 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.errors import (
-    DataError,
-    EvalkitError,
-    PluginContractError,
-    SchemaError,
-)
+from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint

@@ -1,29 +1,240 @@
-"""What the base classes of all kinds share."""
+"""Base classes of tasks, data sets, metrics and perturbations.
+
+Functions become metrics by the decorator `metric`.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from evalkit.base.terms import Source
+from evalkit.errors import DataError
+from evalkit.plugins.plugin import Plugin
+from evalkit.plugins.sources import locate
+
+if TYPE_CHECKING:
+    from evalkit.base.terms import AnswerKind, IntervalKind, MergeKind
 
 
-class Parameters(BaseModel):
-    """Base of a component's typed parameters; this one has none."""
+class Perturbation(Plugin):
+    """A change of a text or an example, made to see what a model does about it.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    A subclass sets `families`, `version` and `label_effect` and implements one of
+    `perturb`, `find_edits` and `perturb_example`.
+    `evalkit.hookspecs.PerturbationAttributes` says what each attribute means.
 
+    Example:
+        ```python
+        class Shout(evalkit.Perturbation):
+            families = {"robustness"}
+            version = "1"
+            label_effect = {"*": "invariant"}
 
-NoParameters = Parameters
-
-
-class Plugin:
-    """A component that is built from its typed parameters.
-
-    Attributes:
-        parameters: The parameters that it was built with.
+            def perturb(self, text):
+                return text.upper()
+        ```
     """
 
-    Parameters: ClassVar[type[BaseModel]] = NoParameters
+    protects: ClassVar[bool] = True
 
-    def __init__(self, parameters: BaseModel | None = None) -> None:
-        self.parameters = self.Parameters() if parameters is None else parameters
+
+class TaskIO(Plugin):
+    """A task: the shape of input and output, and how answers are scored by default.
+
+    A subclass sets `Input`, `Output`, `example` and `perf_metric`, and either
+    `answer_field` or converters. `evalkit.hookspecs.TaskIOAttributes` says what each
+    attribute means.
+    """
+
+    eval_metrics: ClassVar[Sequence[str]] = ()
+    delta_metrics: ClassVar[Sequence[str]] = ()
+    labels: Sequence[str] | None = None
+    answer_kind: ClassVar[AnswerKind] = "one"
+    answer_field: ClassVar[str | None] = None
+    input_keys: ClassVar[Sequence[str] | None] = None
+    scored_fields: ClassVar[Sequence[str]] = ()
+    verify_fields: ClassVar[Sequence[str] | None] = None
+    perturb_fields: ClassVar[Sequence[str]] = ()
+    content_warning: ClassVar[str | None] = None
+
+
+def default_label_converter(answer_field: str) -> Mapping[str, Any]:
+    """Declare the converter that reads `uid`, the answer field and `tags`."""
+    return {"id": "uid", "answer": answer_field, "tags": "tags"}
+
+
+def default_pred_converter(answer_field: str) -> Mapping[str, Any]:
+    """Declare the converter that reads `id` and the answer field."""
+    return {"id": "id", "pred": answer_field}
+
+
+class Dataset(Plugin):
+    """A named collection of examples with splits.
+
+    A subclass sets `task` and implements `load`. `evalkit.hookspecs.DatasetAttributes`
+    says what each attribute means.
+
+    Example:
+        ```python
+        class Greetings(evalkit.Dataset):
+            name = "greetings"
+            task = "sentiment"
+
+            def load(self, split):
+                return [{"uid": "1", "statement": "Hello!", "label": "positive"}]
+        ```
+    """
+
+    name: ClassVar[str | None] = None
+    round_id: ClassVar[int] = 0
+    splits: ClassVar[Sequence[str]] = ("test",)
+    default_split: ClassVar[str] = "test"
+    labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
+    perf_metric: ClassVar[str | None] = None
+    eval_metrics: ClassVar[Sequence[str] | None] = None
+    aggregate: ClassVar[str | None] = None
+    cluster: ClassVar[Sequence[str] | str | None] = None
+    tags: ClassVar[Sequence[str]] = ()
+    version: ClassVar[str] = "1"
+    changes: ClassVar[Mapping[str, str]] = {}
+    license: ClassVar[str | None] = None
+    source_url: ClassVar[str | None] = None
+    citation: ClassVar[str | None] = None
+    languages: ClassVar[Sequence[str]] = ()
+    content_warning: ClassVar[str | None] = None
+    description: ClassVar[str | None] = None
+    sources: ClassVar[Mapping[str, Source]] = {}
+    example_predictions: ClassVar[Mapping[str, str | Path]] = {}
+    located_files: Mapping[str, Path] = {}
+    """The files that were asked for so far, which the run records."""
+
+    def file(self, filename: str) -> Path:
+        """Give the path of one of the publisher's files, fetching it if need be.
+
+        Args:
+            filename: A key of `sources`.
+
+        Returns:
+            The path of the local copy.
+
+        Raises:
+            DataError: The file is not there and cannot be fetched; the message says
+                which file to put where.
+        """
+        if self.name is None or filename not in self.sources:
+            raise DataError(
+                f"{type(self).__name__} must set `name` and declare {filename!r} in "
+                "`sources` before it asks for the file"
+            )
+        path = locate(self.name, filename, self.sources[filename])
+        self.located_files = {**self.located_files, filename: path}
+        return path
+
+
+GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
+
+ANY_ANSWER: tuple[AnswerKind, ...] = (
+    "one",
+    "any-of",
+    "all-of",
+    "spans",
+    "ranked",
+    "number",
+)
+"""All shapes of answers."""
+
+_DECORATED = "__evalkit_metric__"
+
+
+class Metric(Plugin):
+    """A metric, written in one of three ways (see `evalkit.hookspecs.MetricSpec`).
+
+    `evalkit.hookspecs.MetricAttributes` says what each attribute means.
+
+    Example:
+        ```python
+        class Length(evalkit.Metric):
+            unit = "characters"
+
+            def score_example(self, prediction, target):
+                return float(len(prediction))
+        ```
+    """
+
+    unit: ClassVar[str] = ""
+    bounds: ClassVar[tuple[float | None, float | None] | None] = None
+    higher_is_better: ClassVar[bool | None] = None
+    scale: ClassVar[float] = 1.0
+    answer_kinds: ClassVar[Sequence[AnswerKind]] = ("one", "any-of", "number")
+    interval: ClassVar[IntervalKind | None] = None
+    columns: ClassVar[Sequence[str]] = ()
+    keys: ClassVar[Sequence[str]] = ()
+    merges: ClassVar[Mapping[str, MergeKind]] = {}
+    per_example: ClassVar[str | None] = None
+    worst_value: ClassVar[float | None] = None
+    accepts_no_prediction: ClassVar[bool] = False
+    has_possible_range: ClassVar[bool] = True
+
+
+class FunctionMetric(Metric):
+    """A plain function `get_<name>(predictions, targets)` as a metric."""
+
+    answer_kinds = ANY_ANSWER
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+        for attribute, value in getattr(function, _DECORATED, {}).items():
+            setattr(self, attribute, value)
+
+    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
+        """Call the function."""
+        return self.function(predictions, targets)
+
+
+def metric(
+    *,
+    unit: str = "",
+    bounds: tuple[float | None, float | None] | None = None,
+    higher_is_better: bool | None = None,
+    scale: float = 1.0,
+    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
+) -> Callable[[GetFunction], GetFunction]:
+    """Say what the number that a function `get_<name>` returns means.
+
+    The function itself is left as it is and stays callable.
+
+    Args:
+        unit: Unit of the value as shown, such as `%`.
+        bounds: Least and greatest value that it can return.
+        higher_is_better: Direction; None where it is unknown.
+        scale: What the returned value is multiplied with to be shown: 100 for a
+            proportion, 1 for a function that returns percentages.
+        answer_kinds: Shapes of answers that it can take; all by default. Where the
+            data has others, its score is null with that reason.
+
+    Returns:
+        A decorator.
+
+    Example:
+        ```python
+        @evalkit.metric(unit="%", bounds=(0, 1), higher_is_better=True, scale=100)
+        def get_agreement(predictions, targets):
+            return sum(p == t for p, t in zip(predictions, targets)) / len(targets)
+        ```
+    """
+
+    def mark(function: GetFunction) -> GetFunction:
+        attributes = {
+            "unit": unit,
+            "bounds": bounds,
+            "higher_is_better": higher_is_better,
+            "scale": scale,
+            "answer_kinds": tuple(answer_kinds),
+        }
+        setattr(function, _DECORATED, attributes)
+        return function
+
+    return mark

@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalkit import hookspecs
-from evalkit.plugins.dataset import Dataset
-from evalkit.plugins.metric import Metric
-from evalkit.plugins.perturbation import Perturbation
-from evalkit.plugins.task import TaskIO
+from evalkit.plugins.classes import Dataset, Metric, Perturbation, TaskIO
 
 
 class Kind(NamedTuple):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from evalkit.base.columns import encode
 from evalkit.base.violations import Violation, failed_statement, from_assertion
-from evalkit.plugins.task import TaskIO
+from evalkit.plugins.classes import TaskIO
 
 
 class _AnyRow(BaseModel):

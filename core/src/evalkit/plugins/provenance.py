@@ -13,22 +13,22 @@ from typing import Any
 
 from evalkit.base.violations import shorten
 from evalkit.plugins.bound import Bound
-from evalkit.plugins.compatibility import required_distribution
+from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import NO_VERSION
-from evalkit.plugins.imported_code import (
+from evalkit.plugins.libraries import (
     hash_files,
     imported_libraries,
+    libraries_of,
     source_files,
     source_hash,
 )
-from evalkit.plugins.libraries import libraries_of
-from evalkit.plugins.metric import FunctionMetric
+from evalkit.plugins.metadata import required_distribution
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
-    *("workflows/changed_code.py", "workflows/goals.py", "workflows/needs.py"),
+    *("workflows/changed_code.py", "workflows/needs.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import UnknownPluginError
-from evalkit.plugins.compatibility import required_distribution
+from evalkit.plugins.commands import matching_components, refusal_of_several
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import CONTRACTS
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.matching import matching_components, refusal_of_several
+from evalkit.plugins.metadata import required_distribution
 
 
 def find_meant(

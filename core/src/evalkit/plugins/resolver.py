@@ -8,12 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evalkit.base.names import (
-    Reference,
-    is_component_name,
-    parse_reference,
-    score_name,
-)
+from evalkit.base.names import Reference, is_component_name, parse_reference, score_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,

@@ -1,14 +1,18 @@
-"""The steps before scoring: load the examples, read the predictions, match them."""
+"""The steps before scoring: load the examples, read the predictions, match them.
+
+Files of predictions in any of the formats are read as blocks of rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.failures import hook_failures
+from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError
@@ -16,15 +20,19 @@ from evalkit.examples.files import local_path
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
+from evalkit.plugins.registry import Observers
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
-from evalkit.predictions.files import read_given, read_prediction_file
 from evalkit.predictions.responses import ResponseReader, fields_to_verify
 from evalkit.reading.blocks import Block
-from evalkit.reading.formats import model_name
+from evalkit.reading.files import TABLES, read_rows
+from evalkit.reading.formats import Format, detect_format, model_name
+from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading.plain import read_plain_blocks
+from evalkit.reading.rows import object_row
 from evalkit.reading.streams import refuse_other_than_file
+from evalkit.reading.tables import read_table_blocks, table_blocks
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -188,3 +196,54 @@ def identify(predictions: Predictions) -> Mapping[str, str | None]:
     if isinstance(predictions, pl.DataFrame):
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
+
+
+def read_prediction_file(
+    path: Path, reader: ResponseReader, ids: pl.Series
+) -> Iterator[Block]:
+    """Read a file of predictions.
+
+    Args:
+        path: The file.
+        reader: Says which columns are wanted, and what a plain line holds.
+        ids: The data's ids, which plain lines are matched with by position.
+
+    Returns:
+        Blocks of its rows.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    found = detect_format(path)
+    if found is Format.JSON_LINES:
+        return read_json_blocks(path, reader.plan)
+    if found in TABLES:
+        return read_table_blocks(path, found, reader.plan)
+    if found is not Format.PLAIN:
+        rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
+        return iter([Block(rows=rows)])
+    if reader.answer_field is None:
+        raise DataError(
+            f"{path}: plain lines need a task that names its `answer_field`; "
+            f"{reader.origin} does not. Give JSON lines"
+        )
+    return read_plain_blocks(path, reader.plan, ids, reader.answer_field)
+
+
+def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
+    """Read predictions that are no file.
+
+    Args:
+        predictions: A polars data frame, or dicts.
+        reader: Says which columns are wanted.
+
+    Returns:
+        Blocks of its rows, which are numbered from 1.
+    """
+    if isinstance(predictions, pl.DataFrame):
+        return table_blocks(predictions, 1, reader.plan)
+    return iter([Block(rows=_object_rows(predictions))])
+
+
+def _object_rows(given: Iterable[Any]) -> Iterator[Any]:
+    return (object_row(number, values) for number, values in enumerate(given, start=1))

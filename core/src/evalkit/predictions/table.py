@@ -10,8 +10,7 @@ from evalkit.base.columns import encode, frame_of
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
 from evalkit.predictions.alignment import Alignment
-from evalkit.scoring.comparable_values import comparable
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, comparable
 
 
 def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:

@@ -18,8 +18,8 @@ from evalkit.base.terms import IntervalKind, MetricContext
 from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.classes import Metric
 from evalkit.plugins.components import Component
-from evalkit.plugins.metric import Metric
 from evalkit.plugins.registry import bind
 from evalkit.robustness.pairs import PairGroups, Pairs, Rows
 from evalkit.scoring.finalization import EXAMPLES

@@ -7,59 +7,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.runs.citations import Work, Works, bibtex_entries, cited_works
-    from evalkit.runs.listing import LATEST, RunSummary, as_result, find_run, list_runs
-    from evalkit.runs.record import RunRecord
-    from evalkit.runs.results import Result
-    from evalkit.runs.score_columns import Score
-    from evalkit.runs.storage import problem_line
-    from evalkit.runs.stored import read_run
-    from evalkit.runs.views import Confusion, WrongAnswers, count_confusion, find_wrong
-
-__all__ = [
-    "LATEST",
-    "Confusion",
-    "Result",
-    "RunRecord",
-    "RunSummary",
-    "Score",
-    "Work",
-    "Works",
-    "WrongAnswers",
-    "as_result",
-    "bibtex_entries",
-    "cited_works",
-    "count_confusion",
-    "find_run",
-    "find_wrong",
-    "list_runs",
-    "problem_line",
-    "read_run",
-]
-
-__getattr__, __dir__ = lazy_attributes(
-    __name__,
-    {
-        "Confusion": "runs.views",
-        "LATEST": "runs.listing",
-        "Result": "runs.results",
-        "RunRecord": "runs.record",
-        "RunSummary": "runs.listing",
-        "Score": "runs.score_columns",
-        "Work": "runs.citations",
-        "Works": "runs.citations",
-        "WrongAnswers": "runs.views",
-        "as_result": "runs.listing",
-        "bibtex_entries": "runs.citations",
-        "cited_works": "runs.citations",
-        "count_confusion": "runs.views",
-        "find_run": "runs.listing",
-        "find_wrong": "runs.views",
-        "list_runs": "runs.listing",
-        "problem_line": "runs.storage",
-        "read_run": "runs.stored",
-    },
-)
+    from evalkit.runs.citations import Work as Work
+    from evalkit.runs.citations import Works as Works
+    from evalkit.runs.citations import bibtex_entries as bibtex_entries
+    from evalkit.runs.citations import cited_works as cited_works
+    from evalkit.runs.listing import LATEST as LATEST
+    from evalkit.runs.listing import RunSummary as RunSummary
+    from evalkit.runs.listing import as_result as as_result
+    from evalkit.runs.listing import find_run as find_run
+    from evalkit.runs.listing import list_runs as list_runs
+    from evalkit.runs.record import RunRecord as RunRecord
+    from evalkit.runs.results import Result as Result
+    from evalkit.runs.score_columns import Score as Score
+    from evalkit.runs.storage import problem_line as problem_line
+    from evalkit.runs.stored import read_run as read_run
+    from evalkit.runs.views import Confusion as Confusion
+    from evalkit.runs.views import WrongAnswers as WrongAnswers
+    from evalkit.runs.views import count_confusion as count_confusion
+    from evalkit.runs.views import find_wrong as find_wrong
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "runs.citations": "Work Works bibtex_entries cited_works",
+            "runs.listing": "LATEST RunSummary as_result find_run list_runs",
+            "runs.record": "RunRecord",
+            "runs.results": "Result",
+            "runs.score_columns": "Score",
+            "runs.storage": "problem_line",
+            "runs.stored": "read_run",
+            "runs.views": "Confusion WrongAnswers count_confusion find_wrong",
+        },
+    )

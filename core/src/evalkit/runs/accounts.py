@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from evalkit.base.violations import describe
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
-from evalkit.predictions.label_forms import is_about_forms
 from evalkit.predictions.problems import STATUSES
+from evalkit.predictions.written_forms import is_about_forms
 from evalkit.runs.results import Result
 
 _SHOWN_PROBLEMS = 3

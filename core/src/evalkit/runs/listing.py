@@ -14,11 +14,12 @@ from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,
     is_run,
+    last_evaluation,
     name_runs,
     read_record,
+    read_start,
     run_folders,
 )
-from evalkit.runs.last_evaluations import last_evaluation, read_start
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import StoredResult, read_run

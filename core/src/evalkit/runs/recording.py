@@ -18,24 +18,20 @@ from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.perturbing.columns import kept_columns
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
-from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
     describe_component,
     describe_core,
     environment,
     run_id_of,
 )
+from evalkit.plugins.registry import Observers
 from evalkit.predictions.alignment import Alignment, Policies
-from evalkit.predictions.label_forms import label_notices
-from evalkit.predictions.number_forms import number_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
+from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.record import (
-    FORMAT_VERSION,
-    RunRecord,
-)
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
@@ -45,9 +41,9 @@ from evalkit.runs.tables import (
     with_example_scores,
 )
 from evalkit.scoring.baselines import Baselines
-from evalkit.scoring.comparable_values import list_notices
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
+from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 WITHHELD = "withheld, as the run holds no examples"

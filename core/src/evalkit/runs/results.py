@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
-from evalkit.runs.record import (
-    RunRecord,
-)
+from evalkit.runs.record import RunRecord
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.storage import LocalStorage, RunContents
 

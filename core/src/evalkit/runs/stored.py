@@ -25,9 +25,7 @@ from evalkit.runs.folders import (
     read_table,
     statistics_file,
 )
-from evalkit.runs.record import (
-    RunRecord,
-)
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 

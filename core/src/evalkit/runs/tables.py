@@ -17,16 +17,11 @@ from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.stored import (
-    answer_kind,
-    examples_of,
-    scored_fields,
-)
-from evalkit.scoring.comparable_values import comparable
+from evalkit.runs.stored import answer_kind, examples_of, scored_fields
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores, ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, comparable
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""

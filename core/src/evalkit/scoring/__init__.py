@@ -8,58 +8,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_attributes
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.ids import RESPONSES_KEY
-    from evalkit.inference.intervals import Interval
-    from evalkit.scoring.evidence import merge_statistics
-    from evalkit.scoring.finalization import finalize
-    from evalkit.scoring.grouping import Groups, group_by_tag
-    from evalkit.scoring.metric import (
-        metric_statistics,
-        score_metric,
-        score_statistics,
-        why_not,
+    from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
+    from evalkit.inference.intervals import Interval as Interval
+    from evalkit.scoring.evidence import merge_statistics as merge_statistics
+    from evalkit.scoring.finalization import finalize as finalize
+    from evalkit.scoring.grouping import Groups as Groups
+    from evalkit.scoring.grouping import group_by_tag as group_by_tag
+    from evalkit.scoring.metric import metric_statistics as metric_statistics
+    from evalkit.scoring.metric import score_metric as score_metric
+    from evalkit.scoring.metric import score_statistics as score_statistics
+    from evalkit.scoring.metric import why_not as why_not
+    from evalkit.scoring.records import GroupScore as GroupScore
+    from evalkit.scoring.records import MetricScores as MetricScores
+    from evalkit.scoring.records import ScoringSettings as ScoringSettings
+    from evalkit.scoring.table import ScoringTable as ScoringTable
+    from evalkit.scoring.table import make_table as make_table
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "base.ids": "RESPONSES_KEY",
+            "inference.intervals": "Interval",
+            "scoring.evidence": "merge_statistics",
+            "scoring.finalization": "finalize",
+            "scoring.grouping": "Groups group_by_tag",
+            "scoring.metric": "metric_statistics score_metric score_statistics why_not",
+            "scoring.records": "GroupScore MetricScores ScoringSettings",
+            "scoring.table": "ScoringTable make_table",
+        },
     )
-    from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
-    from evalkit.scoring.table import ScoringTable, make_table
-
-__all__ = [
-    "RESPONSES_KEY",
-    "GroupScore",
-    "Groups",
-    "Interval",
-    "MetricScores",
-    "ScoringSettings",
-    "ScoringTable",
-    "finalize",
-    "group_by_tag",
-    "make_table",
-    "merge_statistics",
-    "metric_statistics",
-    "score_metric",
-    "score_statistics",
-    "why_not",
-]
-
-__getattr__, __dir__ = lazy_attributes(
-    __name__,
-    {
-        "GroupScore": "scoring.records",
-        "Groups": "scoring.grouping",
-        "Interval": "inference.intervals",
-        "MetricScores": "scoring.records",
-        "RESPONSES_KEY": "base.ids",
-        "ScoringSettings": "scoring.records",
-        "ScoringTable": "scoring.table",
-        "finalize": "scoring.finalization",
-        "group_by_tag": "scoring.grouping",
-        "make_table": "scoring.table",
-        "merge_statistics": "scoring.evidence",
-        "metric_statistics": "scoring.metric",
-        "score_metric": "scoring.metric",
-        "score_statistics": "scoring.metric",
-        "why_not": "scoring.metric",
-    },
-)

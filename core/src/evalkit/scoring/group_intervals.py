@@ -23,11 +23,7 @@ from evalkit.inference.bounded_means import (
     bounded_mean_interval,
     clustered_bounded_mean_interval,
 )
-from evalkit.inference.cluster_smoothing import (
-    shortfall,
-    widened,
-    widening,
-)
+from evalkit.inference.cluster_smoothing import shortfall, widened, widening
 from evalkit.inference.exact_shares import (
     exact_clustered_share_interval,
     exact_share_interval,

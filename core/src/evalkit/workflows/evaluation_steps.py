@@ -17,8 +17,7 @@ from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
-from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
+from evalkit.plugins.registry import Observers, Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare

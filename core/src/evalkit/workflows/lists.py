@@ -20,11 +20,10 @@ from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
-from evalkit.scoring.comparable_values import comparable, list_notices
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, comparable, list_notices
 
 
 def score(

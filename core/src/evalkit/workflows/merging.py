@@ -40,12 +40,12 @@ from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
-from evalkit.workflows.joined_tables import (
+from evalkit.workflows.merged_records import (
     join_examples,
     join_problems,
     join_statistics,
+    merged_record,
 )
-from evalkit.workflows.merged_records import merged_record
 
 SAME = (
     "task",

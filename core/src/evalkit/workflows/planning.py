@@ -24,8 +24,7 @@ from evalkit.inference.student_t import t_quantile
 from evalkit.runs.listing import as_result
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.workflows.goals import goal_of, refuse_more_than_there_is
-from evalkit.workflows.needs import Needs
+from evalkit.workflows.needs import Needs, goal_of, refuse_more_than_there_is
 from evalkit.workflows.score_spreads import (
     AS_IT_IS,
     ScoreVariance,

@@ -9,14 +9,12 @@ from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import load_examples
-from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
+from evalkit.plugins.registry import Observers, Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.label_forms import label_notices
-from evalkit.predictions.number_forms import number_notices
 from evalkit.predictions.preparation import default_model, prepare, rows_of
 from evalkit.predictions.problems import Problems
+from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.options import EvaluationOptions
 

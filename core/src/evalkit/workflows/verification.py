@@ -14,11 +14,7 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.robustness.rescoring import (
-    holds_copies,
-    lacking_field,
-    rescore_perturbed,
-)
+from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
@@ -27,12 +23,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component
-from evalkit.runs.tables import (
-    load_data,
-    measured_run,
-    settings_of,
-    with_inputs,
-)
+from evalkit.runs.tables import load_data, measured_run, settings_of, with_inputs
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code

@@ -14,7 +14,7 @@ import evalkit
 from evalkit import Dataset, Registry, TaskIO
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.predictions import label_forms
+from evalkit.predictions import written_forms
 
 HOW = "only in case, blanks or Unicode form"
 END = (
@@ -159,7 +159,7 @@ def test_case_is_folded_as_unicode_folds_it() -> None:
     ]
     assert len(pairs) > 1000
     given, folded = (
-        label_forms._with_forms(pl.DataFrame({"label": list(side)}))["form"].to_list()
+        written_forms._with_forms(pl.DataFrame({"label": list(side)}))["form"].to_list()
         for side in zip(*pairs, strict=True)
     )
     assert given == folded
@@ -212,7 +212,7 @@ def test_gold_labels_that_look_like_missing_values_are_named(unset: str) -> None
     ]
     [hidden] = notices_of(answers, answers, include_examples=False)
     assert hidden.startswith("3 gold labels are a text, as tables write ")
-    assert label_forms.is_about_gold_forms(hidden)
+    assert written_forms.is_about_gold_forms(hidden)
     # a label that means something
     assert notices_of(*[times({"yes": 20, "None": 20, "NA": 3})] * 2) == []
 
@@ -257,7 +257,7 @@ def test_invalid_predictions_that_are_a_label_but_for_their_form() -> None:
 def test_of_many_invalid_predictions_the_first_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(label_forms, "_MOST_INVALID", 2)
+    monkeypatch.setattr(written_forms, "_MOST_INVALID", 2)
     notices = notices_of(
         ["yes"] * 4, ["Yes"] * 3 + ["yes"], "closed", on_invalid="skip"
     )
@@ -373,9 +373,9 @@ def test_a_million_answers_take_no_python_for_each(
         quoted.append(label)
         return label
 
-    monkeypatch.setattr(label_forms, "_quoted", quote)
+    monkeypatch.setattr(written_forms, "_quoted", quote)
     answers = pl.Series("answer", ["yes", "no", "No"] * 100_000)
     frame = pl.DataFrame({"id": range(len(answers)), "answer": answers})
-    notices = label_forms.merged_form_notices(frame, None, "one", ())
+    notices = written_forms.merged_form_notices(frame, None, "one", ())
     assert len(notices) == 1
     assert quoted == ["No", "no"]

@@ -140,3 +140,27 @@ def test_a_class_is_rare_where_chance_does_not_make_it_so(
     names = [str(number) for number in range(len(sizes))]
     pairs = [((name, name), float(n)) for name, n in zip(names, sizes, strict=True)]
     assert has_rare_class(count_pairs(pairs, names)) == is_rare
+
+
+@pytest.mark.parametrize(("rare", "is_flagged"), [(1, True), (3, False), (8, False)])
+def test_a_gap_of_tags_that_hardly_have_a_rare_class_is_flagged(
+    rare: int, is_flagged: bool
+) -> None:
+    """Two tags of 20, 5 % of one class: intervals covered .70 and said nothing."""
+    golds = (["b"] * rare + ["a"] * (20 - rare)) * 2
+    says = ["a"] * 8 + ["b"] * 12 + golds[20:]
+    tags = [["f:s"]] * 20 + [["f:t"]] * 20
+    found = scored("macro-f1", make_table(says, golds), make_groups(tags))
+    gap = aggregate(found, "gap:f")
+    assert gap.interval.low is not None
+    assert ("too narrow" in (gap.flag or "")) is is_flagged
+    assert (gap.flag or "").startswith("from ")
+
+
+def test_a_gap_of_tags_of_one_gold_label_each_is_not_flagged() -> None:
+    """Nothing is left to chance where a tag has one label by design."""
+    golds = ["a"] * 20 + ["a"] * 20 + ["a"] * 20 + ["b"] * 5
+    says = golds[:10] + ["b"] * 10 + golds[20:]
+    tags = [["f:s"]] * 20 + [["f:t"]] * 20 + [["f:u"]] * 20 + [["f:v"]] * 5
+    found = scored("macro-f1", make_table(says, golds), make_groups(tags))
+    assert "too narrow" not in (aggregate(found, "gap:f").flag or "")

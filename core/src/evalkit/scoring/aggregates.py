@@ -33,9 +33,17 @@ from evalkit.scoring.facet_means import (
 from evalkit.scoring.group_covariance import group_covariance
 from evalkit.scoring.group_estimates import GroupEstimates, estimate_groups
 from evalkit.scoring.group_intervals import NO_INTERVAL, GroupIntervals
-from evalkit.scoring.pooled_replicates import with_pooled_replicates
+from evalkit.scoring.pooled_replicates import (
+    hardly_have_rare_class,
+    with_pooled_replicates,
+)
 from evalkit.scoring.pooled_skewness import PooledSkewness
 from evalkit.scoring.records import AggregateScore, GroupScore
+
+RARE_CLASS = (
+    "its interval may be too narrow: groups have fewer than 2 examples of a rare class "
+    "on average"
+)
 
 MOST_GROUPS = 200
 """Groups of a facet beyond which no gap is computed."""
@@ -103,7 +111,7 @@ def aggregate_scores(
         found += [worst] if worst else []
         p_adjusted = decided.get(facet.everyone.name)
         count = len(tested) if is_family else 1
-        found.append(_gap(evidence, facet, p_adjusted, count))
+        found.append(_gap(evidence, intervals, facet, p_adjusted, count))
     with_ranks = [
         placed_scores.get(score.group, score) if score.score == "" else score
         for score in scores
@@ -322,7 +330,11 @@ def _simultaneous(
 
 
 def _gap(
-    evidence: Evidence, facet: _Facet, p_adjusted: float | None, tested: int
+    evidence: Evidence,
+    intervals: GroupIntervals,
+    facet: _Facet,
+    p_adjusted: float | None,
+    tested: int,
 ) -> AggregateScore:
     compared, values = facet.compared, facet.compared_estimates.values
     value = float(values.max() - values.min())
@@ -337,6 +349,10 @@ def _gap(
         p_value = _p_value(facet)
         level = _level(evidence.settings.confidence, p_value, p_adjusted, tested)
         interval = facet.differences.interval(value, level)
+        pairs = [intervals.label_pairs(group) for group in compared.groups]
+        drawn = [found for found in pairs if found is not None]
+        if len(drawn) == len(pairs) and hardly_have_rare_class(drawn):
+            text = f"{text}; {RARE_CLASS}"
     return AggregateScore(
         f"gap:{compared.name}",
         None,

@@ -92,6 +92,25 @@ def has_rare_class(pairs: PairCounts) -> bool:
     return least + 3 * math.sqrt(least) < 0.75 * float(sizes.mean())
 
 
+def hardly_have_rare_class(groups: Sequence[PairCounts]) -> bool:
+    """Tell whether groups have too few examples of a rare class to be compared.
+
+    A group that lacks the class by chance has another score than one with it. (By exact
+    sums of two tags of 20 with 5 % of one class, the gap's interval covers .70 to .99.)
+
+    Args:
+        groups: Counts of the label pairs of each group.
+
+    Returns:
+        Whether a class is rare in all groups together, and a group has fewer than two
+        examples of it on average; false where each group has a single gold label.
+    """
+    if all(len(group.golds) == 1 for group in groups):
+        return False
+    pool = _pool(groups)
+    return has_rare_class(pool) and pool.rarest_gold < 2 * len(groups)
+
+
 def _pool(groups: Sequence[PairCounts]) -> PairCounts:
     every = [counted for group in groups for counted in group.counts.items()]
     return count_pairs(every, [label for group in groups for label in group.labels])

@@ -76,7 +76,7 @@ def _outside(edit: Edit, text: str) -> ValueError:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Give the changed text.
+    """Return the changed text.
 
     Args:
         text: The original.

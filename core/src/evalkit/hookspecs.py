@@ -209,7 +209,7 @@ class DatasetSpec:
     def load(
         self, split: str
     ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
-        """Give the examples of a split. Required.
+        """Return the examples of a split. Required.
 
         Args:
             split: One of `splits`.
@@ -506,7 +506,7 @@ class PerturbationSpec:
         perturbed: Mapping[str, Any],
         task: str,
     ) -> Sequence[str]:
-        """Give the tags of a changed example, of which some may not hold any more.
+        """Return the tags of a changed example, of which some may not hold any more.
 
         Args:
             tags: The original's tags.

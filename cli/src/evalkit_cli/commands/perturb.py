@@ -187,7 +187,7 @@ def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
 def _selection(
     split: str | None, limit: int | None, filters: tuple[str, ...]
 ) -> list[str]:
-    """Give the options that choose examples, for a command on the same ones."""
+    """Return the options that choose examples, for a command on the same ones."""
     chosen = [] if split is None else ["--split", split]
     for text in filters:
         chosen += ["--filter", text]
@@ -199,7 +199,7 @@ def _items(text: str) -> list[str]:
 
 
 def _names_in(perturbation: str) -> str:
-    """Give the names of the steps of a perturbation, without their parameters."""
+    """Return the names of the steps of a perturbation, without their parameters."""
     from evalkit.catalog import split_composition
 
     steps = split_composition(perturbation)

@@ -123,7 +123,7 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
 
 
 def _when(evaluated: str | None) -> str:
-    """Give a recorded time to the minute, in UTC."""
+    """Return a recorded time to the minute, in UTC."""
     from datetime import UTC, datetime
 
     if evaluated is None:

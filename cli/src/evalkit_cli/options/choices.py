@@ -147,7 +147,7 @@ def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:
 
 
 def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> str:
-    """Give the data set or the file that was named.
+    """Return the data set or the file that was named.
 
     Args:
         dataset: The argument.

@@ -100,7 +100,7 @@ def _spool_standard_input(folder: Path) -> Path:
 
 @contextmanager
 def spool_folder() -> Iterator[Path]:
-    """Give a folder to keep the standard input in, and call it so in errors."""
+    """Return a folder to keep the standard input in, and call it so in errors."""
     from evalkit.errors import EvalkitError
 
     with tempfile.TemporaryDirectory() as name:

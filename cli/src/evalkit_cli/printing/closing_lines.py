@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
-    """Give what a reader of the tables should know.
+    """Return what a reader of the tables should know.
 
     Args:
         results: The results.

@@ -144,7 +144,7 @@ def _half(row: ComparedScore) -> float | None:
 
 
 def _interval(row: ComparedScore) -> str:
-    """Give the interval that agrees with the p-value it stands beside."""
+    """Return the interval that agrees with the p-value it stands beside."""
     low, high = _ends(row)
     half = _half(row)
     if low is None or high is None or half is None:

@@ -26,7 +26,7 @@ _NORMAL = NormalDist()
 
 
 def _share_of_percentile(draws: int) -> float:
-    """Give the standard error of an outer percentile of draws, by half the interval.
+    """Return the standard error of an outer percentile of draws, by half the interval.
 
     That of a sample quantile (Stuart and Ord 1994, section 10.10), here the 2.5th of
     normal draws. In intervals of another probability it is nearly the same share: .041
@@ -37,7 +37,7 @@ def _share_of_percentile(draws: int) -> float:
 
 
 def _share_of_largest(draws: int) -> float:
-    """Give the standard error of the 95th percentile of the largest difference.
+    """Return the standard error of the 95th percentile of the largest difference.
 
     By the part of the interval that is shown: half of it where it begins at 0. That of
     two groups, which is the largest.
@@ -48,7 +48,7 @@ def _share_of_largest(draws: int) -> float:
 
 
 def _share_of_deviation(draws: int) -> float:
-    """Give the standard error of a standard deviation of draws, by itself."""
+    """Return the standard error of a standard deviation of draws, by itself."""
     return 1 / math.sqrt(2 * draws)
 
 
@@ -125,7 +125,7 @@ def bound_decimals(half_width: float, scale: float, method: str) -> int:
 def show_bounds(
     low: float, high: float, value: float | None, places: int, sign: str = ""
 ) -> str:
-    """Give an interval as it is printed.
+    """Return an interval as it is printed.
 
     Args:
         low: Its lower bound, in the unit that is shown.

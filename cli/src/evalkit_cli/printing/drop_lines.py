@@ -13,7 +13,7 @@ _MOST_NAMES = 3
 
 
 def adjusted(drop: Score) -> Score:
-    """Give a drop with the interval that holds for all of its family at once."""
+    """Return a drop with the interval that holds for all of its family at once."""
     return drop._replace(ci_low=drop.ci_low_adjusted, ci_high=drop.ci_high_adjusted)
 
 

@@ -24,7 +24,7 @@ _LEAST_P = 0.001
 def facet_lines(
     results: Sequence[PrintedResult], metric: str, most_facets: int | None
 ) -> list[str]:
-    """Give the worst group and the gap of each facet and crossing.
+    """Return the worst group and the gap of each facet and crossing.
 
     Args:
         results: The results.

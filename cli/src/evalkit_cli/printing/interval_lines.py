@@ -109,7 +109,7 @@ def _design_effect(result: PrintedResult) -> str:
 
 
 def _plain_error(score: Score) -> float | None:
-    """Give the standard error of a mean of independent examples."""
+    """Return the standard error of a mean of independent examples."""
     if score.stddev is None or score.n < 2 or score.replications is not None:
         return None
     n = score.n if score.ci_method == "wilson-clustered" else score.n - 1

@@ -312,7 +312,7 @@ def _worst_first(
 
 
 def _sizes(scores: Mapping[str, Score]) -> str:
-    """Give how many originals each of the first three columns is about."""
+    """Return how many originals each of the first three columns is about."""
     names = ("original", "perturbed", "drop")
     sizes = [show_n(scores[name]) for name in names if name in scores]
     return " / ".join(sizes if len(set(sizes)) > 1 else sizes[:1])

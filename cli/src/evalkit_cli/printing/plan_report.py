@@ -47,7 +47,7 @@ def _title(plan: Plan) -> str:
 
 
 def _interval(plan: Plan) -> str:
-    """Give the interval of the score as its report does."""
+    """Return the interval of the score as its report does."""
     if plan.ci_low is None or plan.ci_high is None:
         return ""
     places = decimals(_in_unit(plan, (plan.ci_high - plan.ci_low) / 2), plan.scale)
@@ -124,7 +124,7 @@ def _size(plan: Plan, value: float) -> str:
 
 
 def _shown(plan: Plan, value: float) -> str:
-    """Give a width or a difference to two digits that count."""
+    """Return a width or a difference to two digits that count."""
     shown = _in_unit(plan, value)
     return f"{shown or 0.0:.{decimals(shown, plan.scale)}f}"
 

@@ -85,5 +85,5 @@ class PrintedResult:
 
 
 def labelled(results: Sequence[PrintedResult], place: int) -> str:
-    """Give what comes before a line about one of several results."""
+    """Return what comes before a line about one of several results."""
     return f"{results[place].result.model}: " if len(results) > 1 else ""

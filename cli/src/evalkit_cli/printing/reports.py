@@ -72,7 +72,7 @@ def _notes(
     table_format: str,
     verbose: bool,
 ) -> list[str]:
-    """Give what stands below each table where tables stand alone."""
+    """Return what stands below each table where tables stand alone."""
     notes = [note for table in tables for note in table.notes]
     if table_format != "csv":
         for result in results:
@@ -82,7 +82,7 @@ def _notes(
 
 
 def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
-    """Give what is said below the tables."""
+    """Return what is said below the tables."""
     headline = results[0].headline
     facets = []
     if headline is not None:
@@ -237,7 +237,7 @@ def _summary_row(result: PrintedResult, score: Score) -> list[str]:
 
 
 def _all_scores(results: Sequence[Result]) -> Iterator[Sequence[object]]:
-    """Give every score as stored, in full precision."""
+    """Return every score as stored, in full precision."""
     from evalkit import Score
 
     several = len({result.dataset for result in results}) > 1

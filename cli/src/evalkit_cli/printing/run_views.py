@@ -114,7 +114,7 @@ def _wrong_cells(row: dict[str, Any]) -> list[object]:
 
 
 def as_text(value: Any) -> str | None:
-    """Give a text as it is, and anything else as JSON."""
+    """Return a text as it is, and anything else as JSON."""
     import json
 
     if value is None or isinstance(value, str):
@@ -161,7 +161,7 @@ def _draw_wrong(
 
 
 def shortened(value: object) -> str:
-    """Give an answer as a cell of a table shows it."""
+    """Return an answer as a cell of a table shows it."""
     if value is None:
         return NO_VALUE
     text = for_terminal(str(value))

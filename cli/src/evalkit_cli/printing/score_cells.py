@@ -45,7 +45,7 @@ def score_label(score: Score) -> str:
 
 
 def show_value(score: Score, *, with_unit: bool = True) -> str:
-    """Give a score as a person reads it; `*` marks a flag.
+    """Return a score as a person reads it; `*` marks a flag.
 
     Args:
         score: The score.
@@ -62,7 +62,7 @@ def show_value(score: Score, *, with_unit: bool = True) -> str:
 
 
 def show_number(score: Score, value: float | None) -> str:
-    """Give a value in the unit of a score, with its digits; nothing for None."""
+    """Return a value in the unit of a score, with its digits; nothing for None."""
     if value is None:
         return ""
     places = decimals(_half(score), score.scale)
@@ -74,7 +74,7 @@ def _half(score: Score) -> float | None:
 
 
 def show_interval(score: Score, bounds: Bounds | None = None) -> str:
-    """Give an interval as a person reads it; a dash where there is none.
+    """Return an interval as a person reads it; a dash where there is none.
 
     Args:
         score: The score.
@@ -121,7 +121,7 @@ def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
 
 
 def show_shrunken(score: Score) -> tuple[str, str]:
-    """Give the value drawn towards that of the groups beside it, and the ranks."""
+    """Return the value drawn towards that of the groups beside it, and the ranks."""
     shrunk = show_number(score._replace(unit=""), score.shrunk)
     if score.rank_best is None or score.rank_worst is None:
         return shrunk, ""
@@ -131,7 +131,7 @@ def show_shrunken(score: Score) -> tuple[str, str]:
 
 
 def show_n(score: Score) -> str:
-    """Give the number of examples, and of clusters where there are any."""
+    """Return the number of examples, and of clusters where there are any."""
     if score.n_clusters is None:
         return str(score.n)
     clusters = "cluster" if score.n_clusters == 1 else "clusters"
@@ -139,7 +139,7 @@ def show_n(score: Score) -> str:
 
 
 def show_coverage(score: Score) -> tuple[str, str]:
-    """Give the share that was scored, and what the rest could make of the value."""
+    """Return the share that was scored, and what the rest could make of the value."""
     if score.coverage in (None, 1.0):
         return "", ""
     if score.bound_low is None or score.bound_high is None:
@@ -150,7 +150,7 @@ def show_coverage(score: Score) -> tuple[str, str]:
 
 
 def show_share(share: float | None) -> str:
-    """Give a share in percent, with as many digits as tell it from the whole."""
+    """Return a share in percent, with as many digits as tell it from the whole."""
     if share is None:
         return NO_VALUE
     digits = 1

@@ -84,7 +84,7 @@ def plugin_output_to_stderr() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stdout_copy() -> Iterator[TextIO]:
-    """Give a stream of JSON to stdout; `plugin_output_to_stderr` leaves it alone."""
+    """Return a stream of JSON to stdout; `plugin_output_to_stderr` leaves it alone."""
     _flush_stdout()
     binary = os.fdopen(os.dup(_STDOUT), "wb")
     with _JsonStream(binary, encoding="utf-8", errors="backslashreplace") as out:

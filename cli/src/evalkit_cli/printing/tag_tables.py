@@ -113,7 +113,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
 
 
 def _sorted_tags(columns: Columns) -> list[str]:
-    """Give the tags, the worst shrunken value first, or the score where it has none.
+    """Return the tags, the worst shrunken value first, or the score where it has none.
 
     Those that only later results have come after.
     """

@@ -219,7 +219,7 @@ def _are_within(span: range, values: Sequence[Any]) -> bool:
 
 
 def native(value: Any) -> Any:
-    """Give the plain Python value of a subclass, a numpy value, a date and the like.
+    """Return the plain Python value of a subclass, a numpy value, a date and the like.
 
     Args:
         value: Anything.

@@ -6,7 +6,7 @@ import sys
 
 
 def hook_failures() -> tuple[type[BaseException], ...]:
-    """Give what an `except` clause takes for a hook's own failure.
+    """Return what an `except` clause takes for a hook's own failure.
 
     Python evaluates the clause when something was raised: everything is a failure, also
     an exception that is no `Exception`, but an interrupt by the user is none.
@@ -18,7 +18,7 @@ def hook_failures() -> tuple[type[BaseException], ...]:
 
 
 def text_of(error: BaseException) -> str:
-    """Give the text of an exception in one line.
+    """Return the text of an exception in one line.
 
     Args:
         error: The exception, whose own `__str__` may fail.
@@ -38,6 +38,6 @@ def text_of(error: BaseException) -> str:
 
 
 def described(error: BaseException) -> str:
-    """Give the type of an exception, and its text where it has one, in one line."""
+    """Return the type of an exception, and its text where it has one, in one line."""
     text = text_of(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -35,7 +35,7 @@ def is_component_name(name: str) -> bool:
 
 
 def normalise_distribution(name: str) -> str:
-    """Give a distribution's name in the one spelling that compares equal."""
+    """Return a distribution's name in the one spelling that compares equal."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -78,7 +78,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def score_name(name: str, parameters: Mapping[str, Any], score: str = "") -> str:
-    """Give the one name of a score: `NAME[:parameters, sorted][#score]`.
+    """Return the one name of a score: `NAME[:parameters, sorted][#score]`.
 
     Args:
         name: The metric's name.
@@ -122,7 +122,7 @@ def facet_of(tag: str) -> tuple[str, str] | None:
 
 
 def metric_of(score: str, names: Iterable[str]) -> str | None:
-    """Give the metric that a score is of.
+    """Return the metric that a score is of.
 
     Args:
         score: Name of the score, `NAME[:parameters][#score]`.

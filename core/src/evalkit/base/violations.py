@@ -59,7 +59,7 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Give a value as JSON can hold it.
+    """Return a value as JSON can hold it.
 
     Args:
         value: Anything.

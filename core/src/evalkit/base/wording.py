@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def count_of(number: int, noun: str) -> str:
-    """Give a number with its noun, as in `1 row` and `2 rows`.
+    """Return a number with its noun, as in `1 row` and `2 rows`.
 
     Args:
         number: How many.

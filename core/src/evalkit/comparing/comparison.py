@@ -241,7 +241,7 @@ class _Compared:
             )
 
     def _levels(self, pairs: Sequence[ComparedPair]) -> Levels:
-        """Give the levels at which tests must decide, adjusted for their number."""
+        """Return the levels at which tests must decide, adjusted for their number."""
         alpha = 1 - self._choices.confidence
         tags = sum(len(pair.pair.groups.tags) - 1 for pair in pairs)
         return Levels(alpha / len(pairs), alpha / max(1, tags))
@@ -290,7 +290,7 @@ class _Compared:
         levels: Levels,
         progress: Progress,
     ) -> dict[str, list[str]]:
-        """Give the models that no other was shown to be better than, by metric.
+        """Return the models that no other was shown to be better than, by metric.
 
         All pairs are compared, whether they are shown or not, and adjusted for their
         number, so that the best one is left out only if one of its comparisons is
@@ -326,7 +326,7 @@ class _Compared:
         }
 
     def _loser(self, compared: ComparedPair, metric: str, levels: Levels) -> set[str]:
-        """Give the worse of two models whose comparison is not shown, if it is."""
+        """Return the worse of two models whose comparison is not shown, if it is."""
         found = compared.differences(metric, levels)[WHOLE]
         judged = judge(found, self._every, self._choices.confidence, None)
         if not judged.different:

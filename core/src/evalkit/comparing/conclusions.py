@@ -208,7 +208,7 @@ def _bounds(interval: Interval, reading: Reading) -> str:
 
 
 def _telling_digits(bound: float, reading: Reading) -> int:
-    """Give the decimals with which a bound shows that it is not zero."""
+    """Return the decimals with which a bound shows that it is not zero."""
     digits = _digits(reading)
     while (
         digits < _MOST_DIGITS and bound and not float(_number(bound, reading, digits))
@@ -245,7 +245,7 @@ def _p(judged: Judged) -> str:
 
 
 def show_p(p_value: float | None, *, sign: bool = False, at_most: bool = False) -> str:
-    """Give a p-value as a person reads it: `.42`, `.0032`, `1.2e-32`.
+    """Return a p-value as a person reads it: `.42`, `.0032`, `1.2e-32`.
 
     Args:
         p_value: The p-value.

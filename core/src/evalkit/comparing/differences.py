@@ -68,14 +68,14 @@ class Levels(NamedTuple):
     tags: float
 
     def of(self, group: int) -> float:
-        """Give the level of a group."""
+        """Return the level of a group."""
         return self.whole if group == WHOLE else self.tags
 
 
 def without_difference(
     reason: str, n: int, left_out: int, n_clusters: int | None
 ) -> Difference:
-    """Give a difference that there is not, with the reason."""
+    """Return a difference that there is not, with the reason."""
     none = without_interval("there is no difference")
     return Difference(
         *(None, None, n, left_out, n_clusters, None),
@@ -86,12 +86,12 @@ def without_difference(
 
 
 def narrower(confidence: float) -> float:
-    """Give the confidence of the interval for equivalence: .90 for .95."""
+    """Return the confidence of the interval for equivalence: .90 for .95."""
     return max(0.0, 1 - EQUIVALENCE_LEVEL * (1 - confidence))
 
 
 def members_of(pair: PairedRuns) -> list[Integers]:
-    """Give the examples of each group, sorted, by number of the group."""
+    """Return the examples of each group, sorted, by number of the group."""
     members = pair.groups.members.sort("group", "position")
     examples = members["position"].to_numpy().astype(np.int64)
     ends = np.cumsum(pair.groups.sizes)

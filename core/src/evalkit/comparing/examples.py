@@ -212,7 +212,7 @@ class Spread(NamedTuple):
 def spread_of(
     differences: Floats, clusters: Integers | None, *, shares: bool
 ) -> Spread:
-    """Give the intervals of a mean difference, with its error and their degrees.
+    """Return the intervals of a mean difference, with its error and their degrees.
 
     Args:
         differences: First score less the second of each row, of shape (n,).
@@ -257,7 +257,7 @@ def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals,
 
 
 def _as_wide(intervals: Intervals, skewed: Intervals, confidence: float) -> Interval:
-    """Give an interval that holds that of skewed differences, where they are."""
+    """Return an interval that holds that of skewed differences, where they are."""
     found, other = intervals(confidence), skewed(confidence)
     if "skewed" not in other.method or found.low is None or found.high is None:
         return found
@@ -270,7 +270,7 @@ def _as_wide(intervals: Intervals, skewed: Intervals, confidence: float) -> Inte
 
 
 def agreeing(tested: Significance, intervals: Intervals) -> Significance:
-    """Give a test that rejects at no level at which an interval holds zero.
+    """Return a test that rejects at no level at which an interval holds zero.
 
     Flipped signs take differences for symmetric. Where 2 % of 200 are large losses,
     and the others small gains, they give p below .05 in 8 % of samples without any
@@ -319,7 +319,7 @@ def _detects_in_clusters(
     kind: _Kind,
     formula: Callable[[float], float | None],
 ) -> Callable[[float], float | None]:
-    """Give what clusters like these find, by drawing them where they are few."""
+    """Return what clusters like these find, by drawing them where they are few."""
     totals, sizes = cluster_sums(differences, clusters)
     squares, _ = cluster_sums(differences**2, clusters)
     n = len(differences)
@@ -355,7 +355,7 @@ def _detects_in_clusters(
 
 
 def _missed(sizes: Floats, *, bounded: bool) -> float:
-    """Give what most samples of few clusters lack of the variance between them.
+    """Return what most samples of few clusters lack of the variance between them.
 
     It is distributed about as chi-squared is, whose median is less than its mean
     (Wilson and Hilferty 1931).

@@ -150,7 +150,7 @@ def _adjusted(found: Difference, size: int) -> float | None:
 
 
 def _interval_of(found: Difference, size: int, confidence: float) -> Interval:
-    """Give the interval of a difference as one of a family.
+    """Return the interval of a difference as one of a family.
 
     Where the test shows none, it is widened to hold zero, so that it says the same.
     """
@@ -165,7 +165,7 @@ def _interval_of(found: Difference, size: int, confidence: float) -> Interval:
 
 
 def _narrow(found: Difference, size: int, confidence: float) -> Interval:
-    """Give the interval of two one-sided tests; none below a confidence of a half."""
+    """Return the interval of two one-sided tests; none below a confidence of a half."""
     level = narrower(1 - (1 - confidence) / size)
     return found.intervals(level) if level > 0 else without_interval("too low a level")
 

@@ -140,7 +140,7 @@ def _paired_difference(
     examples: Integers,
     swapped: NDArray[np.uint8] | None,
 ) -> float:
-    """Give the difference on some examples; NaN where it is undefined."""
+    """Return the difference on some examples; NaN where it is undefined."""
     turned = np.zeros(len(examples), np.uint8) if swapped is None else swapped
     both = []
     for side in (0, 1):
@@ -160,7 +160,7 @@ def _paired_difference(
 def _value(
     metric: BoundMetric, chosen: list[list[tuple[int, Any, Any]]], repeats: int
 ) -> tuple[float | None, str | None]:
-    """Give the mean of the values of all replications, or why there is none."""
+    """Return the mean of the values of all replications, or why there is none."""
     by_replication: dict[int, list[tuple[Any, Any]]] = defaultdict(list)
     for answered in chosen:
         for replication, prediction, target in answered:

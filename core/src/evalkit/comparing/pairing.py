@@ -143,7 +143,7 @@ class PairedRuns:
         return found.select("position", "example", "replication").sort("position")
 
     def example_scores(self, result: Result, column: str) -> Floats:
-        """Give the score of each example, the mean over its replications.
+        """Return the score of each example, the mean over its replications.
 
         Args:
             result: One of the two runs.
@@ -297,7 +297,7 @@ def _examples(result: Result) -> pl.DataFrame:
 
 
 def _by_id(result: Result) -> pl.DataFrame:
-    """Give each example once, with its answer where the run holds answers."""
+    """Return each example once, with its answer where the run holds answers."""
     frame = _examples(result)
     kept = [name for name in ("id", "answer", "tags", "cluster") if name in frame]
     return frame.select(all_named(kept)).unique("id", keep="first", maintain_order=True)

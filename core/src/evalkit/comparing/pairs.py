@@ -54,7 +54,7 @@ class ComparedPair:
         self.notices: list[str] = [*_notices(pair)]
 
     def chosen(self, metrics: Sequence[Any] | None) -> list[str]:
-        """Give the names of the metrics that were asked for.
+        """Return the names of the metrics that were asked for.
 
         Args:
             metrics: Names or objects; None for all that the runs have in common.

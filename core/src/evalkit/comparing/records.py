@@ -136,12 +136,12 @@ class Comparison:
         return pl.DataFrame(list(self.rows), schema=schema, orient="row")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as JSON values."""
+        """Return all of it as JSON values."""
         return {**self._record, "rows": [row._asdict() for row in self.rows]}
 
 
 def _column_type(hint: Any) -> Any:
-    """Give the type of the column that holds a field, null or not."""
+    """Return the type of the column that holds a field, null or not."""
     kinds = set(get_args(hint)) - {type(None)} or {hint}
     types = {int: pl.Int64, float: pl.Float64, bool: pl.Boolean, str: pl.String}
     return types[kinds.pop()]

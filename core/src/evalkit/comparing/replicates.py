@@ -47,7 +47,7 @@ class Replicates(NamedTuple):
     difference would be found."""
 
     def interval(self, confidence: float) -> Interval:
-        """Give the interval of a probability.
+        """Return the interval of a probability.
 
         The percentiles are moved away from the median, by the ratio of Student's
         quantile, with as many degrees of freedom as units differ, to the normal one.
@@ -80,7 +80,7 @@ class Replicates(NamedTuple):
         return found._replace(low=max(-self.most, low), high=min(self.most, high))
 
     def _of_same_outputs(self, found: Interval, confidence: float) -> Interval:
-        """Give the interval of no difference in any replicate by its reach alone."""
+        """Return the interval of no difference in any replicate by its reach alone."""
         if self.reach is None or isinstance(self.draws, str) or np.any(self.draws):
             return found
         below, above = self.reach(confidence)

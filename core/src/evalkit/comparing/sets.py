@@ -76,7 +76,7 @@ _ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
 
 
 def _statistics(metric: BoundMetric, side: Side) -> pl.DataFrame:
-    """Give the statistics with the example and replication that they are of."""
+    """Return the statistics with the example and replication that they are of."""
     return metric_statistics(metric, side.table).join(
         side.rows, on="position", how="inner"
     )
@@ -197,7 +197,7 @@ class _Drawn:
 
 
 def _reach(parts: SumPair, keys: Sequence[str], tables: PairedTables) -> Reach:
-    """Give how far the interval of the share of right answers reaches."""
+    """Return how far the interval of the share of right answers reaches."""
     is_right = named(keys[0]).eq_missing(named(keys[1]))
     first, second = (
         part.group_by("example").agg(right=is_right.mean()) for part in parts
@@ -228,7 +228,7 @@ def _swaps(
 def _known_labels(
     statistics: SumPair, keys: Sequence[str], tables: PairedTables
 ) -> pl.Series:
-    """Give all labels that a prediction may be of, sorted."""
+    """Return all labels that a prediction may be of, sorted."""
     declared = tables.sides[0].table.context.labels or ()
     parts = [pl.Series("label", [str(label) for label in declared], dtype=pl.String)]
     for part in statistics:
@@ -250,7 +250,7 @@ def _is_count(parts: SumPair, columns: list[str]) -> bool:
 def _finalised(
     metric: BoundMetric, sums: SumPair, tables: PairedTables, count: int
 ) -> dict[str, Floats]:
-    """Give the difference in each replicate by score; NaN where it is undefined."""
+    """Return the difference in each replicate by score; NaN where it is undefined."""
     first, second = (
         _replicate_values(metric, part, side, count)
         for part, side in zip(sums, tables.sides, strict=True)

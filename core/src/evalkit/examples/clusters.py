@@ -26,7 +26,7 @@ _FEWEST = 10
 
 
 def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDataset:
-    """Give a data set whose clusters are chosen by a user.
+    """Return a data set whose clusters are chosen by a user.
 
     Args:
         dataset: The data set.
@@ -54,7 +54,7 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 
 
 def cluster_names(dataset: BoundDataset) -> list[str]:
-    """Give the columns whose values say which rows of a data set are not independent.
+    """Return the columns whose values say which rows of a data set are not independent.
 
     Args:
         dataset: The data set.

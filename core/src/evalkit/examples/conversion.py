@@ -115,7 +115,7 @@ def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
 def pred_function(
     dataset: BoundDataset, task: BoundTask
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Give the function from a response to what is scored.
+    """Return the function from a response to what is scored.
 
     Args:
         dataset: The data set.

@@ -39,7 +39,7 @@ class FileDataset(Dataset):
         self.task = task
 
     def load(self, split: str) -> Path:
-        """Give the file."""
+        """Return the file."""
         return self._path
 
 
@@ -54,7 +54,7 @@ def is_file_name(dataset: Any) -> bool:
 
 
 def local_path(name: str | Path) -> Path:
-    """Give the path of what a user names as a file or folder.
+    """Return the path of what a user names as a file or folder.
 
     Args:
         name: The path.

@@ -83,7 +83,7 @@ class ExampleRows(NamedTuple):
         return f"{origin}: {self.path}" if self.path else origin
 
     def as_they_came(self) -> Iterator[Mapping[str, Any]]:
-        """Give the rows as dicts, without keys that a row of a JSON file lacks."""
+        """Return the rows as dicts, without keys that a row of a JSON file lacks."""
         if self.rows is not None:
             yield from self.rows
         elif self.path is not None and self.lines is not None:
@@ -92,7 +92,7 @@ class ExampleRows(NamedTuple):
             yield from self.frame.iter_rows(named=True)
 
     def named(self) -> Iterator[Mapping[str, Any]]:
-        """Give the rows as dicts, with `uid` as text."""
+        """Return the rows as dicts, with `uid` as text."""
         for uid, row in zip(self.frame["uid"], self.as_they_came(), strict=True):
             yield {**row, "uid": uid}
 
@@ -318,7 +318,7 @@ def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
 
 
 def _plain_ids(column: pl.Series) -> pl.Series | None:
-    """Give the ids of a column that is sound as a whole; else None."""
+    """Return the ids of a column that is sound as a whole; else None."""
     if column.null_count() or not (
         column.dtype.is_integer() or column.dtype == pl.String
     ):

@@ -27,7 +27,7 @@ class UnscorableError(ValueError):
 
 
 def scored_value(value: Any) -> Any:
-    """Give a value as it is scored.
+    """Return a value as it is scored.
 
     Args:
         value: An answer or a prediction.

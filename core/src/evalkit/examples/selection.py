@@ -96,7 +96,7 @@ class Selection(NamedTuple):
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what `run.json` records."""
+        """Return what `run.json` records."""
         filters = {key: list(values) for key, values in self.filters}
         return {"limit": self.limit, "filters": filters}
 
@@ -133,7 +133,7 @@ class Selection(NamedTuple):
 
 
 def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
-    """Give what a key stands for: a value, or a list of values, of each example."""
+    """Return what a key stands for: a value, or a list of values, of each example."""
     tags, inputs = examples.frame["tags"], examples.inputs
     if key == TAG:
         return tags
@@ -168,7 +168,7 @@ def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
 
 
 def _replaced(tags: pl.Series, values: Mapping[str, str]) -> pl.Series:
-    """Give the values of those tags that have one."""
+    """Return the values of those tags that have one."""
     items = pl.element()
     kept = items.filter(items.is_in(list(values))).replace(dict(values))
     return tags.to_frame().select(named(tags.name).list.eval(kept)).to_series()

@@ -55,7 +55,7 @@ class Examples(NamedTuple):
     """The names of all columns of the data, also of those that `inputs` lacks."""
 
     def where(self, selected: pl.Series) -> Examples:
-        """Give some of the examples.
+        """Return some of the examples.
 
         Args:
             selected: Booleans, one for each example.
@@ -73,7 +73,7 @@ class Examples(NamedTuple):
         )
 
     def repeated(self, times: int) -> Examples:
-        """Give each example several times, one after the other.
+        """Return each example several times, one after the other.
 
         Args:
             times: How often.
@@ -204,7 +204,7 @@ def _texts_of_input(task: BoundTask) -> list[str]:
 def _needed(
     dataset: BoundDataset, task: BoundTask, columns: Collection[str]
 ) -> set[str] | None:
-    """Give the columns that converters, clusters and a caller read; None for all."""
+    """Return the columns that converters, clusters and a caller read; None for all."""
     needed = {*columns, *cluster_names(dataset)}
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     for value in declared.values():
@@ -225,7 +225,7 @@ class _Converted(NamedTuple):
 def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
-    """Give a data set's labels as its task spells them.
+    """Return a data set's labels as its task spells them.
 
     Args:
         dataset: The data set.
@@ -329,7 +329,7 @@ def tag_column(reporter: Reporter, tags: list[Any] | pl.Series) -> pl.Series:
 
 
 def _sound_tags(tags: pl.Series) -> pl.Series | None:
-    """Give a column of tags, each once; None where one is empty or no text."""
+    """Return a column of tags, each once; None where one is empty or no text."""
     if tags.dtype == pl.Null:
         tags = tags.cast(pl.List(pl.String))
     if tags.dtype != pl.List(pl.String):

@@ -46,7 +46,7 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
 
 
 def _exact(count: int, trials: int) -> tuple[float, float]:
-    """Give the probabilities of a count and of fewer; division rounds correctly."""
+    """Return the probabilities of a count and of fewer; division rounds correctly."""
     ways, below = 1, 0
     for number in range(count):
         below += ways
@@ -55,7 +55,7 @@ def _exact(count: int, trials: int) -> tuple[float, float]:
 
 
 def _at(count: int, trials: int) -> float:
-    """Give the probability of a count by the saddle-point expansion (Loader 2000).
+    """Return the probability of a count by the saddle-point expansion (Loader 2000).
 
     Logarithms of factorials would lose digits, since they nearly cancel.
     """
@@ -73,7 +73,7 @@ def _at(count: int, trials: int) -> float:
 
 
 def _stirling_error(number: int) -> float:
-    """Give the logarithm of n! less that of Stirling's formula."""
+    """Return the logarithm of n! less that of Stirling's formula."""
     if number < _FEWEST_FOR_SERIES:
         stirling = (number + 0.5) * math.log(number) - number
         return math.lgamma(number + 1) - stirling - 0.5 * math.log(2 * math.pi)

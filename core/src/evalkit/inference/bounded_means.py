@@ -78,7 +78,7 @@ def bounded_mean_interval(
 
 
 def unseen_reach(mean: float, n: float, confidence: float) -> tuple[float, float]:
-    """Give how far an interval must reach for scores at a bound that a sample lacks.
+    """Return how far an interval must reach for scores at a bound that a sample lacks.
 
     A sample has none of them, but in 1 - confidence of cases or fewer, where they are a
     share of 1 - (1 - confidence)^(1/n), which is about 3/n for .95 (Hanley and
@@ -99,7 +99,7 @@ def unseen_reach(mean: float, n: float, confidence: float) -> tuple[float, float
 def _seen_reach(
     distances: Floats, counts: Floats, error: float, quantile: float
 ) -> tuple[float, float]:
-    """Give how far an interval must reach for rare scores that a sample has.
+    """Return how far an interval must reach for rare scores that a sample has.
 
     A skewed sample gets one more score on its long side, as far from the mean as the
     farthest. (Chosen by simulation: where 1.5 to 3 % of 200 scores are 0 and the others
@@ -117,7 +117,7 @@ def _seen_reach(
 def _near_reach(
     mean: float, away: Floats, counts: Floats, confidence: float
 ) -> tuple[float, float]:
-    """Give how far an interval must reach where few scores lie off the nearer bound.
+    """Return how far an interval must reach where few scores lie off the nearer bound.
 
     Their share has the mid-p bound that plain shares have.
     """
@@ -192,7 +192,7 @@ def clustered_bounded_mean_interval(
 def independent_rows(
     n: float, mean: float, variance: float, away: float, away_squares: float
 ) -> float:
-    """Give how many zeros and ones would tell as much as n values from 0 to 1.
+    """Return how many zeros and ones would tell as much as n values from 0 to 1.
 
     The ratio m (1 - m) / s^2 says little where few values lie off the bound. So it is
     drawn towards 1, with the weight of one further value off the bound, whose distance
@@ -230,7 +230,7 @@ def _interval(
     bounds: Bounds,
     method: str,
 ) -> Interval:
-    """Give the interval that holds what was found, and reaches so far, as scores."""
+    """Return the interval that holds what was found, and reaches so far, as scores."""
     low, high = bounds
     width = high - low
     least = low + width * min(found[0], mean - reach[0])

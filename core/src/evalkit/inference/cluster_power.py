@@ -84,7 +84,7 @@ class _Sets(NamedTuple):
     """Sums of their sizes."""
 
     def first(self, clusters: int) -> _Sets:
-        """Give the same sets with their first clusters only."""
+        """Return the same sets with their first clusters only."""
         kept = slice(None), slice(clusters)
         return _Sets(*(part[kept] for part in self))
 
@@ -105,7 +105,7 @@ def least_units(level: float) -> int:
 
 
 def level_of_flips(level: float, units: int) -> float:
-    """Give the level that flips of a few signs really have.
+    """Return the level that flips of a few signs really have.
 
     Args:
         level: Level of the test.
@@ -121,7 +121,7 @@ def level_of_flips(level: float, units: int) -> float:
 
 
 def degrees_of(sizes: Floats, correlation: float, units: int) -> float:
-    """Give the degrees of freedom of some clusters that have such sizes.
+    """Return the degrees of freedom of some clusters that have such sizes.
 
     Args:
         sizes: Sizes of clusters, of shape (clusters,).
@@ -267,7 +267,7 @@ def _right_or_wrong(
 
 
 def _power(drawn: _Sets, model: UnitModel, goal: Goal) -> float:
-    """Give the share of sets in which the better model is found to be better."""
+    """Return the share of sets in which the better model is found to be better."""
     found = drawn.totals.sum(axis=1) > 0
     found &= _excludes_zero(drawn, model, goal.level)
     unit = 1.0 if model.variance is None else 0.0
@@ -305,7 +305,7 @@ def _excludes_zero(drawn: _Sets, model: UnitModel, level: float) -> NDArray[np.b
 
 
 def _quantiles(drawn: _Sets, model: UnitModel, level: float) -> Floats:
-    """Give the quantile that each set's own correlation makes of its degrees."""
+    """Return the quantile that each set's own correlation makes of its degrees."""
     between, within = variance_components(drawn.totals, drawn.squares, drawn.sizes)
     total = np.where(within > 0, between + within, 1.0)
     seen = np.where(within > 0, between / total, 1.0)

@@ -167,7 +167,7 @@ def variance_components(
 
 
 def effective_number(weights: Floats) -> float:
-    """Give how many equal weights would be as unequal: (Σ weight)² / Σ weight².
+    """Return how many equal weights would be as unequal: (Σ weight)² / Σ weight².
 
     Args:
         weights: Such as the sizes of clusters, of shape (clusters,); one or more.

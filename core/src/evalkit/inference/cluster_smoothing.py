@@ -63,7 +63,7 @@ def numbered_pairs(
 
 
 def design_effect(rows: UnitRows) -> float:
-    """Give the factor by which units shrink the sample, at least 1.
+    """Return the factor by which units shrink the sample, at least 1.
 
     It is the larger of two: the mean over pairs of labels of how much units raise the
     variance of the pair's share (Rao and Scott 1981), and the same of the share of
@@ -85,7 +85,7 @@ def design_effect(rows: UnitRows) -> float:
 
 
 def _effect_on_pairs(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
-    """Give the mean effect on the shares of pairs, each weighed by its variance."""
+    """Return the mean effect on the shares of pairs, each weighed by its variance."""
     _, pair = np.unique(rows.pairs, return_inverse=True)
     counts = np.bincount(pair)
     cells, times = np.unique(unit * np.int64(len(counts)) + pair, return_counts=True)
@@ -98,7 +98,7 @@ def _effect_on_pairs(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
 
 
 def _effect_on(rows: UnitRows, unit: Integers, sizes: Floats) -> float:
-    """Give the effect on the share of right answers, drawn towards a high one."""
+    """Return the effect on the share of right answers, drawn towards a high one."""
     right = np.bincount(unit, weights=rows.is_right)
     share = float(right.sum() / sizes.sum())
     rarer = sizes - right if share > 0.5 else right
@@ -119,7 +119,7 @@ def _ratio(clustered: float, spread: float, sizes: Floats) -> float:
 
 
 def widening(units: Integers, confidence: float) -> float:
-    """Give the factor by which percentiles over few units are too narrow.
+    """Return the factor by which percentiles over few units are too narrow.
 
     Replicates have the variance of a sample divided by the number of units and not by
     one less, and the normal's tails, not Student's. The number is the effective one, as
@@ -261,7 +261,7 @@ def added_examples(
 
 
 def right_shares(counts: pl.DataFrame, replicates: int) -> Floats:
-    """Give the share of right answers in each replicate.
+    """Return the share of right answers in each replicate.
 
     Args:
         counts: `replicate` from 0, gold and predicted label, perhaps another key, and

@@ -143,7 +143,7 @@ def share_difference_interval(
 def share_reach(
     differences: Floats, clusters: Integers | None, confidence: float
 ) -> tuple[float, float]:
-    """Give how far the interval of a mean difference reaches from the mean.
+    """Return how far the interval of a mean difference reaches from the mean.
 
     Replicates of label pairs are too much alike where few answers differ: with 1 % of
     200 they cover .85. So an interval of theirs reaches as far as that of the share of

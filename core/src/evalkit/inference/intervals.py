@@ -55,7 +55,7 @@ class Interval(NamedTuple):
 
 
 def without_interval(reason: str) -> Interval:
-    """Give an interval that is none, with the reason."""
+    """Return an interval that is none, with the reason."""
     return Interval(reason=reason)
 
 
@@ -142,7 +142,7 @@ def clustered_share(totals: Floats, sizes: Floats) -> ClusteredShare:
 
 
 def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) -> float:
-    """Give the factor by which clusters shrink a sample of zeros and ones."""
+    """Return the factor by which clusters shrink a sample of zeros and ones."""
     rarer = sizes - totals if share > 0.5 else totals
     seen = int(np.count_nonzero(rarer > 0.5))
     alike = np.count_nonzero((rarer < 0.5) | (rarer > sizes - 0.5)) / len(sizes)
@@ -154,7 +154,7 @@ def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) ->
 def drawn_design_effect(
     estimate: float, extreme: float, seen: int, alike: float
 ) -> float:
-    """Give the factor by which clusters shrink the sample, at least 1.
+    """Return the factor by which clusters shrink the sample, at least 1.
 
     The estimate says little where few clusters hold the rarer outcome: with none there
     is no spread to see, with one it is close to 1 whatever the truth. So it is drawn

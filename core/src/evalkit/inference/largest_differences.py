@@ -66,7 +66,7 @@ class PairDifferences(NamedTuple):
         return min((1 + exceeding) / (1 + len(self.largest)), bound)
 
     def quantile(self, confidence: float) -> float:
-        """Give how many standard errors the largest difference stays within.
+        """Return how many standard errors the largest difference stays within.
 
         Args:
             confidence: Probability that it does.
@@ -104,7 +104,7 @@ class PairDifferences(NamedTuple):
         return Interval(min(low, gap), max(high, gap), error, "max-t")
 
     def ranks(self, confidence: float, sign: int) -> tuple[Integers, Integers]:
-        """Give the ranks that each group may have, 1 for the best.
+        """Return the ranks that each group may have, 1 for the best.
 
         A group is ranked below another where the interval of their difference, which
         holds for all pairs at once, leaves out 0 (Mogstad et al. 2024).

@@ -50,7 +50,7 @@ def _share_with(ones: int, n: int, below: float) -> float:
 
 
 def _below(ones: int, n: int, share: float) -> float:
-    """Give the probability of fewer ones, and half of that of as many."""
+    """Return the probability of fewer ones, and half of that of as many."""
     odds = share / (1 - share)
     term, total = (1 - share) ** n, 0.0
     for count in range(ones):

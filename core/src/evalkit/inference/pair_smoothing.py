@@ -145,7 +145,7 @@ def count_changed(statistics: Sides, predicted: str) -> int:
 
 
 def right_differences(statistics: Sides, columns: PairColumns) -> pl.DataFrame:
-    """Give how much less often the copies of each original are answered rightly.
+    """Return how much less often the copies of each original are answered rightly.
 
     Args:
         statistics: `example` and the columns of originals and copies.

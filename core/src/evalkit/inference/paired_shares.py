@@ -54,7 +54,7 @@ def tango_interval(
 def tango_bounds(
     only_first: float, only_second: float, n: float, quantile: float
 ) -> tuple[float, float]:
-    """Give the differences that the score statistic does not reject.
+    """Return the differences that the score statistic does not reject.
 
     Args:
         only_first: How many examples only the first is right on; with an effective
@@ -75,7 +75,7 @@ def tango_bounds(
 def tango_score(
     only_first: float, only_second: float, n: float, difference: float
 ) -> float:
-    """Give the score statistic of a hypothetical difference of paired shares.
+    """Return the score statistic of a hypothetical difference of paired shares.
 
     It is `(b - c - n d) / sqrt(n (2 q + d (1 - d)))`, where q is the probability of c
     that is most likely if the difference is d, the greater root of `2 n q² + (d (2 n -
@@ -121,6 +121,6 @@ def _upper_bound(
 
 
 def _error(only_first: int, only_second: int, n: int) -> float:
-    """Give the standard error of the mean of the examples' differences."""
+    """Return the standard error of the mean of the examples' differences."""
     squares = only_first + only_second - (only_first - only_second) ** 2 / n
     return math.sqrt(max(0.0, squares) / (n * (n - 1)))

@@ -48,7 +48,7 @@ def percentile_interval(
 def corrected_bounds(
     replicates: Floats, centre: float, confidence: float
 ) -> tuple[float, float]:
-    """Give the percentiles of replicates, corrected for their bias (Efron 1981).
+    """Return the percentiles of replicates, corrected for their bias (Efron 1981).
 
     Where the replicates lie lower than what they were drawn from, the score itself
     lies lower than the truth, so the percentiles are moved the other way, by twice the

@@ -33,7 +33,7 @@ _STEPS = 15
 def detectable_difference(
     error: float, level: float, degrees: float = math.inf, power: float = POWER
 ) -> float:
-    """Give the difference of means that a two-sided test would find.
+    """Return the difference of means that a two-sided test would find.
 
     It is `(t(1 - level / 2) + t(power))` standard errors, with Student's quantiles
     (Cohen 1988).
@@ -104,7 +104,7 @@ def detectable_share_difference(
 
 
 def share_power(difference: float, disagreement: float, n: int, level: float) -> float:
-    """Give the power of the exact McNemar test.
+    """Return the power of the exact McNemar test.
 
     The number of disagreements is binomial; given it, the number of those on which the
     better one is right is binomial too, and the test's critical number is a whole one
@@ -172,7 +172,7 @@ def _log_chances(trials: NDArray[np.int64], width: int, chance: float) -> Floats
 
 @lru_cache(maxsize=4096)
 def _critical(trials: tuple[int, ...], level: float) -> NDArray[np.int64]:
-    """Give the greatest rarer count that is significant; -1 where none is."""
+    """Return the greatest rarer count that is significant; -1 where none is."""
     numbers = np.array(trials)
     below = np.cumsum(np.exp(_log_chances(numbers, trials[-1] // 2 + 1, 0.5)), axis=1)
     critical: NDArray[np.int64] = (2 * below < level).sum(axis=1) - 1
@@ -182,7 +182,7 @@ def _critical(trials: tuple[int, ...], level: float) -> NDArray[np.int64]:
 def _below(
     critical: NDArray[np.int64], trials: NDArray[np.int64], chance: float
 ) -> Floats:
-    """Give the probability of at most the critical count."""
+    """Return the probability of at most the critical count."""
     if chance <= 0:
         return (critical >= 0).astype(np.float64)
     width = max(1, int(critical.max()) + 1)
@@ -193,14 +193,14 @@ def _below(
 
 
 def _about_critical(trials: NDArray[np.int64], level: float) -> Floats:
-    """Give the critical counts of many trials by the normal limit."""
+    """Return the critical counts of many trials by the normal limit."""
     half = normal_quantile(1 - level) * np.sqrt(trials) / 2
     critical: Floats = np.floor(trials / 2 - half - 0.5)
     return critical
 
 
 def _about_below(critical: Floats, trials: NDArray[np.int64], chance: float) -> Floats:
-    """Give the probability of at most the critical count by the normal limit."""
+    """Return the probability of at most the critical count by the normal limit."""
     deviation = np.sqrt(np.maximum(1e-12, trials * chance * (1 - chance)))
     z = (critical + 0.5 - trials * chance) / deviation
     chances = [math.erfc(-value / math.sqrt(2)) / 2 for value in z.tolist()]

@@ -102,7 +102,7 @@ def pairs_for(goal: Goal, disagreement: float) -> int:
 
 
 def _rejections(most: int, winning: float, level: float) -> Floats:
-    """Give the power of the exact test for each number of unequal examples to `most`.
+    """Return the power of the exact test for each number of unequal examples to `most`.
 
     Args:
         most: The greatest number.
@@ -128,7 +128,7 @@ def _rejections(most: int, winning: float, level: float) -> Floats:
 
 
 def _binomial(n: int, most: int, share: float) -> Floats:
-    """Give the probabilities of 0 to `most` of n, each with probability `share`."""
+    """Return the probabilities of 0 to `most` of n, each with probability `share`."""
     counts = np.arange(most + 1)
     # beyond n there are none: any number will do
     left = np.maximum(n - np.arange(most), 1)

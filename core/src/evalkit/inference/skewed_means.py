@@ -115,7 +115,7 @@ def clustered_skewed_mean_interval(
 
 
 def _cluster_skew(residuals: Floats, scale: Floats) -> _Skew:
-    """Give the skewness of a sum of residuals that have these standard deviations."""
+    """Return the skewness of a sum of residuals that have these standard deviations."""
     units = residuals / scale
     skewness = float((units**3).mean()) / float((units**2).mean()) ** 1.5
     factor = float((scale**3).sum()) / float((scale**2).sum()) ** 1.5

@@ -60,7 +60,7 @@ def _expanded(z: float, degrees: float) -> float:
 
 
 def outside_probability(t: float, degrees: float) -> float:
-    """Give the probability that Student's t lies outside of ±t.
+    """Return the probability that Student's t lies outside of ±t.
 
     Args:
         t: A finite number, 0 or more.
@@ -78,7 +78,7 @@ def outside_probability(t: float, degrees: float) -> float:
 
 
 def incomplete_beta(x: float, rest: float, a: float, b: float) -> float:
-    """Give the regularised incomplete beta function I_x(a, b).
+    """Return the regularised incomplete beta function I_x(a, b).
 
     Args:
         x: From above 0 to below 1.

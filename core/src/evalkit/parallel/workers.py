@@ -235,7 +235,7 @@ class _Process:
         self._process.kill()
 
     def reap(self, seconds: float) -> int:
-        """Give the process some time to end, then end it.
+        """Return the process some time to end, then end it.
 
         Returns:
             Its exit code.
@@ -299,7 +299,7 @@ class _Processes:
 
 
 def _interpreter_options() -> list[str]:
-    """Give the options of this interpreter that change what code does."""
+    """Return the options of this interpreter that change what code does."""
     flags = {
         "-E": sys.flags.ignore_environment,
         "-s": sys.flags.no_user_site,

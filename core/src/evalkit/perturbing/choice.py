@@ -126,7 +126,7 @@ def _bind(resolver: Resolver, what: Any, preset: str | None) -> BoundPerturbatio
 
 
 def _declared_families(component: Component, otherwise: set[str]) -> Collection[str]:
-    """Give the families of a perturbation that cannot be built as it is."""
+    """Return the families of a perturbation that cannot be built as it is."""
     try:
         families = getattr(import_component(component), "families", otherwise)
     except PluginError:

@@ -131,7 +131,7 @@ class _Count:
             del self._samples[MOST_SAMPLES:]
 
     def tally(self) -> Tally:
-        """Give the counts, and the examples to be shown."""
+        """Return the counts, and the examples to be shown."""
         samples = tuple(
             ChangedExample(uid, copy.changes()) for (_, uid), copy in self._samples
         )
@@ -158,7 +158,7 @@ _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).e
 
 
 def first_samples(samples: Sequence[ChangedExample]) -> tuple[ChangedExample, ...]:
-    """Give the few samples that are kept, whatever the order they come in."""
+    """Return the few samples that are kept, whatever the order they come in."""
     return tuple(nsmallest(MOST_SAMPLES, samples, key=lambda sample: sample.rank))
 
 

@@ -96,7 +96,7 @@ def read_columns(source: str, examples: Examples) -> CopyColumns:
 
 
 def join_statements(statements: Collection[Statement]) -> dict[str, Statement]:
-    """Give the one statement about each perturbation.
+    """Return the one statement about each perturbation.
 
     Args:
         statements: Those of all files.
@@ -118,7 +118,7 @@ def join_statements(statements: Collection[Statement]) -> dict[str, Statement]:
 def kept_columns(
     examples: Examples, taken: Collection[str], include_examples: bool
 ) -> list[pl.Series]:
-    """Give those columns of copies that a run keeps beside their ids.
+    """Return those columns of copies that a run keeps beside their ids.
 
     Args:
         examples: The examples that are evaluated, copies or not.
@@ -157,7 +157,7 @@ def kept_columns(
 
 
 def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
-    """Give the columns of copies that a run kept, as the data had them.
+    """Return the columns of copies that a run kept, as the data had them.
 
     Args:
         frame: The examples of a run.
@@ -191,7 +191,7 @@ def with_texts(column: pl.Series) -> pl.Series:
 
 
 def _texts(source: str, examples: Examples, name: str) -> pl.Series:
-    """Give a column of texts that no row may lack; integers as their decimal text."""
+    """Return a column of texts that no row may lack; integers as their decimal text."""
     if name not in examples.inputs.columns:
         raise SchemaError(
             f"{source}: has no column {name!r}, so its rows are no perturbed copies; "
@@ -321,7 +321,7 @@ def _contradiction(first: Statement, second: Statement) -> str:
 
 
 def selected_columns(columns: CopyColumns, selected: pl.Series) -> CopyColumns:
-    """Give the columns of some of the copies.
+    """Return the columns of some of the copies.
 
     Args:
         columns: Those of all.

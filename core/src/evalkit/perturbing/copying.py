@@ -45,7 +45,7 @@ class Copy(NamedTuple):
     edits: Mapping[Place, Sequence[Edit] | None]
 
     def changes(self) -> dict[str, Change]:
-        """Give what was done to each changed text, by where it is.
+        """Return what was done to each changed text, by where it is.
 
         Returns:
             By the name of the field, with the place in a list of texts in brackets.
@@ -227,7 +227,7 @@ class Perturber:
         tags: Sequence[str] | None,
         number: int,
     ) -> dict[str, Any]:
-        """Give a changed row its own id and tags, and its original's id."""
+        """Return a changed row its own id and tags, and its original's id."""
         if tags is not None:
             row["tags"] = list(tags)
         for step in self._retagging:
@@ -330,7 +330,7 @@ def _refuse_fields(fields: Sequence[str], answer_field: str | None) -> None:
 def _named_settings(
     steps: Sequence[BoundPerturbation], settings: Settings
 ) -> dict[str, Any]:
-    """Give all settings that are not at their default, as JSON values."""
+    """Return all settings that are not at their default, as JSON values."""
     parameters = [dict(step.changed_parameters) for step in steps]
     named = {
         "parameters": parameters if any(parameters) else None,

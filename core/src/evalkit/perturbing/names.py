@@ -97,7 +97,7 @@ def camel_case(name: str) -> str:
 
 
 def row_suffix(names: Sequence[str], settings: Mapping[str, Any]) -> str:
-    """Give what is appended to the uid of an original.
+    """Return what is appended to the uid of an original.
 
     Args:
         names: Names of the steps, without parameters.

@@ -40,7 +40,7 @@ class SourceExamples(NamedTuple):
     """The field that holds the answer, where it is one."""
 
     def examples(self, first: int = 0) -> Iterator[Example]:
-        """Give the examples.
+        """Return the examples.
 
         Args:
             first: How many to leave out at the beginning.
@@ -139,7 +139,7 @@ def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
 
 
 def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:
-    """Give the field that holds the answer; None where a method makes it."""
+    """Return the field that holds the answer; None where a method makes it."""
     try:
         declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
     except PluginContractError:

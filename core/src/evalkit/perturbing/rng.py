@@ -43,12 +43,12 @@ class LazyRandom(Random):
         self.__dict__["getrandbits"] = super().getrandbits
 
     def random(self) -> float:
-        """Give a number of at least 0 and less than 1."""
+        """Return a number of at least 0 and less than 1."""
         self._seed_now()
         return super().random()
 
     def getrandbits(self, k: int, /) -> int:
-        """Give a number of so many random bits."""
+        """Return a number of so many random bits."""
         self._seed_now()
         return super().getrandbits(k)
 
@@ -58,7 +58,7 @@ class LazyRandom(Random):
         super().seed(*arguments, **options)
 
     def getstate(self) -> tuple[Any, ...]:
-        """Give the state of the seeded generator."""
+        """Return the state of the seeded generator."""
         self._seed_now()
         return super().getstate()
 

@@ -157,7 +157,7 @@ def already_perturbed(option: str) -> str:
 
 
 def with_edits(copy: Copy) -> dict[str, Any]:
-    """Give the row of a copy with its edits.
+    """Return the row of a copy with its edits.
 
     Args:
         copy: A changed copy.

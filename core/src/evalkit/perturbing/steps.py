@@ -68,7 +68,7 @@ class State(NamedTuple):
     """Edits of the original's texts so far; None where only the texts are known."""
 
     def with_fields(self, changed: Mapping[str, Any]) -> State:
-        """Give the state after some fields were set as a whole."""
+        """Return the state after some fields were set as a whole."""
         row = {**self.row, **changed}
         edits = {
             place: found
@@ -82,7 +82,7 @@ class State(NamedTuple):
 
 
 def _same_places(field: str, before: Any, after: Any) -> Iterator[Place]:
-    """Give the places of texts that a field had and has."""
+    """Return the places of texts that a field had and has."""
     if isinstance(before, str) and isinstance(after, str):
         yield Place(field)
     is_list = isinstance(before, list | tuple) and isinstance(after, list | tuple)
@@ -164,7 +164,7 @@ class Step:
         return rng
 
     def apply(self, state: State, rng: Random, uid: str) -> list[State]:
-        """Give what becomes of an example; the same state where nothing is changed.
+        """Return what becomes of an example; the same state where nothing is changed.
 
         Args:
             state: The example.
@@ -202,7 +202,7 @@ class Step:
     def changed_texts(
         self, row: Mapping[str, Any], rng: Random, uid: str
     ) -> list[Changed]:
-        """Give the texts of an example that are changed, and what becomes of them.
+        """Return the texts of an example that are changed, and what becomes of them.
 
         Args:
             row: The example.
@@ -304,7 +304,7 @@ def _wrong(
 def _text_function(
     bound: BoundPerturbation, hook: str, task: str
 ) -> Callable[..., Any]:
-    """Give a hook as a function of texts and generator, by the shortest way."""
+    """Return a hook as a function of texts and generator, by the shortest way."""
     function: Callable[..., Any] = getattr(bound.plugin, hook)
     names = bound.arguments_of(hook)
     if names[1:] == ("rng",):
@@ -328,7 +328,7 @@ def _since_original(
 
 
 def effect_of(perturbation: BoundPerturbation, task: str) -> LabelEffect:
-    """Give what a perturbation says that it does to the answers of a task.
+    """Return what a perturbation says that it does to the answers of a task.
 
     Args:
         perturbation: The perturbation.
@@ -349,5 +349,5 @@ def read_effect(found: Any) -> LabelEffect:
 
 
 def joint_effect(effects: Sequence[LabelEffect]) -> LabelEffect:
-    """Give what several steps do to the answer together: the least certain."""
+    """Return what several steps do to the answer together: the least certain."""
     return max(effects, key=_EFFECTS.index)

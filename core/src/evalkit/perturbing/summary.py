@@ -46,7 +46,7 @@ class PerturbationSummary(NamedTuple):
     notices: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON values."""
+        """Return everything as JSON values."""
         values = self._asdict()
         values["out"] = None if self.out is None else str(self.out)
         values["perturbations"] = [

@@ -45,7 +45,7 @@ def find_texts(
 
 
 def text_at(example: Mapping[str, Any], place: Place) -> str:
-    """Give the text at a place."""
+    """Return the text at a place."""
     value = example[place.field]
     text: str = value if place.item is None else value[place.item]
     return text

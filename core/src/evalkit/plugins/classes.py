@@ -111,7 +111,7 @@ class Dataset(Plugin):
     """The files that were asked for so far, which the run records."""
 
     def file(self, filename: str) -> Path:
-        """Give the path of one of the publisher's files, fetching it if need be.
+        """Return the path of one of the publisher's files, fetching it if need be.
 
         Args:
             filename: A key of `sources`.

@@ -87,12 +87,12 @@ CONTRACTS: Mapping[str, Kind] = {
 
 
 def hook_names(kind: str) -> list[str]:
-    """Give the names of the hooks of a kind."""
+    """Return the names of the hooks of a kind."""
     return [name for name in vars(CONTRACTS[kind].spec) if not name.startswith("_")]
 
 
 def implemented_hooks(kind: str, plugin: object) -> list[str]:
-    """Give the names of the hooks that a plugin implements as methods."""
+    """Return the names of the hooks that a plugin implements as methods."""
     return [name for name in hook_names(kind) if implements(kind, plugin, name)]
 
 

@@ -85,7 +85,7 @@ class Catalog(NamedTuple):
     `problem` says why."""
 
     def of_kind(self, kind: str) -> list[Component]:
-        """Give the components of one kind, sorted by name."""
+        """Return the components of one kind, sorted by name."""
         return [found for found in self.components if found.kind == kind]
 
     def known_owner(self, component_id: str) -> str | None:
@@ -102,7 +102,7 @@ class Catalog(NamedTuple):
         return next(iter(owners)) if len(owners) == 1 else None
 
     def ambiguous_ids(self) -> set[str]:
-        """Give the ids that several distributions declare."""
+        """Return the ids that several distributions declare."""
         counts = Counter((found.kind, found.name) for found in self.components)
         return {f"{kind}/{name}" for (kind, name), n in counts.items() if n > 1}
 
@@ -297,7 +297,7 @@ def _misspelt_group(kind: str) -> list[str]:
 
 
 def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]:
-    """Give the components to list, kind after kind.
+    """Return the components to list, kind after kind.
 
     Args:
         catalog: What was found.
@@ -365,7 +365,7 @@ class Permission:
 
 
 def _read(value: str) -> dict[str, str]:
-    """Give the entries as they are compared, with how they were written."""
+    """Return the entries as they are compared, with how they were written."""
     texts = filter(None, (text.strip() for text in value.split(",")))
     return {
         text if "/" in text else normalise_distribution(text): text for text in texts

@@ -52,7 +52,7 @@ def libraries_of(requires: Sequence[str]) -> dict[str, str]:
 
 
 def without_libraries(component: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what a run recorded of a component, but for its libraries."""
+    """Return what a run recorded of a component, but for its libraries."""
     return {key: value for key, value in component.items() if key != "libraries"}
 
 
@@ -76,7 +76,7 @@ def _named_extras(requirement: str) -> frozenset[str]:
 
 
 def _asked_for(requires: Iterable[str], extras: frozenset[str]) -> Iterator[str]:
-    """Give the requirements that hold without an extra, or with one of some."""
+    """Return the requirements that hold without an extra, or with one of some."""
     for text in requires:
         needed = _EXTRA_IN_MARKER.findall(text.partition(";")[2])
         if not needed or extras.intersection(needed):
@@ -131,7 +131,7 @@ def hash_files(files: Mapping[str, Path]) -> str:
 
 
 def imported_libraries(module: str) -> dict[str, str]:
-    """Give the versions of the libraries that a package uses.
+    """Return the versions of the libraries that a package uses.
 
     They are the packages whose modules, classes or functions are global names of its
     modules. What is imported inside a function is not seen.

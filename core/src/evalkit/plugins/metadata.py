@@ -218,7 +218,7 @@ def parse_entry_points(text: str) -> tuple[list[EntryPoint], list[str]]:
 
 
 def quote(text: str) -> str:
-    """Give a text from a file as it may be printed: quoted, escaped and short."""
+    """Return a text from a file as it may be printed: quoted, escaped and short."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
@@ -235,7 +235,7 @@ _NAME = re.compile(r"[a-z0-9][-_.a-z0-9]*", re.IGNORECASE)
 
 
 def required_distribution(requirement: str) -> str:
-    """Give the normalised name of the distribution that a requirement is about.
+    """Return the normalised name of the distribution that a requirement is about.
 
     Args:
         requirement: A `Requires-Dist`.

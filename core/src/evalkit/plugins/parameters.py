@@ -82,7 +82,7 @@ def _holds_path(kind: Any) -> bool:
 
 
 def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:
-    """Give a text back that was split at `/` though its field is no list: a path."""
+    """Return a text back that was split at `/` though its field is no list: a path."""
     field = model.model_fields.get(name)
     if field is None or not isinstance(value, list) or len(value) == 1:
         return value

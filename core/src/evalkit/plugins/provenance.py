@@ -156,7 +156,7 @@ _RECORDED = ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")
 
 
 def environment() -> dict[str, str]:
-    """Give the versions of what computes the numbers."""
+    """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in _RECORDED},

@@ -51,7 +51,7 @@ def find_meant(
 def _meant_by(
     catalog: Catalog, named_by: Component, candidates: Sequence[Component]
 ) -> Sequence[Component]:
-    """Give the one candidate that a plugin means; all where that is not clear."""
+    """Return the one candidate that a plugin means; all where that is not clear."""
     own = normalise_distribution(named_by.distribution)
     required = {required_distribution(text) for text in named_by.requires}
     known = catalog.known_owner(candidates[0].id)

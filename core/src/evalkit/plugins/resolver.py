@@ -169,7 +169,7 @@ def _distance_from(headline: Reference, metric: BoundMetric) -> int:
 
 
 def name_of(what: Any) -> str:
-    """Give the name of a plugin that was passed as a Python object.
+    """Return the name of a plugin that was passed as a Python object.
 
     Args:
         what: A class, an instance, or a function `get_<name>`.

@@ -23,7 +23,7 @@ def is_offline() -> bool:
 
 
 def cache_folder() -> Path:
-    """Give the folder that fetched files are kept in (`EVALKIT_CACHE_DIR`)."""
+    """Return the folder that fetched files are kept in (`EVALKIT_CACHE_DIR`)."""
     chosen = os.environ.get(CACHE_FOLDER_VARIABLE)
     if chosen:
         return Path(chosen)

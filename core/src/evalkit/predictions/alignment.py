@@ -376,7 +376,7 @@ def _refuse_too_many(replications: int, examples: int, rows: int) -> None:
 
 
 def _pair(wanted: Places, owners: Places, free: Places) -> Places:
-    """Give the k-th row of an example the k-th free cell of it."""
+    """Return the k-th row of an example the k-th free cell of it."""
     rank = pl.int_range(pl.len()).over("example").alias("rank")
     rows = pl.DataFrame({"example": wanted}).with_columns(rank)
     cells = pl.DataFrame({"example": owners, "cell": free}).with_columns(rank)

@@ -29,7 +29,7 @@ class Alternatives(NamedTuple):
     violations: tuple[Violation, ...]
 
     def merged(self, place: int, response: Mapping[str, Any]) -> dict[str, Any]:
-        """Give a response with the keys of one object instead of the list.
+        """Return a response with the keys of one object instead of the list.
 
         Args:
             place: Place of the object.

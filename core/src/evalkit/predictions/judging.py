@@ -155,7 +155,7 @@ class JudgedRows:
             self._alternatives.append(fields.get(RESPONSES_KEY))
 
     def rows(self) -> pl.DataFrame:
-        """Give all rows that name an id, in file order.
+        """Return all rows that name an id, in file order.
 
         Returns:
             `line`, `id`, `example`, `is_valid`, `source`: where its prediction is
@@ -187,7 +187,7 @@ class JudgedRows:
         return rows if rows["line"].is_sorted() else rows.sort("line")
 
     def predictions(self, sources: pl.Series) -> pl.Series:
-        """Give the predictions of all cells.
+        """Return the predictions of all cells.
 
         Args:
             sources: Where each cell's is found; null for none.
@@ -198,7 +198,7 @@ class JudgedRows:
         return self._gather("prediction", self._predictions, sources)
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
-        """Give the scored fields of all cells.
+        """Return the scored fields of all cells.
 
         Args:
             sources: Where each cell's are found; null for none.
@@ -232,7 +232,7 @@ class JudgedRows:
         return joined.rechunk().gather(sources)
 
     def _ranked(self) -> pl.Series:
-        """Give the predictions of all alternatives; a plain row has the one."""
+        """Return the predictions of all alternatives; a plain row has the one."""
         plain = [value for part in self._columns for value in part["prediction"]]
         given = zip(self._predictions, self._alternatives, strict=True)
         return alternatives_column(

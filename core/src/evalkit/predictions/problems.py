@@ -65,7 +65,7 @@ class _Spool:
         return offset
 
     def read_line(self, offset: int) -> bytes:
-        """Give the line at an offset."""
+        """Return the line at an offset."""
         with self._lock:
             try:
                 self._file.seek(offset)  # writes what is buffered
@@ -146,13 +146,13 @@ class Problems(Sequence[Problem]):
         return self._copy(np.flatnonzero(other | kept))
 
     def changed(self, change: Callable[[Problem], Problem]) -> Problems:
-        """Give the problems as they look after a change, made when they are read."""
+        """Return the problems as they look after a change, made when they are read."""
         copy = self._copy(np.arange(len(self)))
         copy._change = change
         return copy
 
     def first(self, status: str, count: int) -> list[Problem]:
-        """Give the first few problems of one status, in the order of the file."""
+        """Return the first few problems of one status, in the order of the file."""
         order = self._sorted()
         found = np.array(self._statuses, np.int8)[order] == STATUSES.index(status)
         return [self._read(int(index)) for index in order[found][:count]]

@@ -152,7 +152,7 @@ class ResponseReader:
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
-        """Give what `verify_response` reads of each example; empty for nothing."""
+        """Return what `verify_response` reads of each example; empty for nothing."""
         fields = fields_to_verify(self._task)
         if fields is None:
             return []
@@ -211,7 +211,7 @@ class ResponseReader:
         return (f"adapt_response of {origin} refused {rows}",) if self._refused else ()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
-        """Give the keys of a response that the task does not declare.
+        """Return the keys of a response that the task does not declare.
 
         Args:
             response: The response after the adapter.
@@ -347,7 +347,7 @@ class ResponseReader:
 
 
 def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
-    """Give the fields of an example that a task's `verify_response` reads.
+    """Return the fields of an example that a task's `verify_response` reads.
 
     Args:
         task: The task.
@@ -364,7 +364,7 @@ def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
 
 
 def _place_of(name: str, plugin: object) -> int:
-    """Give how far up an attribute is defined; -1 for the object itself."""
+    """Return how far up an attribute is defined; -1 for the object itself."""
     if name in getattr(plugin, "__dict__", {}):
         return -1
     bases = type(plugin).__mro__

@@ -161,7 +161,7 @@ def _label_counts(
 
 
 def _texts(column: pl.Series) -> pl.Series | None:
-    """Give the texts of a column, of lists each text once; None for other values."""
+    """Return the texts of a column, of lists each text once; None for other values."""
     if column.dtype == pl.List(pl.String):
         column = column.list.unique(maintain_order=True).explode()
     if column.dtype != pl.String:
@@ -280,7 +280,7 @@ def _invalid_notices(
 
 
 def _meant(strange: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Give the texts that differ from a label in form only, with that label."""
+    """Return the texts that differ from a label in form only, with that label."""
     meant = known.unique("form", keep="first", maintain_order=True)
     # texts that are much longer than any label are none, and are not worth folding
     longest = 2 * pl.lit(known["label"].str.len_chars().max()) + 8

@@ -146,7 +146,7 @@ def _row(
 
 
 def _quoted_cells(record: str, delimiter: str) -> set[int]:
-    """Give the places of the cells that stand in quotes."""
+    """Return the places of the cells that stand in quotes."""
     cell = re.compile(rf'("(?:[^"]|"")*"|[^{delimiter}]*)(?:{delimiter}|$)', re.DOTALL)
     found = cell.findall(record.rstrip("\r\n"))
     return {place for place, text in enumerate(found) if text.startswith('"')}

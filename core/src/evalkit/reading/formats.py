@@ -128,7 +128,7 @@ def _refuse_array(path: Path) -> None:
 
 
 def model_name(path: Path) -> str:
-    """Give the name of the model that a file of predictions is called after.
+    """Return the name of the model that a file of predictions is called after.
 
     Args:
         path: The file.

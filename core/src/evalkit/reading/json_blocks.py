@@ -132,7 +132,7 @@ class _Parser:
                 yield self._block(table, part)
 
     def _expected(self, lines: JsonLines) -> Shape:
-        """Give the shape that fitted last."""
+        """Return the shape that fitted last."""
         if self._shape is None:
             self._shape = self._sample(lines)
         return self._shape
@@ -210,7 +210,7 @@ class _Parser:
 
 
 def _id_type(rows: Sequence[Mapping[str, Any]], key: str) -> pa.DataType:
-    """Give the type that a key seems to have: integers, or else texts."""
+    """Return the type that a key seems to have: integers, or else texts."""
     types = {type(row.get(key)) for row in rows} - {type(None)}
     return pa.int64() if types == {int} else pa.string()
 

@@ -81,7 +81,7 @@ class JsonLines:
         )
 
     def line(self, index: int) -> bytes:
-        """Give the bytes of a line."""
+        """Return the bytes of a line."""
         return self.data[self.starts[index] : self.ends[index]]
 
     def row(self, index: int) -> Row:
@@ -131,7 +131,7 @@ class Shape(NamedTuple):
 
 
 def json_type(kind: pa.DataType) -> pa.DataType:
-    """Give the type that pyarrow's JSON reader knows, without views."""
+    """Return the type that pyarrow's JSON reader knows, without views."""
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list_view(kind):
@@ -229,7 +229,7 @@ def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
 
 
 def _joined(lines: JsonLines) -> pa.Buffer:
-    """Give the bytes of lines that follow each other, or of those that are left."""
+    """Return the bytes of lines that follow each other, or of those that are left."""
     first, last = int(lines.starts[0]), int(lines.ends[-1])
     if lines.numbers[-1] - lines.numbers[0] + 1 == len(lines.numbers):
         return pa.py_buffer(lines.data).slice(first, last - first)

@@ -51,7 +51,7 @@ _LEAST_LENGTH = 20
 
 
 def long_text_hashes(texts: pl.Series) -> pl.Series:
-    """Give what tells long texts apart, in little memory.
+    """Return what tells long texts apart, in little memory.
 
     Args:
         texts: Texts.
@@ -193,7 +193,7 @@ class _TableReader:
         return _Attempt(lines, self._read(lines, schema), schema)
 
     def settle(self, attempt: _Attempt) -> _Part | None:
-        """Give what is kept of a block; look at all its lines where types are others.
+        """Return what is kept of a block; look at all its lines where types are others.
 
         Returns:
             None where rows have to be read one by one.

@@ -100,7 +100,7 @@ _DECODER = json.JSONDecoder(
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Give the rule that bytes break which are not UTF-8."""
+    """Return the rule that bytes break which are not UTF-8."""
     return f"must be UTF-8 (byte {error.start + 1}: {error.reason})"
 
 

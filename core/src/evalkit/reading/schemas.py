@@ -58,7 +58,7 @@ class ColumnPlan(NamedTuple):
         return frame.select(passes=mask.fill_null(False)).to_series()
 
     def of(self, names: Collection[str]) -> ColumnPlan:
-        """Give the plan of some of the fields."""
+        """Return the plan of some of the fields."""
         chosen = {name: self.columns[name] for name in self.columns if name in names}
         return self._replace(columns=chosen)
 
@@ -102,7 +102,7 @@ def _check(found: pl.DataType, value: pl.Expr, column: PlannedColumn) -> pl.Expr
 
 
 def _other_fields(found: pl.DataType, planned: pl.DataType) -> list[str]:
-    """Give what a struct has beyond the planned fields; nothing for another type."""
+    """Return what a struct has beyond the planned fields; nothing for another type."""
     if not isinstance(planned, pl.Struct) or not isinstance(found, pl.Struct):
         return []
     wanted = {field.name: field.dtype for field in planned.fields}
@@ -146,7 +146,7 @@ def plan_of(
 
 
 def text_fields(model: type[BaseModel]) -> set[str]:
-    """Give the names of the fields of a model that may hold a text."""
+    """Return the names of the fields of a model that may hold a text."""
     names = set()
     for name, field in model.model_fields.items():
         options = {_unwrap(field.annotation, ())[0]}

@@ -120,7 +120,7 @@ _BATCHES: Mapping[Format, Callable[[Path], Iterator[Any]]] = {
 def table_blocks(
     frame: pl.DataFrame, first: int, plan: ColumnPlan | None
 ) -> Iterator[Block]:
-    """Give a data frame as blocks of rows.
+    """Return a data frame as blocks of rows.
 
     Args:
         frame: The rows.
@@ -169,7 +169,7 @@ def _row(frame: pl.DataFrame, first: int, index: int) -> Row:
 
 
 def _plain(value: Any) -> Any:
-    """Give a value as JSON lines would: without null fields, which a table must have.
+    """Return a value as JSON lines would: without null fields, which a table must have.
 
     Decimal numbers become floats, those without decimal places integers.
     """

@@ -17,7 +17,7 @@ _MOST_THREADS = 4
 
 
 def thread_count() -> int:
-    """Give how many threads work at once: one for each core that may be used."""
+    """Return how many threads work at once: one for each core that may be used."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:

@@ -222,7 +222,7 @@ class DropIntervals:
         return kind == "multinomial" and are_label_pairs(parts, keys)
 
     def _parts(self, group: int) -> Sides:
-        """Give the numbered statistics of a group."""
+        """Return the numbered statistics of a group."""
         before, after = (parts[(group,)] for parts in self._numbered)
         return before, after
 
@@ -334,7 +334,7 @@ class DropIntervals:
     def _drops(
         self, sums: Sequence[tuple[pl.DataFrame, int]]
     ) -> list[dict[str, Floats]]:
-        """Give the drop in each replicate by score, of several sets of replicates.
+        """Return the drop in each replicate by score, of several sets of replicates.
 
         Each set holds so many replicates of the originals, then as many of the copies,
         sorted by replicate. All are scored at once, since most of the time

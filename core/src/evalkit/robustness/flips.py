@@ -102,7 +102,7 @@ def find_flips(
 
 
 def _copies(result: Result, perturbation: str | None, tag: str | None) -> pl.DataFrame:
-    """Give the copies that are asked for."""
+    """Return the copies that are asked for."""
     if not result.record.perturbed:
         raise DataError(
             f"{_where(result)} has no perturbed copies; `evalkit eval … --perturbed "

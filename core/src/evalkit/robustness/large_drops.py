@@ -51,7 +51,7 @@ class LargeDrops:
         self._settings = settings
 
     def intervals(self, group: int, score: str, value: float) -> Intervals:
-        """Give the intervals of a drop by confidence.
+        """Return the intervals of a drop by confidence.
 
         Args:
             group: The group.
@@ -94,7 +94,7 @@ class LargeDrops:
         return difference_of_drop(drop, intervals, tested)
 
     def _added(self, group: int, score: str) -> UnitTotals | None:
-        """Give what each unit adds to the error of a drop."""
+        """Return what each unit adds to the error of a drop."""
         before, after = (each.influences(group, score) for each in self._evidence)
         if before is None or after is None:
             return None

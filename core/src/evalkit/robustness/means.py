@@ -135,7 +135,7 @@ def numbered_groups(tags: Sequence[str | None], group: Integers) -> Groups:
 def clusters_of(
     pairs: Pairs, originals: Integers, are_originals: bool
 ) -> pl.Series | None:
-    """Give the cluster of each row of a mean; None for independent rows.
+    """Return the cluster of each row of a mean; None for independent rows.
 
     Args:
         pairs: All pairs.

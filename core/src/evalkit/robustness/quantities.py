@@ -48,7 +48,7 @@ class Effects(NamedTuple):
     """The unit of each original."""
 
     def levels(self, view: View, groups: PairGroups) -> DropLevels:
-        """Give the levels that the tests of a perturbation or family must decide at.
+        """Return the levels that the tests of a perturbation or family must decide at.
 
         Args:
             view: The perturbation or family.
@@ -92,7 +92,7 @@ def as_drop(shown: Shown) -> Shown:
 
 
 def without_value(reason: str) -> list[GroupScore]:
-    """Give the score of the whole set that has no value."""
+    """Return the score of the whole set that has no value."""
     nothing = without_interval("there is no value")
     return [GroupScore("", WHOLE, None, 0, None, nothing, reason)]
 
@@ -138,7 +138,7 @@ class ExampleQuantities:
         self._shown = shown_as(metric)
 
     def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Give the quantities that every metric has.
+        """Return the quantities that every metric has.
 
         Args:
             view: A perturbation or a family.
@@ -161,7 +161,7 @@ class ExampleQuantities:
         yield from self._worst(view, groups)
 
     def of_judge(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Give what only the metric has that tells right from wrong, as 1 and 0.
+        """Return what only the metric has that tells right from wrong, as 1 and 0.
 
         Args:
             view: A perturbation or a family.

@@ -262,7 +262,7 @@ def refused_rows(perturbed: Perturbed) -> list[str]:
 def _frame(
     copies: Sequence[Copies], scored: PerturbedScores, include_examples: bool
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Give one row for each copy, as `perturbed.parquet` holds it, and notices.
+    """Return one row for each copy, as `perturbed.parquet` holds it, and notices.
 
     Its columns are `id`, `input_id`, `perturbation`, answer, prediction, scored fields,
     tags, cluster, status, what `expect` said, and one for each metric with per-example
@@ -365,7 +365,7 @@ def with_copy_scores(
 def _expected(
     copies: Copies, scored: PerturbedScores, start: int, stop: int
 ) -> pl.Series:
-    """Give what `expect` said of each copy: 1, 0, or null."""
+    """Return what `expect` said of each copy: 1, 0, or null."""
     told = np.full(stop - start, np.nan)
     for name, values in scored.expected.items():
         is_made = (copies.perturbations == name).to_numpy()

@@ -131,7 +131,7 @@ def _refuse_untold(result: Result, record: RunRecord, metrics: Collection[str]) 
 
 
 def _told(result: Result, record: RunRecord, pairs: Pairs) -> dict[str, Floats]:
-    """Give what `expect` said of each pair, by the perturbations that have one."""
+    """Return what `expect` said of each pair, by the perturbations that have one."""
     frame = result.perturbed_examples
     asked = [f.perturbation for f in record.perturbations if f.expects]
     if frame is None or AS_EXPECTED not in frame.columns:

@@ -249,7 +249,7 @@ class SetQuantities:
         ]
 
     def _expanded(self, members: Members, part: int) -> pl.DataFrame:
-        """Give the statistics of each entry, at the entry's own position."""
+        """Return the statistics of each entry, at the entry's own position."""
         assert self._statistics is not None
         statistics = self._statistics[part].rename({"position": "__base"})
         entries = pl.DataFrame(
@@ -272,7 +272,7 @@ class SetQuantities:
         return found.drop("__base", "__weight")
 
     def _lists(self, members: Members, part: int) -> pl.DataFrame:
-        """Give the prediction and the target of each entry."""
+        """Return the prediction and the target of each entry."""
         tables = self._tables
         frame = tables.originals.frame if part == 0 else tables.all_copies
         columns = frame.select("prediction", "target")[members.base]
@@ -337,7 +337,7 @@ def _drops(
 def _with_interval(
     drop: GroupScore, intervals: DropIntervals | str, levels: DropLevels
 ) -> _Drop:
-    """Give a drop its interval and its test."""
+    """Return a drop its interval and its test."""
     if isinstance(intervals, str):
         return drop._replace(interval=without_interval(intervals)), None
     assert drop.value is not None

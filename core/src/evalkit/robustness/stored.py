@@ -37,7 +37,7 @@ from evalkit.runs.stored import (
 def copies_of_run(
     source: RunSource, originals: Originals, on_duplicate: OnDuplicate
 ) -> Copies:
-    """Give the examples of a run as copies, with the predictions that it holds.
+    """Return the examples of a run as copies, with the predictions that it holds.
 
     Neither the file of copies nor the predictions are read again. Which of several
     rows with one id counts, the run has settled.
@@ -90,7 +90,7 @@ def copies_of_run(
 
 
 def stored_copies(result: Result) -> Copies:
-    """Give the copies that an evaluation with perturbed copies kept.
+    """Return the copies that an evaluation with perturbed copies kept.
 
     Args:
         result: A result, stored or not, that has perturbed copies.
@@ -179,7 +179,7 @@ def _examples(record: RunRecord, frame: pl.DataFrame, kind: AnswerKind) -> Examp
 def _alignment(
     frame: pl.DataFrame, counts: Mapping[str, int], problems: Problems
 ) -> Alignment:
-    """Give the outcome of rows of a run, with their numbers counted anew."""
+    """Return the outcome of rows of a run, with their numbers counted anew."""
     statuses = frame["status"]
     counted = {
         status: int((statuses == status).sum())

@@ -55,7 +55,7 @@ class GroupedStatistics(NamedTuple):
     """How much each entry counts already; None for 1."""
 
     def mass(self, members: Mask) -> float:
-        """Give how much some entries count."""
+        """Return how much some entries count."""
         if self.weight is None:
             return float(np.count_nonzero(members))
         return float(self.weight[members].sum())
@@ -79,7 +79,7 @@ class DropLevels:
         self._fewest = fewest
 
     def of(self, drop: GroupScore) -> float | None:
-        """Give the level of a drop; None where it is not tested."""
+        """Return the level of a drop; None where it is not tested."""
         if drop.value is None:
             return None
         if drop.group == WHOLE:

@@ -179,7 +179,7 @@ class PerturbedTables:
 
 
 def values_of(statistics: pl.DataFrame, column: str, size: int) -> Floats:
-    """Give a number column by position; nan where there is no row."""
+    """Return a number column by position; nan where there is no row."""
     values: Floats = np.full(size, np.nan)
     values[statistics["position"].to_numpy()] = statistics[column].to_numpy()
     return values

@@ -143,7 +143,7 @@ def _evalkit(version: str | None) -> Work:
 
 
 def bibtex_entries(works: Iterable[Work]) -> list[str]:
-    """Give the BibTeX entries of works, each once, in their order."""
+    """Return the BibTeX entries of works, each once, in their order."""
     entries = (work.bibtex for work in works)
     return list(dict.fromkeys(entry for entry in entries if entry is not None))
 

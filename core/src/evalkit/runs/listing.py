@@ -118,7 +118,7 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
 def _candidates(
     name: str, root: Path, runs: Sequence[Path]
 ) -> Iterator[tuple[str, list[Path]]]:
-    """Give the runs that a name may mean, what counts most first."""
+    """Return the runs that a name may mean, what counts most first."""
     if name:
         yield "the id", [run for run in runs if run.name == name]
         yield "the model", [run.path for run in _runs_of_model(name, list_runs(root))]
@@ -127,7 +127,7 @@ def _candidates(
 
 
 def _runs_of_model(name: str, runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Give the runs of a model; of a run and what was rescored from it, the latter.
+    """Return the runs of a model; of a run and what was rescored from it, the latter.
 
     Args:
         name: The model's name, alone or after that of the data set.
@@ -235,7 +235,7 @@ def _unknown(name: str, root: Path, runs: Sequence[Path]) -> str:
 
 
 def as_result(run: Result | str | Path, folder: str | Path = "runs") -> Result:
-    """Give the result that a caller means.
+    """Return the result that a caller means.
 
     Args:
         run: A result, the path of a run folder, the start of its id, its model, or

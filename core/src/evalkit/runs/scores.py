@@ -19,7 +19,7 @@ from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
 
 
 def headline_name(scored: Sequence[MetricScores]) -> str | None:
-    """Give the name of the main score: the first metric's own; None without one."""
+    """Return the name of the main score: the first metric's own; None without one."""
     if not scored or not any(score.score == "" for score in scored[0].scores):
         return None
     return scored[0].full_name("")
@@ -28,7 +28,7 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
 def bounds_of(
     metrics: Sequence[BoundMetric],
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Give the least and the greatest value that metrics can have.
+    """Return the least and the greatest value that metrics can have.
 
     Args:
         metrics: The metrics.

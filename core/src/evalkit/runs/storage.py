@@ -226,7 +226,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def problem_line(problem: Problem) -> str:
-    """Give the line of `problems.jsonl` that a problem is written as."""
+    """Return the line of `problems.jsonl` that a problem is written as."""
     row = problem._asdict()
     for name in ("replication", "file"):
         if row[name] is None:

@@ -96,7 +96,7 @@ def read_run(path: str | Path) -> Result:
 
 
 def examples_of(result: Result) -> pl.DataFrame:
-    """Give the examples of a result with their answers and predictions.
+    """Return the examples of a result with their answers and predictions.
 
     Args:
         result: A result, stored or not.
@@ -133,13 +133,13 @@ def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
 
 
 def scored_fields(examples: pl.DataFrame) -> list[str]:
-    """Give the names of the responses' fields that metrics may ask for."""
+    """Return the names of the responses' fields that metrics may ask for."""
     names = examples.columns
     return names[names.index("pred") + 1 : names.index("tags")]
 
 
 def answer_kind(result: Result) -> AnswerKind:
-    """Give the shape of a result's answers: as recorded, else told from the column.
+    """Return the shape of a result's answers: as recorded, else told from the column.
 
     Args:
         result: A result whose examples hold answers.

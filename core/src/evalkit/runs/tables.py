@@ -122,7 +122,7 @@ def measured_frame(
 
 
 def stored_groups(examples: pl.DataFrame) -> Groups:
-    """Give the groups of stored examples: by tag and by crossing."""
+    """Return the groups of stored examples: by tag and by crossing."""
     crossed = {
         name.removeprefix(CROSSING): examples[name]
         for name in examples.columns
@@ -279,7 +279,7 @@ def replication_column(alignment: Alignment, rows: int) -> pl.Series:
 def saved_statistics(
     scored: Sequence[MetricScores], include_examples: bool
 ) -> dict[str, pl.DataFrame]:
-    """Give the statistics that a run keeps, by name of the metric.
+    """Return the statistics that a run keeps, by name of the metric.
 
     Args:
         scored: What each metric computed.

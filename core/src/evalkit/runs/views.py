@@ -102,7 +102,7 @@ def find_wrong(
 def _below_best(
     examples: pl.DataFrame, metric: str, score: Score
 ) -> tuple[float, pl.DataFrame]:
-    """Give the best score and the examples that do not have it, the worst first."""
+    """Return the best score and the examples that do not have it, the worst first."""
     if score.higher_is_better is None:
         raise DataError(
             f"{metric} does not say whether higher is better, so that no score of it "
@@ -146,7 +146,7 @@ def _note() -> pl.Expr:
 
 
 def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Score]:
-    """Give a score of each metric that has per-example scores, by its name."""
+    """Return a score of each metric that has per-example scores, by its name."""
     found: dict[str, Score] = {}
     names = result.record.metric_names
     for score in result.scores:
@@ -157,7 +157,7 @@ def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Scor
 
 
 def score_column_of(examples: pl.DataFrame, metric: str) -> str:
-    """Give the column of a metric's per-example scores, if there is one."""
+    """Return the column of a metric's per-example scores, if there is one."""
     after = examples.columns[examples.columns.index("status") + 1 :]
     return metric if metric in after else f"metrics/{metric}"
 

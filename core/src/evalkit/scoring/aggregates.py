@@ -190,7 +190,7 @@ class _Place(NamedTuple):
 def _placed(
     evidence: Evidence, facets: Sequence[_Facet], decided: Mapping[str, float]
 ) -> Iterator[tuple[int, _Place]]:
-    """Give the shrunken value and the ranks of groups, by their numbers.
+    """Return the shrunken value and the ranks of groups, by their numbers.
 
     Args:
         evidence: What the scores were computed from.
@@ -228,7 +228,7 @@ def _is_ranked(evidence: Evidence, facet: _Facet) -> bool:
 def _ranks(
     evidence: Evidence, facet: _Facet, level: float | None
 ) -> dict[int, tuple[int, int]]:
-    """Give the ranks of groups; all of them without a level."""
+    """Return the ranks of groups; all of them without a level."""
     groups = facet.compared.groups
     if level is None:
         return dict.fromkeys(groups, (1, len(groups)))
@@ -369,7 +369,7 @@ def _gap(
 def _level(
     confidence: float, p_value: float, p_adjusted: float | None, tested: int
 ) -> float:
-    """Give the level at which an interval leaves out 0 as often as its test rejects.
+    """Return the level at which an interval leaves out 0 as often as its test rejects.
 
     A p-value of 0 is the least of all that are tested, which Holm multiplies by their
     number.

@@ -77,7 +77,7 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
 
 
 def _targets(table: ScoringTable) -> pl.Series:
-    """Give the answers of the examples that count, each once."""
+    """Return the answers of the examples that count, each once."""
     if table.repeats == 1:
         return table.frame["target"]
     examples = table.frame["position"] // table.repeats
@@ -85,7 +85,7 @@ def _targets(table: ScoringTable) -> pl.Series:
 
 
 def _found_labels(table: ScoringTable, targets: pl.Series) -> list[str]:
-    """Give the answers themselves where they repeat as labels do; else nothing."""
+    """Return the answers themselves where they repeat as labels do; else nothing."""
     if table.context.answer_kind != "one" or targets.dtype != pl.String:
         return []
     distinct = targets.drop_nulls().unique()

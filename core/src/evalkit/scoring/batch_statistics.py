@@ -35,7 +35,7 @@ class _Problem(NamedTuple):
     cause: BaseException | None = None
 
     def of(self, example: str) -> _Problem:
-        """Give the same as the problem of one example."""
+        """Return the same as the problem of one example."""
         if self.cause is None:
             return self._replace(text=f"{self.text} (the example {example!r})")
         where = f" failed for the example {example!r} with"
@@ -161,7 +161,7 @@ def _value_problem(
 def _broken_rules(
     metric: BoundMetric, returned: pl.DataFrame
 ) -> Iterator[tuple[str, pl.Series]]:
-    """Give every rule about values with the rows that break it."""
+    """Return every rule about values with the rows that break it."""
     per_example = metric.per_example
     if per_example:
         yield (
@@ -180,7 +180,7 @@ def _broken_rules(
 
 
 def _value_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:
-    """Give the number columns, sorted: all batches must have them in one order."""
+    """Return the number columns, sorted: all batches must have them in one order."""
     keys = metric.keys
     return sorted(name for name in returned.columns if name not in ("row", *keys))
 
@@ -209,7 +209,7 @@ def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Pr
 
 
 def _again(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem | None:
-    """Give the problem of fewer rows, if it is of the same kind."""
+    """Return the problem of fewer rows, if it is of the same kind."""
     try:
         found = _attempt(metric, batch)
     except MetricError:

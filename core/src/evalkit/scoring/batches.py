@@ -74,7 +74,7 @@ class BatchSizes(Protocol):
         """Give the size of a batch of this process; `pace` is that of the last one."""
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
-        """Give the size of a batch for one of so many workers."""
+        """Return the size of a batch for one of so many workers."""
 
 
 class GrowingSizes:
@@ -91,13 +91,13 @@ class GrowingSizes:
         self._next = min(1_024, most)
 
     def own(self, pace: Pace | None) -> int:
-        """Give the next size."""
+        """Return the next size."""
         size = self._next
         self._next = min(size * 4, self._most)
         return size
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
-        """Give the next size."""
+        """Return the next size."""
         return self.own(pace)
 
 
@@ -107,14 +107,14 @@ class TimedSizes:
     most = 65_536
 
     def own(self, pace: Pace | None) -> int:
-        """Give a size that takes about a quarter of a second."""
+        """Return a size that takes about a quarter of a second."""
         if pace is None:
             return 1
         wanted = _BATCH_SECONDS / max(pace.seconds_a_row, 1e-9)
         return max(1, min(int(wanted), pace.rows * 8, self.most))
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
-        """Give a size that takes half a second, or less to keep all workers busy."""
+        """Return a size that takes half a second, or less to keep all workers busy."""
         wanted = _SHARED_SECONDS / max(pace.seconds_a_row, 1e-9)
         fair = left // (jobs * _SHARES_A_WORKER)
         return max(1, min(int(wanted), fair, self.most))

@@ -55,13 +55,13 @@ def compute_statistics(
 
 
 def value_columns(metric: BoundMetric, statistics: pl.DataFrame) -> list[str]:
-    """Give the columns of statistics that merge."""
+    """Return the columns of statistics that merge."""
     keys = (*metric.keys, *RESERVED)
     return [name for name in statistics.columns if name not in keys]
 
 
 def merge_expressions(metric: BoundMetric, columns: Sequence[str]) -> list[pl.Expr]:
-    """Give the aggregations that merge each column as the metric declares.
+    """Return the aggregations that merge each column as the metric declares.
 
     Args:
         metric: The metric.

@@ -61,7 +61,7 @@ def cross(
     columns: Mapping[str, pl.Series],
     others: Iterable[str] = (),
 ) -> dict[str, pl.Series]:
-    """Give the groups that each example belongs to, by crossing.
+    """Return the groups that each example belongs to, by crossing.
 
     Args:
         crossings: Names of facets and columns, by the name of the crossing.
@@ -134,7 +134,7 @@ def _part(
 
 
 def _labels(column: pl.Series) -> pl.Series:
-    """Give a text for each value; for many numbers that of the bin it is in."""
+    """Return a text for each value; for many numbers that of the bin it is in."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if column.dtype.is_numeric() and column.n_unique() > _FEW_NUMBERS:

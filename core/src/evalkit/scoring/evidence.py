@@ -119,12 +119,12 @@ class Evidence:
         return np.searchsorted(self._cells.group, np.arange(len(self.groups.tags) + 1))
 
     def cells_of(self, group: int) -> tuple[Codes, Codes]:
-        """Give the distinct rows of a group, and how often each occurs."""
+        """Return the distinct rows of a group, and how often each occurs."""
         part = slice(self._ends[group], self._ends[group + 1])
         return self._cells.code[part], self._cells.times[part]
 
     def members_of(self, group: int) -> Memberships:
-        """Give the rows of a group's examples."""
+        """Return the rows of a group's examples."""
         positions = self.groups.positions_of(group).astype(np.int64)
         return self.rows.memberships(positions, np.full(len(positions), group))
 
@@ -155,7 +155,7 @@ class Evidence:
         return describe_sizes(self._unit_sizes(group))
 
     def degrees(self, group: int) -> float:
-        """Give the degrees of freedom of the standard error of a group's score.
+        """Return the degrees of freedom of the standard error of a group's score.
 
         Args:
             group: The group.
@@ -175,7 +175,7 @@ class Evidence:
         return self._degrees_of_mean(group, self.rows.distinct[column].to_numpy())
 
     def _degrees_of_mean(self, group: int, scores: Floats) -> float:
-        """Give the degrees for as much correlation as scores of examples show."""
+        """Return the degrees for as much correlation as scores of examples show."""
         _, totals, sizes = self.unit_sums(group, scores)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = self.unit_sums(group, scores**2).totals
@@ -197,7 +197,7 @@ class Evidence:
         return values, counts.astype(np.float64)
 
     def mean_of(self, group: int, column: str) -> float:
-        """Give the mean of a number column over the rows of a group."""
+        """Return the mean of a number column over the rows of a group."""
         values, counts = self.values_of(group, column)
         [total] = weighted_sums(values, counts, np.zeros(1, dtype=np.int64))
         return float(total) / math.fsum(counts)
@@ -236,7 +236,7 @@ class Evidence:
         return row_influences(self.finalizer, self.rows, self.sums)
 
     def influences(self, group: int, score: str = "") -> UnitTotals | None:
-        """Give what each unit of a group adds to the error of a score.
+        """Return what each unit of a group adds to the error of a score.
 
         Args:
             group: The group.
@@ -254,7 +254,7 @@ class Evidence:
         return found._replace(totals=found.totals - mean * found.sizes)
 
     def variance(self, group: int, score: str = "") -> float | None:
-        """Give the variance of a score by the delta method.
+        """Return the variance of a score by the delta method.
 
         Args:
             group: The group.
@@ -287,7 +287,7 @@ class Evidence:
 
 
 def interval_kind(metric: BoundMetric) -> IntervalKind:
-    """Give the kind of interval that a metric declares, or that its way implies."""
+    """Return the kind of interval that a metric declares, or that its way implies."""
     declared: IntervalKind | None = metric.interval
     if declared is not None:
         return declared
@@ -295,7 +295,7 @@ def interval_kind(metric: BoundMetric) -> IntervalKind:
 
 
 def example_column(metric: BoundMetric) -> str | None:
-    """Give the statistic that is a metric's per-example score."""
+    """Return the statistic that is a metric's per-example score."""
     if metric.has("score_example"):
         return "score"
     column: str | None = metric.per_example

@@ -31,7 +31,7 @@ class FacetGroups(NamedTuple):
     """How many of the groups have one cluster that their interval depends much on."""
 
     def flag(self, text: str | None = None, has_interval: bool = False) -> str | None:
-        """Give what a reader should know, and how many groups are left out.
+        """Return what a reader should know, and how many groups are left out.
 
         Args:
             text: What else is to be said, or None.
@@ -96,7 +96,7 @@ def facet_groups(
 
 
 def plain_tags(evidence: Evidence) -> list[int]:
-    """Give the groups of tags that are of no facet and no crossing."""
+    """Return the groups of tags that are of no facet and no crossing."""
     groups = evidence.groups
     faceted = {number for numbers in groups.facets.values() for number in numbers}
     return [

@@ -74,7 +74,7 @@ def facet_mean_interval(
 
 
 def _skew_share(estimates: GroupEstimates) -> float:
-    """Give the skewness of a mean over groups by that of one example."""
+    """Return the skewness of a mean over groups by that of one example."""
     variances = estimates.mean_variances
     thirds = variances**1.5 / np.sqrt(np.maximum(estimates.units, 1))
     return math.fsum(thirds) / math.pow(math.fsum(variances), 1.5)

@@ -19,7 +19,7 @@ _LEAST_CORRELATION = 1e-12
 def group_covariance(
     evidence: Evidence, facet: FacetGroups, estimates: GroupEstimates
 ) -> Floats | str:
-    """Give the covariance of groups' scores.
+    """Return the covariance of groups' scores.
 
     Correlations are those of the influences of the units that groups share; variances
     are the smoothed ones.

@@ -77,7 +77,7 @@ class GroupEstimates(NamedTuple):
     """Why a group has no variance."""
 
     def only(self, places: Sequence[int]) -> GroupEstimates:
-        """Give the estimates of some of the groups, by their place."""
+        """Return the estimates of some of the groups, by their place."""
         chosen = list(places)
         return self._replace(
             values=self.values[chosen],
@@ -258,7 +258,7 @@ def _of_others(
 
 
 def _growth(evidence: Evidence, group: int) -> float:
-    """Give the variance of a sample of clusters by that of its replicates."""
+    """Return the variance of a sample of clusters by that of its replicates."""
     sizes = evidence.cluster_sizes(group)
     if sizes is None:
         return 1.0

@@ -162,7 +162,7 @@ class GroupIntervals:
         return clustered_skewed_mean_interval(totals, sizes, confidence)
 
     def _bounds_of(self, values: Floats) -> Bounds | None:
-        """Give the metric's bounds, where both are known and hold for all scores."""
+        """Return the metric's bounds, where both are known and hold for all scores."""
         default = (0.0, 1.0) if self._kind == "wilson" else None
         low, high = self._evidence.metric.bounds or default or (None, None)
         if low is None or high is None or not low < high < math.inf or low == -math.inf:
@@ -194,7 +194,7 @@ class GroupIntervals:
         )
 
     def drawn(self, group: int) -> DrawnScore | None:
-        """Give what replicates of smoothed counts say of the main score of a group.
+        """Return what replicates of smoothed counts say of the main score of a group.
 
         Args:
             group: The group.
@@ -221,7 +221,7 @@ class GroupIntervals:
         )
 
     def label_pairs(self, group: int) -> PairCounts | None:
-        """Give the counts of label pairs that replicates of a group are drawn from.
+        """Return the counts of label pairs that replicates of a group are drawn from.
 
         Args:
             group: The group.

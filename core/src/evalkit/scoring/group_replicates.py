@@ -85,7 +85,7 @@ class GroupReplicates:
         self._right_shares: dict[int, RightShares] = {}
 
     def of(self, group: int) -> FinalizedReplicates | None:
-        """Give the replicates of a group; None where none are drawn of it.
+        """Return the replicates of a group; None where none are drawn of it.
 
         Args:
             group: The group.
@@ -101,7 +101,7 @@ class GroupReplicates:
         return group in self._smoothed
 
     def centre(self, group: int, score: str) -> float | None:
-        """Give the score of the smoothed counts that replicates are drawn from.
+        """Return the score of the smoothed counts that replicates are drawn from.
 
         Args:
             group: The group.
@@ -131,7 +131,7 @@ class GroupReplicates:
         return values, float(found[0])
 
     def unit_rows(self, group: int) -> UnitRows | None:
-        """Give the rows of label pairs that were drawn by unit.
+        """Return the rows of label pairs that were drawn by unit.
 
         Args:
             group: A group that has replicates.
@@ -142,7 +142,7 @@ class GroupReplicates:
         return self._unit_rows.get(group)
 
     def right_shares(self, group: int) -> RightShares | None:
-        """Give the shares of right answers in replicates that were drawn by unit.
+        """Return the shares of right answers in replicates that were drawn by unit.
 
         Args:
             group: A group that has replicates.

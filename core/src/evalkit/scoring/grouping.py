@@ -54,7 +54,7 @@ class Groups:
         return self.position[order], ends
 
     def positions_of(self, group: int) -> Positions:
-        """Give the positions of a group's examples, in their order."""
+        """Return the positions of a group's examples, in their order."""
         positions, ends = self._sorted
         start = ends[group - 1] if group else 0
         return positions[start : ends[group]]
@@ -109,7 +109,7 @@ def group_by_tag(
 
 
 def _exploded(lists: pl.Series) -> tuple[Sequence[str], Positions, Positions]:
-    """Give the texts, sorted, and position and number of the text of each item."""
+    """Return the texts, sorted, and position and number of the text of each item."""
     lengths = lists.list.len().fill_null(0).to_numpy()
     position = np.repeat(np.arange(len(lists), dtype=np.uint32), lengths)
     items = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
@@ -126,7 +126,7 @@ def _exploded(lists: pl.Series) -> tuple[Sequence[str], Positions, Positions]:
 
 
 def _used(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the codes that occur, and where; without sorting them all."""
+    """Return the codes that occur, and where; without sorting them all."""
     first = np.full(int(codes.max(initial=0)) + 1, -1, dtype=np.int64)
     first[codes] = np.arange(len(codes))
     used = np.flatnonzero(first >= 0)

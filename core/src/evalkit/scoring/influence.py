@@ -44,7 +44,7 @@ class RowInfluences:
         self._cell_of_key = _cell_of_key(rows, cells)
 
     def __getitem__(self, codes: Codes) -> Floats:
-        """Give the gradient times the numbers of some distinct rows.
+        """Return the gradient times the numbers of some distinct rows.
 
         Args:
             codes: Numbers of the distinct rows, of shape (n,).
@@ -81,7 +81,7 @@ def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
 def row_influences(
     finalizer: Finalizer, rows: StatisticsRows, sums: pl.DataFrame
 ) -> Mapping[int, Mapping[str, RowInfluences]]:
-    """Give what a row of statistics adds to each score of each group.
+    """Return what a row of statistics adds to each score of each group.
 
     Args:
         finalizer: Makes scores of sums.
@@ -106,7 +106,7 @@ def row_influences(
 def _known_gradients(
     finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], columns: Sequence[str]
 ) -> Mapping[int, Mapping[str, Floats]]:
-    """Give the gradients of those groups near whose sums the metric is defined."""
+    """Return the gradients of those groups near whose sums the metric is defined."""
     try:
         return _gradients(finalizer, groups, columns)
     except MetricError:
@@ -142,7 +142,7 @@ def _batches(sums: pl.DataFrame, columns: int) -> Iterator[Mapping[int, pl.DataF
 def _gradients(
     finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], columns: Sequence[str]
 ) -> Mapping[int, Mapping[str, Floats]]:
-    """Give the gradient of each score, of shape (cells, columns), by group."""
+    """Return the gradient of each score, of shape (cells, columns), by group."""
     frames, steps = [], {}
     first = 0
     for group, part in groups.items():

@@ -197,7 +197,7 @@ class JointCounts:
         keys: pl.DataFrame,
         counts: str,
     ) -> pl.DataFrame:
-        """Give one model's counts of each swap."""
+        """Return one model's counts of each swap."""
         step = max(1, _MOST_COUNTS // max(1, len(keys)))
         parts = []
         for start in range(0, len(straight), step):

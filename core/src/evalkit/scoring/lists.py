@@ -108,7 +108,7 @@ class _Lists:
         self._is_counted[table.frame["position"].to_numpy()] = True
 
     def counted(self, positions: Positions) -> Codes:
-        """Give those positions whose examples count."""
+        """Return those positions whose examples count."""
         return positions[self._is_counted[positions]].astype(np.int64)
 
     def score(self, group: int, positions: Codes, size: int) -> GroupScore:
@@ -140,7 +140,7 @@ class _Lists:
         )
 
     def value(self, positions: Codes) -> tuple[float | None, str | None, float | None]:
-        """Give the value, or the mean of the replications', and their deviation."""
+        """Return the value, or the mean of the replications', and their deviation."""
         repeats = self._table.repeats
         values = []
         for replication in range(repeats):

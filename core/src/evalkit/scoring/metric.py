@@ -76,7 +76,7 @@ def score_metric(
 def failed_scores(
     metric: BoundMetric, groups: Groups, error: MetricError
 ) -> MetricScores:
-    """Give the scores of a metric that failed: null for every group.
+    """Return the scores of a metric that failed: null for every group.
 
     Args:
         metric: The metric.
@@ -292,7 +292,7 @@ def _evidence(
 
 
 def _values(evidence: Evidence) -> list[dict[str, Any]]:
-    """Give the values of all groups, null with the reason where there is none."""
+    """Return the values of all groups, null with the reason where there is none."""
     values = evidence.finalizer(evidence.sums)
     given = set(values["group"])
     rows = values.to_dicts()

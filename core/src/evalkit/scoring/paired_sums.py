@@ -148,16 +148,16 @@ class UnitSums:
         return self._moved(moved)
 
     def unswapped(self) -> SumPair:
-        """Give the sums of both models as they are, as one replicate."""
+        """Return the sums of both models as they are, as one replicate."""
         return self._moved(np.zeros((1, self._both[0].shape[1])))
 
     def _moved(self, moved: Floats) -> SumPair:
-        """Give the sums of both models after what was moved to the first."""
+        """Return the sums of both models after what was moved to the first."""
         first, second = (sums.sum(axis=0) for sums in self._both)
         return self._frame(first + moved), self._frame(second - moved)
 
     def _spread(self, part: pl.DataFrame) -> Floats:
-        """Give the sums of each unit, of shape (units, cells * columns)."""
+        """Return the sums of each unit, of shape (units, cells * columns)."""
         numbered = self._cells.with_row_index("__cell")
         # sorted, so that the rounding of a unit's sums does not depend on rows' order
         rows = part.join(

@@ -84,7 +84,7 @@ class PooledSkewness:
 
 
 def _skewness(evidence: Evidence, groups: Sequence[int]) -> tuple[float, int]:
-    """Give the skewness, and of how many scores; 0 where examples are no units."""
+    """Return the skewness, and of how many scores; 0 where examples are no units."""
     column = example_column(evidence.metric)
     if column is None or not evidence.is_simple:
         return 0.0, 0

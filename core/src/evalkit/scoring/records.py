@@ -99,14 +99,14 @@ class MetricScores(NamedTuple):
     """What a reader of the scores should know."""
 
     def full_name(self, part: str) -> str:
-        """Give the full name of one of its scores."""
+        """Return the full name of one of its scores."""
         return score_name(
             self.metric.component.name, self.metric.changed_parameters, part
         )
 
 
 def notices_of(scored: Sequence[MetricScores]) -> list[str]:
-    """Give the notices of several metrics."""
+    """Return the notices of several metrics."""
     return [notice for found in scored for notice in found.notices]
 
 

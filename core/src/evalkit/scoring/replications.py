@@ -77,7 +77,7 @@ def count_incomplete(examples: pl.DataFrame, repeats: int) -> int:
 
 
 def stddev_within(within: Floats, groups: Groups, group: int) -> float | None:
-    """Give the pooled standard deviation over the replications of an example.
+    """Return the pooled standard deviation over the replications of an example.
 
     Args:
         within: Variances by position.
@@ -96,7 +96,7 @@ def stddev_within(within: Floats, groups: Groups, group: int) -> float | None:
 def stddev_of_replications(
     scores: pl.DataFrame, groups: Groups, repeats: int
 ) -> list[float | None]:
-    """Give the standard deviation of the mean score over the replications.
+    """Return the standard deviation of the mean score over the replications.
 
     Args:
         scores: `position` and `score` of every answer.
@@ -169,7 +169,7 @@ def with_replications(
 def _answers(
     evidence: Evidence, per_example: pl.DataFrame | None, group: int
 ) -> float | None:
-    """Give the share of a group's answers that were scored."""
+    """Return the share of a group's answers that were scored."""
     positions = evidence.groups.positions_of(group)
     if not len(positions):
         return None

@@ -131,7 +131,7 @@ class StatisticsRows:
         return order, np.searchsorted(self._positions[order], places)
 
     def memberships(self, position: Codes, group: Codes) -> Memberships:
-        """Give the rows of statistics of some members.
+        """Return the rows of statistics of some members.
 
         Args:
             position: Position of each member.
@@ -158,7 +158,7 @@ class StatisticsRows:
         )
 
     def of_groups(self, groups: Groups) -> Memberships:
-        """Give the rows of all members of all groups."""
+        """Return the rows of all members of all groups."""
         return self.memberships(
             groups.position.astype(np.int64), groups.group.astype(np.int64)
         )
@@ -305,7 +305,7 @@ def _exact_sum(values: Floats, counts: Codes | Floats) -> float:
 
 
 def _distinct_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, Codes]:
-    """Give the distinct rows, sorted, and the number of each row's own."""
+    """Return the distinct rows, sorted, and the number of each row's own."""
     combined = np.zeros(frame.height, dtype=np.int64)
     size = 1
     for name in frame.columns:

@@ -120,15 +120,15 @@ class Batch(NamedTuple):
         return self.frame.height
 
     def id_of(self, row: int) -> str:
-        """Give the id of the example in a row."""
+        """Return the id of the example in a row."""
         return self.ids[self.frame["position"][row]]
 
     def part(self, first: int, stop: int) -> Batch:
-        """Give some of the rows, from `first` up to but not with `stop`."""
+        """Return some of the rows, from `first` up to but not with `stop`."""
         return self._replace(frame=self.frame.slice(first, stop - first))
 
     def with_own_ids(self) -> Batch:
-        """Give the same batch without the ids of other rows."""
+        """Return the same batch without the ids of other rows."""
         return self._replace(ids={p: self.ids[p] for p in self.frame["position"]})
 
 

@@ -64,7 +64,7 @@ class Needs(NamedTuple):
         return clusters_for(self._model(difference), goal, about)
 
     def detectable_now(self) -> float | None:
-        """Give the least difference that as many units as now would find.
+        """Return the least difference that as many units as now would find.
 
         Returns:
             The difference; None where even the greatest is not found often enough.
@@ -81,7 +81,7 @@ class Needs(NamedTuple):
         return detectable_with(self._model, self.goal, now, near, most)
 
     def disagreement(self, difference: float) -> float | None:
-        """Give the share of examples that one model alone is right on.
+        """Return the share of examples that one model alone is right on.
 
         Args:
             difference: By how much the models differ.
@@ -128,7 +128,7 @@ class Needs(NamedTuple):
         return units
 
     def _detectable_mean(self, units: int) -> float | None:
-        """Give the mean difference that some units find; None for too few."""
+        """Return the mean difference that some units find; None for too few."""
         if units < least_units(self.goal.level):
             return None
         variance = self.spread.variance_of_unit(self.factors, self.answers)

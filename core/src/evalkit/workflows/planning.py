@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     """Examples that the score of the (first) run is of."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON values."""
+        """Return it as JSON values."""
         return {**self._asdict(), "rows": [row._asdict() for row in self.rows]}
 
 
@@ -274,7 +274,7 @@ def _rows(
 
 
 def _correlations(spread: ScoreVariance, goal: Goal) -> Sequence[float | None]:
-    """Give the correlations that are supposed, as far as they are possible.
+    """Return the correlations that are supposed, as far as they are possible.
 
     Two models whose shares differ by d disagree on d of the examples at least: then
     their difference has the variance d - d².
@@ -288,7 +288,7 @@ def _correlations(spread: ScoreVariance, goal: Goal) -> Sequence[float | None]:
 
 
 def _answers(spread: ScoreVariance) -> Sequence[int | None]:
-    """Give the numbers of answers per example that are planned for."""
+    """Return the numbers of answers per example that are planned for."""
     if spread.replications is None:
         return [None]
     if spread.within is None:

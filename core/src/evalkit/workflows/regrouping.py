@@ -84,7 +84,7 @@ def score_crossings(
 def _crossed(
     parent: Result, crossings: Mapping[str, Sequence[str]]
 ) -> dict[str, pl.Series]:
-    """Give the groups of each crossing; those that the run has stored as they are."""
+    """Return the groups of each crossing; those that the run has stored as they are."""
     examples = examples_of(parent)
     stored = {
         name: examples[CROSSING + name]

@@ -30,7 +30,7 @@ AS_IT_IS = Factors(1.0, 1.0)
 
 
 def of_difference(correlation: float) -> Factors:
-    """Give what makes of one model's spread that of a difference between two models.
+    """Return what makes of one model's spread that of a difference between two models.
 
     Args:
         correlation: Of the two models' scores of examples.
@@ -84,7 +84,7 @@ class ScoreVariance(NamedTuple):
         return None if correlation is None else 1 + (self.seen_size - 1) * correlation
 
     def variance_of_unit(self, factors: Factors, answers: int | None) -> float:
-        """Give the variance of a mean over units, times their number.
+        """Return the variance of a mean over units, times their number.
 
         Args:
             factors: What becomes of this spread.
@@ -99,7 +99,7 @@ class ScoreVariance(NamedTuple):
         return total / self.cluster_size
 
     def variance_of_example(self, factors: Factors, answers: int | None) -> float:
-        """Give the variance of the score of one example.
+        """Return the variance of the score of one example.
 
         Args:
             factors: What becomes of this spread.

@@ -36,7 +36,7 @@ class Validation(NamedTuple):
     notices: Sequence[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything but the problems as JSON values."""
+        """Return everything but the problems as JSON values."""
         values = self._asdict()
         del values["problems"]
         return {"ok": not self.refusals, **values}

@@ -82,7 +82,7 @@ class Verification(NamedTuple):
         return not self.differences and self.scores > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON values."""
+        """Return it as JSON values."""
         return {
             **self._asdict(),
             "agrees": self.agrees,
@@ -198,7 +198,7 @@ def _under_perturbation(
 def _verifiable(
     result: Result, ready: Sequence[str], unverified: dict[str, str]
 ) -> list[Score]:
-    """Give the stored scores of the metrics that are computed again."""
+    """Return the stored scores of the metrics that are computed again."""
     names = [*result.record.metric_names, *ready]
     stored = []
     for score in result.scores:

@@ -12,7 +12,7 @@ _DROPPED = str.maketrans("", "", ",$")
 
 
 def stored_answer(solution: str) -> str | None:
-    """Give what follows the last `####` of a solution in the data.
+    """Return what follows the last `####` of a solution in the data.
 
     Args:
         solution: The worked solution.
@@ -25,7 +25,7 @@ def stored_answer(solution: str) -> str | None:
 
 
 def given_answer(response: str) -> str | None:
-    """Give what follows the last `A:` or `####` of a model's response.
+    """Return what follows the last `A:` or `####` of a model's response.
 
     Args:
         response: What the model wrote.

@@ -22,7 +22,7 @@ class _Sample(Dataset):
     version = "1"
 
     def load(self, split: str) -> Path:
-        """Give the packaged file."""
+        """Return the packaged file."""
         return _PACKAGE / "data" / f"{self.name}.jsonl"
 
 

@@ -92,7 +92,7 @@ class TweetEval(Dataset):
         return adapted
 
     def _label_of(self, given: Any) -> Any:
-        """Give the label that a number or name stands for; else what was given."""
+        """Return the label that a number or name stands for; else what was given."""
         if isinstance(given, bool) or not isinstance(given, int | str):
             return given
         text = str(given).strip()

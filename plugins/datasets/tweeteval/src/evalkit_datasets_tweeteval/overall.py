@@ -61,7 +61,7 @@ class OverallScore(NamedTuple):
     """What a reader should know before comparing it with published numbers."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what `--json` prints."""
+        """Return what `--json` prints."""
         return {
             **self._asdict(),
             "unit": "%",

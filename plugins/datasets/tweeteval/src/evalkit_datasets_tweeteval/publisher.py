@@ -23,7 +23,7 @@ _RAW = "https://raw.githubusercontent.com/cardiffnlp/tweeteval/main/datasets"
 
 
 def url_of(folder: str, filename: str) -> str:
-    """Give the address of one of the publisher's files."""
+    """Return the address of one of the publisher's files."""
     return f"{_RAW}/{folder}/{filename}"
 
 

@@ -37,7 +37,7 @@ class Accuracy(Metric):
 
 
 def is_right(context: MetricContext) -> pl.Expr:
-    """Give the expression that tells whether a prediction equals an answer.
+    """Return the expression that tells whether a prediction equals an answer.
 
     Args:
         context: Says whether answers are single or lists.

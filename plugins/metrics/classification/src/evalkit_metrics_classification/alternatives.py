@@ -69,7 +69,7 @@ class ShareMetric(AlternativesMetric):
 
 
 def alternatives_of(batch: pl.DataFrame) -> pl.Series:
-    """Give the alternatives of every example.
+    """Return the alternatives of every example.
 
     Args:
         batch: Columns `prediction` and `responses`.
@@ -95,7 +95,7 @@ def alternatives_of(batch: pl.DataFrame) -> pl.Series:
 
 
 def ranked(alternatives: pl.Series) -> pl.DataFrame:
-    """Give a row for each alternative that is not null.
+    """Return a row for each alternative that is not null.
 
     Args:
         alternatives: Lists, one for each example.

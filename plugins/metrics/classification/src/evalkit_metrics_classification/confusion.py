@@ -40,7 +40,7 @@ class ConfusionMetric(Metric):
     accepts_no_prediction = True
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Give one count for every example, in the cell of its two labels."""
+        """Return one count for every example, in the cell of its two labels."""
         labels = pl.col("target", "prediction")
         types = {batch["target"].dtype, batch["prediction"].dtype}
         if len(types) > 1 and all(found.is_numeric() for found in types):
@@ -52,7 +52,7 @@ class ConfusionMetric(Metric):
         ).with_row_index("row")
 
     def class_score(self) -> pl.Expr:
-        """Give the score of one class.
+        """Return the score of one class.
 
         Returns:
             An expression over `COUNTS`; null where it is undefined.
@@ -127,7 +127,7 @@ def _totals(
 
 
 def _numbered(groups: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give the groups, sorted, and the place of each row's group among them."""
+    """Return the groups, sorted, and the place of each row's group among them."""
     steps = np.diff(groups)
     if (steps < 0).any():
         found, place = np.unique(groups, return_inverse=True)
@@ -167,7 +167,7 @@ def _few_of_many(sums: pl.DataFrame) -> pl.DataFrame:
 
 
 def first_rows(ordered: pl.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
-    """Give the place of the first row of each key in a table sorted by keys."""
+    """Return the place of the first row of each key in a table sorted by keys."""
     places = (
         ordered.select(pl.struct(cs.by_name(*keys)).rle_id()).to_series().to_numpy()
     )
@@ -175,7 +175,7 @@ def first_rows(ordered: pl.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
 
 
 def counts_of(counts: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
-    """Give the counts of the same classes for every group, 0 where one is not seen.
+    """Return the counts of the same classes for every group, 0 where one is not seen.
 
     Args:
         counts: What `class_counts` returned.

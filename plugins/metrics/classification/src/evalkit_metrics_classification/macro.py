@@ -124,7 +124,7 @@ def _one_class(seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _absent() -> pl.Expr:
-    """Give the flag of a group in which a class that was asked for does not occur."""
+    """Return the flag of a group in which a class that was asked for does not occur."""
     absent = pl.col("label").filter(
         (pl.col("gold_count") == 0) & (pl.col("predicted_count") == 0)
     )

@@ -17,5 +17,5 @@ class MacroRecall(MacroMetric):
     """
 
     def class_score(self) -> pl.Expr:
-        """Give the recall of a class; null where it has no examples."""
+        """Return the recall of a class; null where it has no examples."""
         return confusion.recall()

@@ -42,7 +42,7 @@ class PassMetric(AlternativesMetric):
         return parameters.k
 
     def chance(self, n: int, right: int) -> float:
-        """Give the chance for one example.
+        """Return the chance for one example.
 
         Args:
             n: How many alternatives it has, at least `k`.
@@ -54,7 +54,7 @@ class PassMetric(AlternativesMetric):
         raise TypeError(f"{type(self).__name__} does not define chance")
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give the chance of every example, and which ones have too few for it."""
+        """Return the chance of every example, and which ones have too few for it."""
         counts = _counts(batch, context)
         different = counts.select("n", "right").unique()
         chances = [

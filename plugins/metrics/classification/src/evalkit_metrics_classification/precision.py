@@ -19,5 +19,5 @@ class Precision(ClassMetric):
     lacking = "no prediction"
 
     def class_score(self) -> pl.Expr:
-        """Give the precision of a class; null where it is never predicted."""
+        """Return the precision of a class; null where it is never predicted."""
         return confusion.precision()

@@ -19,5 +19,5 @@ class Recall(ClassMetric):
     lacking = "no example"
 
     def class_score(self) -> pl.Expr:
-        """Give the recall of a class; null where it has no examples."""
+        """Return the recall of a class; null where it has no examples."""
         return confusion.recall()

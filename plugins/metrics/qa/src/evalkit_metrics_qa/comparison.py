@@ -29,7 +29,7 @@ class ComparisonMetric(Metric):
     accepts_no_prediction = True
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give the score of every example."""
+        """Return the score of every example."""
         texts = _as_texts(batch, context)
         known: dict[str, Tokens] = {}
         scores = [

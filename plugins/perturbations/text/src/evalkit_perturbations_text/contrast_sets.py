@@ -47,7 +47,7 @@ class ContrastSets(Perturbation):
         fields: Sequence[str],
         answer_field: str | None,
     ) -> list[Mapping[str, Any]] | None:
-        """Give the copies of an example.
+        """Return the copies of an example.
 
         Raises:
             DataError: The two columns do not fit each other or the fields.
@@ -75,7 +75,7 @@ class ContrastSets(Perturbation):
 
 
 def _pairs(inputs: Any, answers: Any) -> list[tuple[Any, Any]] | None:
-    """Give each input with its answer; None where they are no lists of one length."""
+    """Return each input with its answer; None where they are no lists of one length."""
     if not isinstance(inputs, list | tuple) or not isinstance(answers, list | tuple):
         return None
     if len(inputs) != len(answers):

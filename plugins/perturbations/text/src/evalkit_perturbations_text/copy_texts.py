@@ -15,7 +15,7 @@ _KEPT = frozenset(
 
 
 def texts_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Give the texts of an example, those in lists too.
+    """Return the texts of an example, those in lists too.
 
     Args:
         row: An original or a copy.

@@ -27,7 +27,7 @@ LETTERS = re.compile(rf"{_BEFORE}[A-Za-z]+{_AFTER}")
 
 
 def long_words(least: int) -> re.Pattern[str]:
-    """Give the pattern of words without apostrophe of at least some letters.
+    """Return the pattern of words without apostrophe of at least some letters.
 
     Args:
         least: The fewest letters, at least 1.

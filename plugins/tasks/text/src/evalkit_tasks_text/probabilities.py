@@ -54,7 +54,7 @@ def probability_violations(
 
 
 def probabilities_pass(dtype: pl.DataType, labels: Sequence[str] | None) -> pl.Expr:
-    """Give the expression that tells where `prob` breaks no rule for sure.
+    """Return the expression that tells where `prob` breaks no rule for sure.
 
     Args:
         dtype: Type of the column `prob`.

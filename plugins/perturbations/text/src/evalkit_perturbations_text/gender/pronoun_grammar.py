@@ -188,7 +188,7 @@ def _shares_noun(tokens: Tokens, position: int) -> bool:
 
 
 def _next_words(tokens: Tokens, position: int) -> list[int]:
-    """Give the places of up to three words that follow `her and` or `his and`."""
+    """Return the places of up to three words that follow `her and` or `his and`."""
     places = []
     for place in range(position + 2, min(position + 5, len(tokens))):
         if not tokens.form(place)[0].isalpha():

@@ -175,7 +175,7 @@ _OTHER: Mapping[Gender, OneGender] = {"female": "male", "male": "female"}
 
 
 def _candidates(name: str, rng: Random) -> Iterable[str]:
-    """Give names of the other gender in the order in which they are tried."""
+    """Return names of the other gender in the order in which they are tried."""
     other = _OTHER.get(first_names()[name])
     if other is None:
         return ()

@@ -54,7 +54,7 @@ def _is_name(tokens: Tokens, position: int) -> bool:
 
 
 def _mister(tokens: Tokens) -> str:
-    """Give the title with a full stop, unless the text writes titles without."""
+    """Return the title with a full stop, unless the text writes titles without."""
     plain = any(
         word in ("mr", "mrs", "ms", "dr") and tokens.word(place + 1) != "."
         for place, word in enumerate(tokens.lower)

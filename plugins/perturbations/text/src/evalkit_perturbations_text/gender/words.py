@@ -10,7 +10,7 @@ _FILE = "data/gender_pairs.tsv"
 
 @cache
 def swapped_words() -> dict[str, str]:
-    """Give the counterpart of each word that has the same one wherever it stands.
+    """Return the counterpart of each word that has the same one wherever it stands.
 
     Returns:
         Words in lower case, both directions. Those that depend on what is around them

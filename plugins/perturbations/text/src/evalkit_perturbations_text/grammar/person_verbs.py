@@ -46,7 +46,7 @@ def verb_forms() -> frozenset[str]:
 
 
 def _inflected(verb: str) -> Iterable[str]:
-    """Give the third person and the regular past of a verb."""
+    """Return the third person and the regular past of a verb."""
     if verb.endswith("y") and verb[-2] not in "aeou":
         return (verb[:-1] + "ies", verb[:-1] + "ied")
     past = verb + ("d" if verb.endswith("e") else "ed")

@@ -35,7 +35,7 @@ def is_end(tokens: Tokens, position: int) -> bool:
 
 
 def last_of_phrase(tokens: Tokens, position: int) -> int:
-    """Give the last word of the noun phrase that goes on at a place."""
+    """Return the last word of the noun phrase that goes on at a place."""
     last = position
     while last < position + 5 and not is_break(tokens, last + 1):
         last += 1

@@ -71,15 +71,15 @@ class Tokens:
         return len(words) > 4 and capital > 0.9 * len(words)
 
     def word(self, position: int) -> str:
-        """Give a token in lower case; "" outside of the text."""
+        """Return a token in lower case; "" outside of the text."""
         return self.lower[position] if 0 <= position < len(self.lower) else ""
 
     def lower_around(self, position: int) -> tuple[str, ...]:
-        """Give a token in lower case with two on each side."""
+        """Return a token in lower case with two on each side."""
         return tuple(self.word(place) for place in range(position - 2, position + 3))
 
     def form(self, position: int) -> str:
-        """Give a token as it is written; "" outside of the text."""
+        """Return a token as it is written; "" outside of the text."""
         return self.forms[position] if 0 <= position < len(self.forms) else ""
 
     def touches(self, position: int) -> bool:

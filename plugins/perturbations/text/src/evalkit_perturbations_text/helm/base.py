@@ -48,7 +48,7 @@ class HelmTextPerturbation(HelmPerturbation):
 
 
 def match_case(source: str, target: str) -> str:
-    """Give a word the capitals of another, as HELM does.
+    """Return a word the capitals of another, as HELM does.
 
     Args:
         source: The word with the capitals.

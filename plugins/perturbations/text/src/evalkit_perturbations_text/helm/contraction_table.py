@@ -34,7 +34,7 @@ _OTHERS = {
 
 
 def full_forms() -> dict[str, str]:
-    """Give the table.
+    """Return the table.
 
     Returns:
         The full form of each of 77 contractions, shorter ones first. A pattern of them

@@ -110,7 +110,7 @@ def without_accents(word: str) -> str:
 
 
 def _usable(names: tuple[str, ...]) -> Iterator[str]:
-    """Give the names that have three letters or more, and no hyphen or apostrophe."""
+    """Return the names that have three letters or more, and no hyphen or apostrophe."""
     return (name for name in names if len(name) >= _FEWEST_LETTERS and name.isalpha())
 
 
@@ -126,7 +126,7 @@ def _gender(is_womans: bool, is_mans: bool) -> Gender:
 
 @cache
 def country_first_names() -> Mapping[str, CountryName]:
-    """Give the first names in all lists of `LOCALES`.
+    """Return the first names in all lists of `LOCALES`.
 
     Returns:
         What is known of each, by name in lower case; with and without its accents, and
@@ -158,7 +158,7 @@ def country_first_names() -> Mapping[str, CountryName]:
 
 @cache
 def country_spellings(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Give the names that a country's list has of a gender, and no list of the other.
+    """Return the names that a country's list has of a gender, and no list of the other.
 
     Args:
         locale: One of Faker's locales.

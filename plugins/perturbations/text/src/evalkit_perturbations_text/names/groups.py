@@ -103,7 +103,7 @@ def _as_surname(word: str) -> str:
 
 @cache
 def name_group(name: str) -> NameGroup:
-    """Give a group.
+    """Return a group.
 
     Args:
         name: Of a published list, `us-census-1990`, or `country:` and one of Faker's

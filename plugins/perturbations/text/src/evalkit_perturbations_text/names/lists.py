@@ -61,7 +61,7 @@ def surnames() -> frozenset[str]:
 
 @cache
 def _surname_shares() -> dict[str, float]:
-    """Give the percent of people that have one of these surnames, in lower case."""
+    """Return the percent of people that have one of these surnames, in lower case."""
     return _read("dist.all.last", 5_000)
 
 
@@ -95,7 +95,7 @@ def first_names() -> dict[str, Gender]:
 
 
 def _names_of_countries(known: Mapping[str, Gender]) -> dict[str, Gender]:
-    """Give what the lists of all countries add to, or say against, what is known.
+    """Return what the lists of all countries add to, or say against, what is known.
 
     A name with accents that both have is as it is known without them.
     """
@@ -137,7 +137,7 @@ def common_first_names() -> frozenset[str]:
 
 @cache
 def ranked_names(gender: Gender) -> tuple[str, ...]:
-    """Give names to choose replacements from, most frequent first.
+    """Return names to choose replacements from, most frequent first.
 
     Args:
         gender: `female` or `male`.
@@ -161,7 +161,7 @@ def ranked_names(gender: Gender) -> tuple[str, ...]:
 
 @cache
 def rank_of(name: str) -> int:
-    """Give the place of a name among those of its gender; 200 for an unlisted one."""
+    """Return the place of a name among those of its gender; 200 for an unlisted one."""
     female, male = _census()
     gender = first_names().get(name)
     ranked = female if gender == "female" else male
@@ -172,7 +172,7 @@ def rank_of(name: str) -> int:
 
 
 def nearest_in_rank(name: str, gender: Gender, rng: Random) -> Iterator[str]:
-    """Give names of a gender, those first that are about as frequent as a name.
+    """Return names of a gender, those first that are about as frequent as a name.
 
     Args:
         name: A name in lower case.
@@ -204,7 +204,7 @@ def is_census_name(name: str) -> bool:
 
 
 def country_of(name: str) -> str:
-    """Give the country whose list a name is taken from.
+    """Return the country whose list a name is taken from.
 
     Args:
         name: A name in lower case that is not in the census.
@@ -222,7 +222,7 @@ _HOME = "en_US"
 
 
 def names_of_same_country(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
-    """Give names of a gender from the list of the country that has a name.
+    """Return names of a gender from the list of the country that has a name.
 
     Args:
         name: A name in lower case.
@@ -240,7 +240,7 @@ def names_of_same_country(name: str, gender: OneGender, rng: Random) -> Iterator
 
 @cache
 def _replacements(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Give the names of a country that are neither words nor places."""
+    """Return the names of a country that are neither words nor places."""
     known = first_names()
     others = name_words.WORD_NAMES | name_words.PLACE_NAMES | name_words.TOWNS
     return tuple(

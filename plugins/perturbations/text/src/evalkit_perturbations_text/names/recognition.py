@@ -93,7 +93,7 @@ def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]
 def first_names_in(
     tokens: Tokens, spans: Sequence[tuple[int, int]], names: Mapping[str, Gender]
 ) -> list[Mention]:
-    """Give the first name of each person that a recogniser found.
+    """Return the first name of each person that a recogniser found.
 
     Args:
         tokens: A text.
@@ -140,7 +140,7 @@ def last_names_in(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> list[int]
 
 
 def _words_in(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Give the places of the words in each span, without a possessive `s`."""
+    """Return the places of the words in each span, without a possessive `s`."""
     found = []
     for start, end in spans:
         places = [

@@ -136,7 +136,7 @@ class NameSwap(FairnessPerturbation):
         return with_name_groups(tags, original, perturbed, self._targets())
 
     def _targets(self) -> Sequence[str]:
-        """Give the groups that replacements may be from."""
+        """Return the groups that replacements may be from."""
         chosen = self.parameters
         if chosen.target is not None:
             return (chosen.target,)

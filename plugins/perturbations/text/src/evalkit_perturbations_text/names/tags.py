@@ -20,7 +20,7 @@ def with_name_groups(
     copy: Mapping[str, Any],
     targets: Iterable[str],
 ) -> list[str]:
-    """Give the tags of a copy whose names were replaced.
+    """Return the tags of a copy whose names were replaced.
 
     Args:
         tags: The original's tags.
@@ -56,7 +56,7 @@ def _all_words(row: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _capital_words(row: Mapping[str, Any]) -> frozenset[str]:
-    """Give the words that may be names, in lower case."""
+    """Return the words that may be names, in lower case."""
     forms = [form for text in texts_of(row) for form in Tokens(text).forms]
     capital = [form for form in forms if form[0].isupper()]
     return frozenset(form.lower() for form in capital or forms)
@@ -64,7 +64,7 @@ def _capital_words(row: Mapping[str, Any]) -> frozenset[str]:
 
 @cache
 def _words_in(group: str) -> frozenset[str]:
-    """Give the words of all names of a group, in lower case."""
+    """Return the words of all names of a group, in lower case."""
     names = name_group(group)
     return frozenset(
         word

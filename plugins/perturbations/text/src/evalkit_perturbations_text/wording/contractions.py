@@ -83,7 +83,7 @@ _Words = list[re.Match[str]]
 
 
 def _negation(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
-    """Give the edit of an auxiliary verb and `not`, and how many words it takes."""
+    """Return the edit of an auxiliary verb and `not`, and how many words it takes."""
     match = words[place]
     word = match[0].lower()
     if word == "cannot":
@@ -108,7 +108,7 @@ def _negation(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
 
 
 def _verb(text: str, words: _Words, place: int) -> tuple[Edit, int] | None:
-    """Give the edit of a pronoun and a verb, and how many words it takes."""
+    """Return the edit of a pronoun and a verb, and how many words it takes."""
     if not _are_beside(text, words, place):
         return None
     host, verb = words[place], words[place + 1]
@@ -158,7 +158,7 @@ def _are_beside(text: str, words: _Words, place: int) -> bool:
 
 
 def _word_after(text: str, words: _Words, place: int) -> str:
-    """Give the next word in lower case, "" where another sign comes first."""
+    """Return the next word in lower case, "" where another sign comes first."""
     return words[place + 1][0].lower() if _are_beside(text, words, place) else ""
 
 

@@ -33,7 +33,7 @@ Phrases = Mapping[str, tuple[Phrase, ...]]
 
 @cache
 def shipped_phrases(source: str, target: str) -> Phrases:
-    """Give the list that this package ships, in one direction.
+    """Return the list that this package ships, in one direction.
 
     Args:
         source: `en-US` or `en-GB`.

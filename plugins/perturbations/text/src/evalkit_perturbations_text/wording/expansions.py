@@ -102,14 +102,14 @@ class _Context:
         self._place = place
 
     def before(self) -> str:
-        """Give the word before; "" at the beginning of a clause."""
+        """Return the word before; "" at the beginning of a clause."""
         place = self._place
         if place == 0 or self._gap(place - 1) != " ":
             return ""
         return _plain(self._words[place - 1][0])
 
     def after(self, steps: int = 1) -> str:
-        """Give the word so many steps later; "" where the clause ends before."""
+        """Return the word so many steps later; "" where the clause ends before."""
         place = self._place
         if place + steps >= len(self._words):
             return ""
@@ -118,7 +118,7 @@ class _Context:
         return _plain(self._words[place + steps][0])
 
     def after_adverbs(self) -> str:
-        """Give the next word that is no adverb, "" where the clause ends before."""
+        """Return the next word that is no adverb, "" where the clause ends before."""
         steps = 1
         while self.after(steps) in ADVERBS:
             steps += 1
@@ -182,7 +182,7 @@ def _is_statement(short: str, context: _Context) -> bool:
 
 
 def _full_form(base: str, ending: str, context: _Context) -> str | None:
-    """Give the verb that an ending stands for, None where it is not certain."""
+    """Return the verb that an ending stands for, None where it is not certain."""
     if ending == "'m":
         return "am" if base == "i" else None
     if ending == "'re":

@@ -71,7 +71,7 @@ def _lines(text: str) -> list[tuple[str, list[str]]]:
 
 
 def wordnet_lookup() -> Callable[[str], Sequence[str]]:
-    """Give a function that looks words up in WordNet.
+    """Return a function that looks words up in WordNet.
 
     Returns:
         A function from a word in lower case to the single-word synonyms of its most

@@ -68,7 +68,7 @@ class Synonyms(RandomPerturbation):
 
 
 def _that_fit(synonyms: Sequence[str], word: str, before: str) -> list[str]:
-    """Give the synonyms that go with an article before the word."""
+    """Return the synonyms that go with an article before the word."""
     if before not in ("a", "an"):
         return list(synonyms)
     vowel = _has_vowel(word)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from evalkit.comparing.comparison import compare
 from evalkit.comparing.examples import agreeing, spread_of
 from evalkit.comparing.records import ComparedScore
+from evalkit.inference.intervals import Interval
 from evalkit.inference.sign_flips import flip_test
 
 from ..comparison_runs import make_run
@@ -99,3 +100,38 @@ def test_without_an_interval_nothing_is_claimed() -> None:
         "undecided: the test finds a difference of 1.00 s (p ≤ 1.0e-04), but there is "
         "no interval; all differences are equal"
     )
+
+
+def few_changes(shares: bool, changes: int) -> list[Interval]:
+    """Draw 200 differences of mean 0: nine small gains for each large loss."""
+    random = np.random.default_rng(5)
+    found = []
+    for _ in range(200):
+        drawn, share = random.random(200), changes / 200
+        gains = np.where(drawn < share, 0.05, 0.0)
+        differences = np.where(drawn < share / 10, -0.45, gains)
+        found.append(spread_of(differences, None, shares=shares).intervals(0.95))
+    return found
+
+
+@pytest.mark.parametrize("changes", [2, 6, 12])
+def test_few_changes_of_shares_hold_unseen_losses(changes: int) -> None:
+    found = few_changes(True, changes)
+    bounds = [(each.low, each.high) for each in found]
+    held = [low <= 0 <= high for low, high in bounds if low is not None]
+    assert len(held) > 150
+    assert sum(held) >= 0.95 * len(held)
+
+
+def test_few_changes_without_bounds_have_no_interval() -> None:
+    found = few_changes(False, 12)
+    assert all(each.low is None for each in found)
+    assert "12 of 200 examples differ, too few" in " ".join(
+        each.reason or "" for each in found
+    )
+
+
+def test_where_most_examples_differ_there_is_an_interval() -> None:
+    random = np.random.default_rng(5)
+    interval = spread_of(random.normal(size=20), None, shares=False).intervals(0.95)
+    assert interval.low is not None

@@ -50,7 +50,8 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    if group != "evalkit.commands"  # listed only when asked for
+    # commands are listed only when asked for; what is known is no plugin
+    if group not in ("evalkit.commands", "evalkit.known")
     for name in names
 }
 

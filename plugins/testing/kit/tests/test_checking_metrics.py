@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -625,12 +626,14 @@ def test_the_message_has_metric_law_and_the_smallest_data() -> None:
         "metrics/first (given as an object) breaks the law 'order': "
         "the order of the examples changes nothing"
     )
-    assert lines[1].startswith("  found: the value of the whole set is 1.0, and 0.0 in")
-    assert lines[2:5] == [
-        "  answers: 'one'",
-        "  examples (prediction, target):",
-        "    0: ('a', 'a')",
-    ]
+    found = re.fullmatch(
+        r"  found: the value of the whole set is (.\.0), and (.\.0) in the order \[1, 0\]",
+        lines[1],
+    )
+    assert found is not None
+    assert {found[1], found[2]} == {"0.0", "1.0"}
+    assert lines[2:4] == ["  answers: 'one'", "  examples (prediction, target):"]
+    assert lines[4].startswith("    0: ('")
     assert len(lines) <= 7
     assert not hasattr(caught.value, "__notes__")
 

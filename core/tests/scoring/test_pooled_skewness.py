@@ -100,3 +100,17 @@ def test_the_variance_of_skewed_groups_is_drawn_half_way_to_that_of_all() -> Non
     plain = aggregate(scored(Mean, make_table(values), make_groups(even)), "gap:f")
     own = np.array([stats.sem(part) ** 2 for part in (values[:80], values[80:])])
     assert plain.interval.standard_error == pytest.approx(math.sqrt(own.sum()))
+
+
+def test_the_worst_of_many_groups_has_the_spread_of_all() -> None:
+    """By its own spread the worst of 20 groups of 12 covers .78."""
+    random = np.random.default_rng(7)
+    truth, sets = math.exp(1.5**2 / 2), 20
+    tags = [[f"f:{number % 20}"] for number in range(240)]
+    held = 0
+    for _ in range(sets):
+        values = np.exp(1.5 * random.normal(size=240))
+        found = scored(Mean, make_table(values), make_groups(tags))
+        interval = aggregate(found, "worst:f").interval
+        held += interval.low <= truth <= interval.high
+    assert held >= 0.95 * sets

@@ -37,7 +37,7 @@ from evalkit.scoring.pooled_replicates import (
     hardly_have_rare_class,
     with_pooled_replicates,
 )
-from evalkit.scoring.pooled_skewness import PooledSkewness
+from evalkit.scoring.pooled_skewness import PooledSkewness, halfway_variances
 from evalkit.scoring.records import AggregateScore, GroupScore
 
 RARE_CLASS = (
@@ -286,8 +286,15 @@ def _worst(
     degrees = float(facet.compared_estimates.degrees[place])
     interval = _simultaneous(intervals, worst, level, degrees)
     if worst.interval.method.startswith("t") and worst.value is not None:
-        interval = PooledSkewness(evidence, compared.groups).widened(
-            interval, worst.value, 1 / math.sqrt(worst.n), t_quantile(level, degrees)
+        skewness = PooledSkewness(evidence, compared.groups)
+        share, quantile = 1 / math.sqrt(worst.n), t_quantile(level, degrees)
+        variance = float(halfway_variances(facet.compared_estimates)[place])
+        interval = skewness.with_error_of_all(
+            skewness.widened(interval, worst.value, share, quantile),
+            worst.value,
+            share,
+            quantile,
+            variance,
         )
     sizes = worst.cluster_sizes
     warning = sizes.warning if sizes and interval.low is not None else None

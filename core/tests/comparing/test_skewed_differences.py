@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evalkit.comparing.comparison import compare
-from evalkit.comparing.examples import agreeing, spread_of
+from evalkit.comparing.examples import agreeing
 from evalkit.comparing.records import ComparedScore
+from evalkit.comparing.spreads import spread_of
 from evalkit.inference.intervals import Interval
 from evalkit.inference.sign_flips import flip_test
 

@@ -19,6 +19,7 @@ from evalkit.comparing.differences import (
     without_difference,
 )
 from evalkit.comparing.pairing import PairedRuns
+from evalkit.comparing.spreads import FIRST_CONFIDENCE, spread_of
 from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.cluster_power import (
     FEWEST_SETS,
@@ -28,31 +29,19 @@ from evalkit.inference.cluster_power import (
 )
 from evalkit.inference.cluster_sizes import (
     cluster_sums,
-    degrees_of_freedom,
     effective_number,
     variance_components,
 )
-from evalkit.inference.effective_pairs import effective_interval, effective_pairs
 from evalkit.inference.intervals import (
     Floats,
     Integers,
-    Interval,
-    without_interval,
 )
 from evalkit.inference.paired_shares import tango_interval
 from evalkit.inference.power import detectable_difference, detectable_share_difference
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.sample_sizes import Goal
 from evalkit.inference.sign_flips import flip_test
-from evalkit.inference.skewed_means import (
-    clustered_skewed_mean_interval,
-    skewed_mean_interval,
-)
 from evalkit.scoring.grouping import WHOLE
-
-_FIRST_CONFIDENCE = 0.95
-"""Confidence of the interval that the standard error is taken from."""
-
 
 _LEAST_LEVEL = 1e-12
 """Level below which intervals are not asked."""
@@ -70,14 +59,6 @@ _MANY_CLUSTERS = 200
 _AIM = 0.83
 """Power that drawn clusters are to have: somewhat less is left of it, as the variance
 is only estimated, and from few clusters."""
-
-_FEWEST_CHANGED = 30
-"""Examples that differ below which a large difference of one in ten of them is missing
-from more than 4 % of samples."""
-
-_UNSEEN = 3.0
-"""Examples that may differ in another way where none is seen: 95 % of samples show one
-of more (the rule of three)."""
 
 _MOST_DRAWN = 2_000
 """Clusters beyond which fewer effective ones are not drawn."""
@@ -177,7 +158,7 @@ def _compare(
         losses = int((differences < 0).sum())
         tested, p_mid = _right_or_wrong(wins, losses)
         intervals: Intervals = partial(tango_interval, wins, losses, len(differences))
-        error = intervals(_FIRST_CONFIDENCE).standard_error
+        error = intervals(FIRST_CONFIDENCE).standard_error
         detects = partial(detectable_share_difference, wins + losses, len(differences))
     else:
         spread = spread_of(differences, clusters, shares=kind.shares)
@@ -211,107 +192,6 @@ def _right_or_wrong(wins: int, losses: int) -> tuple[Significance, float]:
     test = mcnemar(wins, losses)
     least = mcnemar(wins + losses, 0).exact
     return Significance(test.exact, "mcnemar-exact", least=least), test.mid
-
-
-class Spread(NamedTuple):
-    """The intervals of a mean difference, and what they rest on."""
-
-    intervals: Intervals
-    error: float | None
-    degrees: float
-    is_skewed: bool = False
-    """Whether the intervals are wider because the differences are skewed."""
-
-
-def spread_of(
-    differences: Floats, clusters: Integers | None, *, shares: bool
-) -> Spread:
-    """Return the intervals of a mean difference, with its error and their degrees.
-
-    Args:
-        differences: First score less the second of each row, of shape (n,).
-        clusters: The cluster of each row, of shape (n,); None for independent rows.
-        shares: Whether the scores lie between 0 and 1, and are meant as shares.
-
-    Returns:
-        Intervals by confidence; without bounds, and with the reason, where there are
-        none.
-    """
-    if len(differences) > 1 and shares:
-        pairs = effective_pairs(differences, clusters)
-        if pairs is None:
-            return Spread(partial(effective_interval, None), None, 1.0)
-        skewed, _ = _of_mean(differences, clusters)
-        is_skewed = "skewed" in skewed(_FIRST_CONFIDENCE).method
-        intervals = partial(_as_wide, partial(effective_interval, pairs), skewed)
-        if _has_few_changes(differences):
-            reach = _UNSEEN / len(differences)
-            intervals = partial(_reaching, intervals, float(differences.mean()), reach)
-        return Spread(intervals, pairs.error, pairs.degrees, is_skewed)
-    means, degrees = _of_mean(differences, clusters)
-    shown = means(_FIRST_CONFIDENCE)
-    if shown.standard_error is not None and _has_few_changes(differences):
-        shown = without_interval(
-            f"only {np.count_nonzero(differences)} of {len(differences)} examples "
-            "differ, too few to show a rare large difference of scores without bounds"
-        )
-    if shown.standard_error is not None:
-        is_skewed = "skewed" in shown.method
-        return Spread(means, shown.standard_error, degrees, is_skewed)
-    if len(differences) > 1 and (differences == differences[0]).all():
-        same = "zero" if differences[0] == 0 else "equal"
-        shown = without_interval(f"all differences are {same}")
-    return Spread(lambda _confidence: shown, None, degrees)
-
-
-def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:
-    """Give Student's intervals of a mean, with their degrees of freedom.
-
-    They are wider where the differences are skewed: a few large losses against many
-    small gains are called a difference by the test in 17 % of samples without any.
-    """
-    if clusters is None:
-        rows = partial(skewed_mean_interval, differences, np.ones(len(differences)))
-        return rows, max(1.0, len(differences) - 1.0)
-    totals, sizes = cluster_sums(differences, clusters)
-    degrees = degrees_of_freedom(sizes) if len(sizes) > 1 else 1.0
-    return partial(clustered_skewed_mean_interval, totals, sizes), degrees
-
-
-def _has_few_changes(differences: Floats) -> bool:
-    """Tell whether most scores are equal, and few of the others are there to judge by.
-
-    Nine small gains for each large loss are then taken for a difference in a quarter of
-    samples, as many of these hold no loss.
-    """
-    changed = int(np.count_nonzero(differences))
-    return 0 < changed < min(_FEWEST_CHANGED, len(differences) / 2)
-
-
-def _reaching(
-    intervals: Intervals, mean: float, reach: float, confidence: float
-) -> Interval:
-    """Return an interval that holds what few unseen changes may make of a mean."""
-    found = intervals(confidence)
-    if found.low is None or found.high is None:
-        return found
-    return found._replace(
-        low=max(-1.0, min(found.low, mean - reach)),
-        high=min(1.0, max(found.high, mean + reach)),
-    )
-
-
-def _as_wide(intervals: Intervals, skewed: Intervals, confidence: float) -> Interval:
-    """Return an interval that holds that of skewed differences, where they are."""
-    found, other = intervals(confidence), skewed(confidence)
-    if "skewed" not in other.method or found.low is None or found.high is None:
-        return found
-    assert other.low is not None
-    assert other.high is not None
-    return found._replace(
-        low=max(-1.0, min(found.low, other.low)),
-        high=min(1.0, max(found.high, other.high)),
-    )
 
 
 def agreeing(tested: Significance, intervals: Intervals) -> Significance:

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from evalkit.comparing.differences import Difference, Intervals
-from evalkit.comparing.examples import spread_of
 from evalkit.comparing.judging import judge
+from evalkit.comparing.spreads import spread_of
 from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.intervals import Floats, Integers, Interval
 from evalkit.inference.paired_shares import tango_interval

@@ -1,0 +1,134 @@
+"""Intervals of the mean difference of two scores of single examples."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.comparing.differences import Intervals
+from evalkit.inference.cluster_sizes import cluster_sums, degrees_of_freedom
+from evalkit.inference.effective_pairs import effective_interval, effective_pairs
+from evalkit.inference.intervals import (
+    Floats,
+    Integers,
+    Interval,
+    without_interval,
+)
+from evalkit.inference.skewed_means import (
+    clustered_skewed_mean_interval,
+    skewed_mean_interval,
+)
+
+FIRST_CONFIDENCE = 0.95
+"""Confidence of the interval that the standard error is taken from."""
+
+_FEWEST_CHANGED = 30
+"""Examples that differ below which a large difference of one in ten of them is missing
+from more than 4 % of samples."""
+
+_UNSEEN = 3.0
+"""Examples that may differ in another way where none is seen: 95 % of samples show one
+of more (the rule of three)."""
+
+
+class Spread(NamedTuple):
+    """The intervals of a mean difference, and what they rest on."""
+
+    intervals: Intervals
+    error: float | None
+    degrees: float
+    is_skewed: bool = False
+    """Whether the intervals are wider because the differences are skewed."""
+
+
+def spread_of(
+    differences: Floats, clusters: Integers | None, *, shares: bool
+) -> Spread:
+    """Return the intervals of a mean difference, with its error and their degrees.
+
+    Args:
+        differences: First score less the second of each row, of shape (n,).
+        clusters: The cluster of each row, of shape (n,); None for independent rows.
+        shares: Whether the scores lie between 0 and 1, and are meant as shares.
+
+    Returns:
+        Intervals by confidence; without bounds, and with the reason, where there are
+        none.
+    """
+    if len(differences) > 1 and shares:
+        pairs = effective_pairs(differences, clusters)
+        if pairs is None:
+            return Spread(partial(effective_interval, None), None, 1.0)
+        skewed, _ = _of_mean(differences, clusters)
+        is_skewed = "skewed" in skewed(FIRST_CONFIDENCE).method
+        intervals = partial(_as_wide, partial(effective_interval, pairs), skewed)
+        if _has_few_changes(differences):
+            reach = _UNSEEN / len(differences)
+            intervals = partial(_reaching, intervals, float(differences.mean()), reach)
+        return Spread(intervals, pairs.error, pairs.degrees, is_skewed)
+    means, degrees = _of_mean(differences, clusters)
+    shown = means(FIRST_CONFIDENCE)
+    if shown.standard_error is not None and _has_few_changes(differences):
+        shown = without_interval(
+            f"only {np.count_nonzero(differences)} of {len(differences)} examples "
+            "differ, too few to show a rare large difference of scores without bounds"
+        )
+    if shown.standard_error is not None:
+        is_skewed = "skewed" in shown.method
+        return Spread(means, shown.standard_error, degrees, is_skewed)
+    if len(differences) > 1 and (differences == differences[0]).all():
+        same = "zero" if differences[0] == 0 else "equal"
+        shown = without_interval(f"all differences are {same}")
+    return Spread(lambda _confidence: shown, None, degrees)
+
+
+def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:
+    """Give Student's intervals of a mean, with their degrees of freedom.
+
+    They are wider where the differences are skewed: a few large losses against many
+    small gains are called a difference by the test in 17 % of samples without any.
+    """
+    if clusters is None:
+        rows = partial(skewed_mean_interval, differences, np.ones(len(differences)))
+        return rows, max(1.0, len(differences) - 1.0)
+    totals, sizes = cluster_sums(differences, clusters)
+    degrees = degrees_of_freedom(sizes) if len(sizes) > 1 else 1.0
+    return partial(clustered_skewed_mean_interval, totals, sizes), degrees
+
+
+def _has_few_changes(differences: Floats) -> bool:
+    """Tell whether most scores are equal, and few of the others are there to judge by.
+
+    Nine small gains for each large loss are then taken for a difference in a quarter of
+    samples, as many of these hold no loss.
+    """
+    changed = int(np.count_nonzero(differences))
+    return 0 < changed < min(_FEWEST_CHANGED, len(differences) / 2)
+
+
+def _reaching(
+    intervals: Intervals, mean: float, reach: float, confidence: float
+) -> Interval:
+    """Return an interval that holds what few unseen changes may make of a mean."""
+    found = intervals(confidence)
+    if found.low is None or found.high is None:
+        return found
+    return found._replace(
+        low=max(-1.0, min(found.low, mean - reach)),
+        high=min(1.0, max(found.high, mean + reach)),
+    )
+
+
+def _as_wide(intervals: Intervals, skewed: Intervals, confidence: float) -> Interval:
+    """Return an interval that holds that of skewed differences, where they are."""
+    found, other = intervals(confidence), skewed(confidence)
+    if "skewed" not in other.method or found.low is None or found.high is None:
+        return found
+    assert other.low is not None
+    assert other.high is not None
+    return found._replace(
+        low=max(-1.0, min(found.low, other.low)),
+        high=min(1.0, max(found.high, other.high)),
+    )

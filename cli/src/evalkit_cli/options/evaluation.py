@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.options.choices import read_filters
@@ -26,17 +27,9 @@ def evaluation_options(
         EvalkitError: A value is out of its range.
         UsageError: A filter is not of the form KEY=VALUE.
     """
-    from evalkit import EvaluationOptions
-
-    return EvaluationOptions(
+    return replace(
+        validation_options(given),
         metrics=metrics,
-        split=given["split"],
-        limit=given["limit"],
-        filters=read_filters(given["filters"]),
-        cluster=given["cluster"],
-        on_missing=given["on_missing"],
-        on_invalid=given["on_invalid"],
-        on_duplicate=given["on_duplicate"],
         by=given["by"],
         min_n=given["min_n"],
         confidence=given["confidence"],

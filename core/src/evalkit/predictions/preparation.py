@@ -20,8 +20,8 @@ from evalkit.examples.files import local_path
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
-from evalkit.plugins.registry import Observers
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.responses import ResponseReader, fields_to_verify

@@ -82,7 +82,8 @@ class TaskIOAttributes:
     verify_fields: Sequence[str] | None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
-    """Fields of the input that a perturbation changes by default."""
+    """Fields of the input that a perturbation changes by default: texts, lists of
+    texts, and paths to texts in a field (`context.title`, `messages[].content`)."""
     content_warning: str | None
     """What a reader of any data of this task should be warned of."""
 
@@ -415,18 +416,28 @@ class PerturbationAttributes:
     protects: bool
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
     placeholders (`docs/perturbations.md` lists them)."""
+    batch_texts: int
+    """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
 
 
 class PerturbationSpec:
-    """Hooks of a perturbation, which is written in one of three ways.
+    """Hooks of a perturbation, which is written in one of four ways.
 
     1. `perturb`: one text at a time.
-    2. `find_edits`: the edits of all texts of an example at once, so that the same
+    2. `perturb_batch`: many texts at a time, where a call costs much whatever it is
+       given, as with a model.
+    3. `find_edits`: the edits of all texts of an example at once, so that the same
        name gets the same replacement everywhere. Core makes the edits, and leaves out
        those of numbers, addresses, code, mark-up and placeholders.
-    3. `perturb_example`: whole examples, whose answers and other fields may change.
+    4. `perturb_example`: whole examples, whose answers and other fields may change.
 
-    Of one that implements several, the last of these is called.
+    Of one that implements several, the last of these is called. Where the texts of an
+    example are in objects or lists (`perturb_fields = ("messages[].content",)`), the
+    first three get the texts themselves, as of any other field.
+
+    A copy must be an example of its task before it is written: it keeps `Input`, its
+    answer is one of the labels, and is the original's where `label_effect` says
+    `invariant`. A copy that does not is an error of the perturbation.
     """
 
     @hookspec(firstresult=True)
@@ -456,6 +467,28 @@ class PerturbationSpec:
         Returns:
             The changed text; the same text, byte for byte, where nothing was to be
             changed.
+        """
+
+    @hookspec(firstresult=True)
+    def perturb_batch(
+        self, texts: Sequence[str], rngs: Sequence[Random], task: str
+    ) -> Sequence[str]:
+        """Change many texts.
+
+        Which texts come together, and how many, is not said: it depends on
+        `batch_texts`, on how long a call takes and on the processes that share the
+        work. What becomes of a text must depend on the text and its generator alone.
+
+        Args:
+            texts: Texts of several examples and fields, none of them empty, at most
+                `batch_texts`.
+            rngs: A generator for each text, derived from seed, perturbation, example,
+                variant and the text's place in the example.
+            task: Name of the examples' task; "" where they have none.
+
+        Returns:
+            The changed texts, as many and in the same order; a text in which nothing
+            was to be changed byte for byte.
         """
 
     @hookspec(firstresult=True)

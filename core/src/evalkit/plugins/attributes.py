@@ -76,6 +76,8 @@ def attribute_problems(
         return _dataset_problems(attributes)
     if kind == "metrics":
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
+    if kind == "perturbations" and attributes["batch_texts"] < 1:
+        return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
     return []
 
 

@@ -158,8 +158,9 @@ class TaskIOSpec:
 class DatasetAttributes:
     """Attributes of a data set."""
 
-    task: str
-    """Name of the task."""
+    task: Any
+    """The task: its name, or the class or an instance of one that need not be
+    installed. A run of such a data set says that the task was given as an object."""
     name: str | None
     """The data set's own name; where given it must equal the entry point's."""
     round_id: int

@@ -155,7 +155,7 @@ class Perturber:
             PluginError: A perturbation failed, or returned something else; it may be
                 raised while the copies are taken.
         """
-        if self.batch > 1:
+        if any(step.batch_texts for step in self._steps):
             return self._copies_together(examples)
         if not self._is_plain:
             return [self._all_copies(example) for example in examples]

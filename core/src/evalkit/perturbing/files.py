@@ -71,7 +71,7 @@ def perturb_dataset(
     perturbations: Sequence[Any] = (),
     families: Sequence[str] = (),
     preset: str | None = None,
-    task: str | None = None,
+    task: Any = None,
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
@@ -101,7 +101,7 @@ def perturb_dataset(
             applied one after the other.
         families: Families of which all installed perturbations are applied.
         preset: How strong those are that have presets: `mild`, `medium`, `hard`.
-        task: Name of the task; only for a file of examples.
+        task: The task, by name or as a class or instance; only for a file of examples.
         split: Split of the data set; its default split by default.
         limit: Perturb at most so many examples, the first ones.
         filters: Perturb only examples with these values.

@@ -117,7 +117,14 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     """Find attributes of a data set that do not fit."""
-    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+    task = attributes["task"]
+    problems = [*_cluster_problems(attributes["cluster"])]
+    if not isinstance(task, str) and not hasattr(task, "Input"):
+        problems.append(
+            "the attribute 'task' must be the name of a task, or a class or instance "
+            f"of one, found {shorten(task)}"
+        )
+    return [*problems, *_aggregate_problems(attributes)]
 
 
 def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:

@@ -75,7 +75,7 @@ class Asked:
 
 def bind(
     dataset: Any,
-    task: str | None,
+    task: Any,
     options: EvaluationOptions,
     registry: Registry,
     watchers: Observers,

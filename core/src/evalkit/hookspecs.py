@@ -278,18 +278,25 @@ class DatasetSpec:
         """
 
     @hookspec(firstresult=True)
-    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, float]:
+    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, Any]:
         """Score a data set that no list of metrics can score.
 
         May be left out. Its scores are added to those of the metrics.
 
         Args:
-            frame: One row for each scored example: `id`, `answer`, `pred`, `tags`
-                and the task's scored fields.
+            frame: One row for each scored example: `id` (text), `answer` (the type of
+                the task's answers, a list where several are acceptable), `pred`,
+                `tags` (list of texts) and the task's scored fields.
 
         Returns:
-            One or more values by name of the score; None where one is not defined.
-            Where it fails, the run is partial.
+            One or more scores by name. Each is a number, or None where it is not
+            defined; or a dict with `value` and, as far as they are known, `n` (how many
+            examples it is of; all by default), `ci_low` and `ci_high` (the confidence
+            interval, both or none), `reason` (why there is no value, or else no
+            interval), `unit`, `scale` (100 for a proportion that is shown in %) and
+            `higher_is_better`; or a list of such dicts, of which those of a tag have it
+            under `tag`. Where it fails, or returns something else, the run is partial,
+            and the error names the data set.
         """
 
 

@@ -167,9 +167,19 @@ class BoundDataset(Converting, DatasetAttributes):
         with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
             return self.row_function(hook)(response=response)
 
-    def as_metric(self) -> BoundMetric:
-        """Return the data set as the metric of its own scores."""
+    def as_metric(
+        self, unit: str, scale: float, higher_is_better: bool | None
+    ) -> BoundMetric:
+        """Return the data set as the metric of its own scores.
+
+        Args:
+            unit: Unit of these scores as shown.
+            scale: What they are multiplied with to be shown.
+            higher_is_better: Their direction; None where it is unknown.
+        """
         attributes, _ = read_attributes("metrics", object())
+        attributes |= {"unit": unit, "scale": scale}
+        attributes["higher_is_better"] = higher_is_better
         return BoundMetric(self.component, self.plugin, self.parameters, attributes)
 
     def evaluate(self, frame: pl.DataFrame) -> Any:

@@ -65,7 +65,8 @@ class TaskIOAttributes:
     eval_metrics: Sequence[str]
     """Names of the metrics computed beside it."""
     delta_metrics: Sequence[str]
-    """Families of perturbation whose effect is reported."""
+    """Families of perturbation whose effect is to be reported: of those without copies
+    a notice says so where a run has copies of others. In `run.json`."""
     example: Mapping[str, Any]
     """One valid input."""
     labels: Sequence[str] | None
@@ -76,7 +77,8 @@ class TaskIOAttributes:
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
     input_keys: Sequence[str] | None
-    """What a model is sent; None for the required fields of `Input`."""
+    """Fields of `Input` that a model is sent; None for those that it requires, without
+    the id. In `run.json`, and what `evalkit show datasets/NAME -n 3` shows."""
     scored_fields: Sequence[str]
     """Fields of a response that metrics may ask for beside the prediction."""
     verify_fields: Sequence[str] | None
@@ -164,7 +166,7 @@ class DatasetAttributes:
     name: str | None
     """The data set's own name; where given it must equal the entry point's."""
     round_id: int
-    """Round of a data collection; 0 for none."""
+    """Round of a data collection; 0 for none. In `run.json`."""
     splits: Sequence[str]
     """Names of the splits that `load` knows."""
     default_split: str
@@ -181,11 +183,13 @@ class DatasetAttributes:
     cluster: Sequence[str] | str | None
     """Columns whose rows are not independent of each other."""
     tags: Sequence[str]
-    """Tags of the data set as a whole."""
+    """Tags of the data set as a whole, which `evalkit list --tag` asks for. In
+    `run.json`."""
     version: str
     """Raised by any change of data, configuration or metric."""
     changes: Mapping[str, str]
-    """What changed in each version."""
+    """What changed in each version, by version; `evalkit verify` says it of a run of an
+    older version. In `run.json`."""
     license: str | None
     """Licence of the data (SPDX where there is one)."""
     source_url: str | None
@@ -193,11 +197,12 @@ class DatasetAttributes:
     citation: str | None
     """How to cite it, as BibTeX."""
     languages: Sequence[str]
-    """BCP 47 codes of the languages of the texts."""
+    """BCP 47 codes of the languages of the texts, such as `en` and `pt-BR`, which
+    `evalkit list --language` asks for. In `run.json`."""
     content_warning: str | None
     """What a reader should be warned of."""
     description: str | None
-    """A sentence about the data set."""
+    """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
     example_predictions: Mapping[str, str | Path]

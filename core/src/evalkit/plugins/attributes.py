@@ -90,6 +90,13 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in attributes["scored_fields"]
         if name in RESERVED_FIELDS
     ]
+    known = attributes["Input"].model_fields
+    if attributes["Input"].model_config.get("extra") != "allow":
+        problems += [
+            f"its input_keys name {name!r}, and its Input has {', '.join(known)}"
+            for name in attributes["input_keys"] or ()
+            if name not in known
+        ]
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):

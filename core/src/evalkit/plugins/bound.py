@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
 from evalkit.base.terms import MetricContext
 from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
@@ -69,6 +69,18 @@ class Converting(Bound):
 
 class BoundTask(Converting, TaskIOAttributes):
     """A task that is loaded."""
+
+    @property
+    def sent_keys(self) -> tuple[str, ...]:
+        """What a model is sent: `input_keys`, or what `Input` requires but the id."""
+        if self.input_keys is not None:
+            return tuple(self.input_keys)
+        fields = self.Input.model_fields.items()
+        return tuple(
+            name
+            for name, field in fields
+            if field.is_required() and name not in EXAMPLE_ID_KEYS
+        )
 
     def verify_response(self, uid: str, **offered: Any) -> Any:
         """Return what the task's own check says of a response, unchecked.

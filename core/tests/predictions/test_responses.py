@@ -221,7 +221,7 @@ class TestVerify:
         reader = verifying(verify, labels=("one", "three"))
         assert violations(reader, {"answer": "x", "signed": "s"}) == []
         assert seen == {
-            "data": {"uid": "b", "context": "three", "options": None},
+            "data": {"uid": "b", "context": "three", "hint": None, "options": None},
             "labels": ("one", "three"),
             "response": {"id": "b", "answer": "x", "signed": "s"},
         }
@@ -234,7 +234,9 @@ class TestVerify:
 
         reader = verifying(verify)
         violations(reader, {"answer": "x"}, "1")
-        assert seen == [{"uid": "1", "context": "one two", "options": [1, "x"]}]
+        assert seen == [
+            {"uid": "1", "context": "one two", "hint": None, "options": [1, "x"]}
+        ]
 
     def test_it_sees_only_the_columns_that_the_task_names(self) -> None:
         seen: list[Any] = []

@@ -12,7 +12,7 @@ from evalkit.plugins.bound import BoundTask
 from evalkit.reading.files import OF_TEXTS, read_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
-from evalkit.reading.schemas import text_fields
+from evalkit.reading.schemas import cell_texts
 
 
 class _Texts:
@@ -45,7 +45,7 @@ def read_cells(task: BoundTask, path: Path, kind: Format) -> Iterator[Row]:
             without rows.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
-    others = declared - text_fields(task.Input) - {*EXAMPLE_ID_KEYS}
+    others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}
     if task.answer_kind == "number" and task.answer_field is not None:
         others.add(task.answer_field)
     for row in read_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):

@@ -14,6 +14,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import shorten
 from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
+from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
     cluster_column,
     cluster_names,
@@ -28,7 +29,7 @@ from evalkit.examples.conversion import (
     predictions_are_texts,
 )
 from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.loading import ExampleRows, load_rows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -125,8 +126,8 @@ def load_examples(
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     loaded = load_rows(dataset, task, split, needed, given)
-    check_inputs(dataset, task, loaded)
-    return convert_examples(dataset, task, loaded, columns)
+    checked = checked_inputs(dataset, task, loaded)
+    return convert_examples(dataset, task, checked, columns)
 
 
 def convert_examples(

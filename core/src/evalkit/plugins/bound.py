@@ -25,6 +25,7 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,18 +101,18 @@ class BoundTask(Converting, TaskIOAttributes):
         with self.guard("verify_columns"):
             return self.hooks.verify_columns(responses=responses, labels=labels)
 
-    def validate_input(self, example: Mapping[str, Any]) -> None:
-        """Check that an example keeps `Input`.
+    def validate_input(self, example: Mapping[str, Any]) -> BaseModel:
+        """Return an example as an `Input`.
 
         Args:
             example: A row; `uid` holds its id.
 
         Raises:
-            pydantic.ValidationError: It does not.
+            pydantic.ValidationError: It does not keep `Input`.
             PluginError: A validator of the task failed.
         """
         with self.guard("Input", "example", example["uid"], (ValidationError,)):
-            self.Input.model_validate(example)
+            return validated(self.Input, example)
 
     def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
         """Return a response as an `Output`.
@@ -124,7 +125,7 @@ class BoundTask(Converting, TaskIOAttributes):
             PluginError: A validator of the task failed.
         """
         with self.guard("Output", "response", response["id"], (ValidationError,)):
-            return self.Output.model_validate(response)
+            return validated(self.Output, response)
 
 
 @dataclass(frozen=True, eq=False)

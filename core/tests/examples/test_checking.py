@@ -23,7 +23,7 @@ from evalkit.perturbing.originals import read_originals
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
-from evalkit.reading.value_types import model_types
+from evalkit.reading.field_types import model_types
 
 
 class Kind(Enum):

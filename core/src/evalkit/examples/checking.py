@@ -18,12 +18,12 @@ from evalkit.base.violations import describe, few, from_pydantic, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.loading import ExampleRows, input_plan
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.reading.field_types import model_types
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
-from evalkit.reading.value_types import (
+from evalkit.reading.typed_values import (
     MisfitError,
     fits,
-    model_types,
     row_of_table,
     typed_series,
 )
@@ -41,7 +41,7 @@ def checked_inputs(
 
     Returns:
         The rows with the values that pydantic returns, in columns of the types that
-        the annotations say (`evalkit.reading.value_types.field_type`).
+        the annotations say (`evalkit.reading.field_types.field_type`).
 
     Raises:
         SchemaError: Rows break it.

@@ -21,6 +21,7 @@ from evalkit.examples.files import AS_FILE
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_lines import read_json_rows
@@ -29,7 +30,6 @@ from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
-from evalkit.reading.value_types import model_types
 
 Rows = list[Mapping[str, Any]]
 

@@ -20,7 +20,8 @@ from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
-from evalkit.reading.value_types import field_type, fits
+from evalkit.reading.field_types import field_type
+from evalkit.reading.typed_values import fits
 
 
 class PlannedColumn(NamedTuple):

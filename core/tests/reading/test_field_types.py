@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_serializer
 from typing_extensions import TypedDict
 
-from evalkit.reading.value_types import (
-    MisfitError,
-    field_type,
-    fits,
-    model_types,
-    row_of_table,
-    typed_series,
-)
+from evalkit.reading.field_types import field_type, model_types
+from evalkit.reading.typed_values import MisfitError, fits, row_of_table, typed_series
 
 
 class Colour(Enum):

@@ -25,8 +25,10 @@ from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import Outcome, ResponseReader
 from evalkit.reading.blocks import Block
+from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
+from evalkit.reading.typed_values import MisfitError, typed_series
 
 
 class JudgedRows:
@@ -195,7 +197,8 @@ class JudgedRows:
         Returns:
             The column `prediction`.
         """
-        return self._gather("prediction", self._predictions, sources)
+        dtype = self._reader.prediction_type
+        return self._gather("prediction", self._predictions, sources, dtype)
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -208,17 +211,27 @@ class JudgedRows:
             alternatives, where some response holds ranked ones.
         """
         found = {
-            name: self._gather(f"field {name}", values, sources).alias(name)
+            name: self._gather(
+                f"field {name}", values, sources, self._reader.field_types.get(name)
+            ).alias(name)
             for name, values in self._fields.items()
         }
         if any(ranked is not None for ranked in self._alternatives):
             found[RESPONSES_KEY] = self._ranked().gather(sources)
         return found
 
-    def _gather(self, name: str, values: list[Any], sources: pl.Series) -> pl.Series:
+    def _gather(
+        self,
+        name: str,
+        values: list[Any],
+        sources: pl.Series,
+        dtype: pl.DataType | None,
+    ) -> pl.Series:
         parts = [part[name] for part in self._columns]
         try:
-            joined = join_parts(name, parts, values, value_column)
+            joined = _typed(name, parts, values, dtype)
+            if joined is None:
+                joined = join_parts(name, parts, values, value_column)
         except ValueError as error:
             place = unstorable_place(values)
             raise SchemaError(
@@ -235,12 +248,37 @@ class JudgedRows:
         """Return the predictions of all alternatives; a plain row has the one."""
         plain = [value for part in self._columns for value in part["prediction"]]
         given = zip(self._predictions, self._alternatives, strict=True)
-        return alternatives_column(
-            [
-                *(_alone(prediction) for prediction in plain),
-                *(_alone(one) if ranked is None else ranked for one, ranked in given),
-            ]
-        )
+        values = [
+            *(_alone(prediction) for prediction in plain),
+            *(_alone(one) if ranked is None else ranked for one, ranked in given),
+        ]
+        dtype = self._reader.prediction_type
+        if holds_more_than_plain(dtype) and dtype is not None:
+            typed = _typed(RESPONSES_KEY, [], values, pl.List(dtype))
+            if typed is not None:
+                return typed
+        return alternatives_column(values)
+
+
+def _typed(
+    name: str, parts: Sequence[pl.Series], values: list[Any], dtype: pl.DataType | None
+) -> pl.Series | None:
+    """Join columns and values of the type that a field has; None where some have not.
+
+    Answers of several parts are lists of values of that type.
+    """
+    if dtype is None:
+        return None
+    are_lists = any(isinstance(value, list) for value in values)
+    if are_lists and not isinstance(dtype, pl.List):
+        dtype = pl.List(dtype)
+    try:
+        found = typed_series(name, values, dtype)
+    except MisfitError:
+        return None
+    if any(part.dtype != dtype for part in parts):
+        return None
+    return pl.concat([*parts, found]) if parts else found
 
 
 def _alone(prediction: Any) -> list[Any]:

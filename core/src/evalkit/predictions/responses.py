@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_origin
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -14,6 +14,7 @@ from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import PluginContractError, PluginError
+from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.conversion import PRED_CONVERTER, find_converter, pred_function
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import REFUSALS, BoundDataset, BoundTask
@@ -22,6 +23,7 @@ from evalkit.predictions.alternatives import (
     Alternatives,
     read_alternatives,
 )
+from evalkit.reading.field_types import bare, model_types
 from evalkit.reading.rows import unwritable
 from evalkit.reading.schemas import ColumnPlan, plan_of, text_fields
 
@@ -43,6 +45,8 @@ class ResponseReader:
         origin: The task, its distribution and version, as errors name them.
         text_fields: Fields of a response that may hold a text.
         answer_field: The field that a plain line holds; None for none.
+        prediction_type: The type of predictions; None where that is not known.
+        field_types: The types of the fields of `Output`, as far as they have one.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -76,6 +80,8 @@ class ResponseReader:
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
         self.text_fields = text_fields(self._output) | keys
         self.answer_field: str | None = task.answer_field
+        self.prediction_type = AnswerType(dataset, task).dtype
+        self.field_types = _field_types(self._output, self._labels)
         self._column, self.plan = self._plan_columns()
 
     def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
@@ -361,6 +367,23 @@ def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
         return None
     declared: Sequence[str] | None = task.verify_fields
     return [*task.Input.model_fields] if declared is None else declared
+
+
+def _field_types(
+    output: type[BaseModel], labels: Sequence[str] | None
+) -> dict[str, pl.DataType]:
+    """Return the types of fields but for those that map labels to numbers.
+
+    The keys that those have are the plan's and the task's to check.
+    """
+    types = model_types(output, labels)
+    by_label = {
+        name
+        for name, dtype in types.items()
+        if isinstance(dtype, pl.Struct)
+        and get_origin(bare(output.model_fields[name].annotation)) is dict
+    }
+    return {name: types[name] for name in types.keys() - by_label}
 
 
 def _place_of(name: str, plugin: object) -> int:

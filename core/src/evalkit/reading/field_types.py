@@ -221,6 +221,23 @@ def _whole(field: FieldInfo) -> Any:
     )
 
 
+def holds_more_than_plain(dtype: pl.DataType | None) -> bool:
+    """Tell whether values of a type are more than texts, numbers and lists of these.
+
+    Args:
+        dtype: From `field_type`.
+
+    Returns:
+        True for bytes, dates, times and structs, also in lists.
+    """
+    if isinstance(dtype, pl.List):
+        inner: Any = dtype.inner
+        return holds_more_than_plain(inner)
+    return dtype is not None and (
+        dtype == pl.Binary or isinstance(dtype, pl.Struct) or dtype.is_temporal()
+    )
+
+
 def model_types(
     model: type[BaseModel], labels: Sequence[str] | None = None
 ) -> dict[str, pl.DataType]:

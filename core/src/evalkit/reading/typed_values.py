@@ -173,7 +173,7 @@ def row_of_table(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, An
         keys = {name, alias} if isinstance(alias, str) else {name}
         for key in keys & row.keys():
             if row[key] is not None:
-                found[key] = _as_mappings(row[key], field.annotation)
+                found[key] = as_mappings(row[key], field.annotation)
             elif not (field.is_required() and may_be_null(field.annotation)):
                 del found[key]
     return found
@@ -186,8 +186,17 @@ def may_be_null(annotation: Any) -> bool:
     return annotation in (None, type(None), Any) or type(None) in get_args(annotation)
 
 
-def _as_mappings(value: Any, annotation: Any) -> Any:
-    """Return a value with mappings in the place of entries of maps, without nulls."""
+def as_mappings(value: Any, annotation: Any) -> Any:
+    """Return a table's value as pydantic takes it.
+
+    Args:
+        value: A value of a column.
+        annotation: The annotation of its field.
+
+    Returns:
+        The value with mappings in the place of entries of maps, and without the fields
+        of structs that are null.
+    """
     annotation = bare(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(value, list):
@@ -195,14 +204,14 @@ def _as_mappings(value: Any, annotation: Any) -> Any:
             value = {entry[KEY]: entry[VALUE] for entry in value}
         else:
             inner = arguments[0] if arguments else None
-            return [_as_mappings(item, inner) for item in value]
+            return [as_mappings(item, inner) for item in value]
     if isinstance(value, Mapping):
         fields: Mapping[str, Any] = {}
         if isinstance(annotation, type):
             fields = fields_of(annotation) or {}
         other = arguments[1] if len(arguments) == 2 else None
         return {
-            key: _as_mappings(item, fields.get(key, other))
+            key: as_mappings(item, fields.get(key, other))
             for key, item in value.items()
             if item is not None
         }

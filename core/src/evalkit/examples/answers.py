@@ -59,7 +59,9 @@ def map_answers(
         SchemaError: One is lacking, cannot be scored, or is none of the labels.
     """
     if isinstance(answers, pl.Series):
-        column = _mapped_column(answers, labels, mapping)
+        column = None
+        if not kind.is_rich:
+            column = _mapped_column(answers, labels, mapping)
         if column is not None:
             return column
         answers = answers.to_list()

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.ids import read_id
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.scored_values import PLAIN_TYPES, UnscorableError, scored_value
@@ -134,9 +135,30 @@ def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     return name if is_known else None
 
 
-def pred_function(
-    dataset: BoundDataset, task: BoundTask
-) -> Callable[[Mapping[str, Any]], Any]:
+def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
+    """Name the column of the data that answers are in, as far as it is known.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+
+    Returns:
+        The declared column; where a method or an expression makes answers, the task's
+        `answer_field`.
+    """
+    try:
+        declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+    except PluginContractError:
+        return task.answer_field
+    answer = None if declared is None else declared.get("answer")
+    return answer if isinstance(answer, str) else task.answer_field
+
+
+PredictionFunction = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Any]
+"""From a response, and the row that it answers where that is asked for."""
+
+
+def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
     """Return the function from a response to what is scored.
 
     Args:
@@ -144,9 +166,9 @@ def pred_function(
         task: Its task.
 
     Returns:
-        A function from a response to its prediction, which raises a `PluginError` where
-        a method fails or returns what cannot be scored, and a `SchemaError` where the
-        declared field holds that.
+        A function from a response to its prediction, or to `Unparsed`. It raises a
+        `PluginError` where a method fails or returns what cannot be scored, and a
+        `SchemaError` where the declared field holds that.
 
     Raises:
         PluginContractError: Nobody says how to convert, or not in a known way.
@@ -156,11 +178,16 @@ def pred_function(
     dtype = None if name is None else model_types(task.Output)[name]
     if declared is None:
 
-        def by_method(response: Mapping[str, Any]) -> Any:
+        def by_method(
+            response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+        ) -> Any:
             uid = response["id"]
-            result = bound.pred_field_converter(response)
+            result = bound.pred_field_converter(response, row)
+            if isinstance(result, Unparsed):
+                return result
             found = converted(bound, PRED_CONVERTER, result, uid, dtype)
-            return typed_or_scored(found["pred"], dtype)
+            pred = found["pred"]
+            return pred if isinstance(pred, Unparsed) else typed_or_scored(pred, dtype)
 
         return by_method
     column = declared.get("pred")
@@ -204,8 +231,10 @@ def typed_or_scored(value: Any, dtype: pl.DataType | None) -> Any:
 
 def _by_column(
     bound: Converting, column: str, dtype: pl.DataType | None
-) -> Callable[[Mapping[str, Any]], Any]:
-    def by_column(response: Mapping[str, Any]) -> Any:
+) -> PredictionFunction:
+    def by_column(
+        response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         value = response.get(column)
         if type(value) in PLAIN_TYPES:
             return value
@@ -282,6 +311,8 @@ def _check_scored(
     dtype: pl.DataType | None,
 ) -> None:
     key = _KEYS[hook][1]
+    if hook == PRED_CONVERTER and isinstance(returned[key], Unparsed):
+        return
     try:
         typed_or_scored(returned[key], dtype)
     except UnscorableError as error:

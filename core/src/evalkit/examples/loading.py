@@ -219,7 +219,7 @@ def _read_rows(
             f"{path}: examples cannot be read from plain lines, which hold no ids; "
             "give JSON lines, CSV, TSV, Parquet or Arrow"
         )
-    rows = read_cells(task, path, kind)
+    rows = read_cells(dataset, task, path, kind)
     return _rows_of_file(dataset, task, path, rows)
 
 

@@ -52,11 +52,14 @@ class Converting(Bound):
         with self.guard(hook, "example", example["uid"]):
             return self.row_function(hook)(example=example)
 
-    def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+    def pred_field_converter(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return what the method makes of a response, unchecked.
 
         Args:
             response: A response; `id` holds its id.
+            row: What the model was asked; None where the method does not take it.
 
         Raises:
             PluginError: It failed.
@@ -65,7 +68,31 @@ class Converting(Bound):
         # read first, as the method might change the response
         uid = response["id"]
         with self.guard(hook, "response", uid):
-            return self.row_function(hook)(response=response, example=response)
+            function = self.row_function(hook)
+            return function(response=response, example=response, row=row)
+
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what the plugin makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read, or as another plugin adapted it.
+            row: What the model was asked; None where the response names no example.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response, row=row)
+
+    def takes_row(self, hook: str) -> bool:
+        """Tell whether a hook that the plugin implements takes the argument `row`."""
+        return self.has(hook) and "row" in self.arguments_of(hook)
 
 
 class BoundTask(Converting, TaskIOAttributes):
@@ -151,22 +178,6 @@ class BoundDataset(Converting, DatasetAttributes):
         """
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
-
-    def adapt_response(self, response: Mapping[str, Any]) -> Any:
-        """Return what the data set makes of a response, unchecked.
-
-        Args:
-            response: A response as it was read.
-
-        Raises:
-            ValueError, TypeError, LookupError: The ways to refuse the response, which
-                nobody has checked.
-            PluginError: It failed otherwise.
-        """
-        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
-        hook, origin = "adapt_response", self.component.origin
-        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
-            return self.row_function(hook)(response=response)
 
     def as_metric(self) -> BoundMetric:
         """Return the data set as the metric of its own scores."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,11 @@ from evalkit.base.ids import (
     read_id,
     read_replication,
 )
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
+from evalkit.predictions.adapting import Adapted
 from evalkit.predictions.alternatives import alternatives_column
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
@@ -62,6 +64,8 @@ class JudgedRows:
         self._replications: list[str | None] = []
         self._is_valid: list[bool] = []
         self._predictions: list[Any] = []
+        self._reasons: list[str | None] = []
+        """Why no answer could be extracted of a row, where somebody says so."""
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
@@ -111,7 +115,8 @@ class JudgedRows:
 
     def _add_row(self, row: Row, counts_keys: bool) -> None:
         given = row.values or {}
-        response, refused = self._reader.adapt(given)
+        adapted = self._reader.adapt(given)
+        response = adapted.response
         # an adapter that knows nothing of replications may leave the key out
         holder = given if REPLICATION_KEY in given else response
         replication = read_replication(holder)
@@ -124,21 +129,24 @@ class JudgedRows:
             self.unreadable += 1
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
             return
-        self._judge(row.line, uid, replication, response, refused)
+        self._judge(row.line, uid, replication, adapted._replace(response=response))
 
     def _judge(
         self,
         line: int,
         uid: str,
         replication: str | Violation | None,
-        response: Mapping[str, Any],
-        refused: Violation | None,
+        adapted: Adapted,
     ) -> None:
         position = self._positions.get(uid, NOWHERE)
-        outcome: Outcome = (None, {}, (refused,) if refused else ())
-        if position != NOWHERE and not refused:
-            outcome = self._reader.read(response, uid, position)
+        refused, unparsed = adapted.refused, adapted.unparsed
+        outcome: Outcome = (unparsed, {}, (refused,) if refused else ())
+        if position != NOWHERE and not refused and unparsed is None:
+            outcome = self._reader.read(adapted.response, uid, position)
         prediction, fields, violations = outcome
+        reason = None
+        if isinstance(prediction, Unparsed):
+            reason, prediction = prediction.reason, None
         if isinstance(replication, Violation):
             violations = (replication, *violations)
             replication = None
@@ -151,6 +159,7 @@ class JudgedRows:
         self._replications.append(replication)
         self._is_valid.append(not violations)
         self._predictions.append(prediction)
+        self._reasons.append(reason)
         for name, values in self._fields.items():
             values.append(fields.get(name))
         if RESPONSES_KEY not in self._fields:
@@ -199,6 +208,23 @@ class JudgedRows:
         """
         dtype = self._reader.prediction_type
         return self._gather("prediction", self._predictions, sources, dtype)
+
+    def unparsed(self, sources: pl.Series) -> dict[str, int]:
+        """Count the cells without an answer that could be extracted, by the reason.
+
+        Args:
+            sources: Where each cell's prediction is found; null for none.
+
+        Returns:
+            The counts, the most frequent reason first; a cell of which nobody said why
+            is in none.
+        """
+        if not any(self._reasons):
+            return {}
+        first = sum(part.height for part in self._columns)
+        places = [place - first for place in sources.drop_nulls() if place >= first]
+        found = Counter(filter(None, (self._reasons[place] for place in places)))
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.

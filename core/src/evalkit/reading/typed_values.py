@@ -186,12 +186,13 @@ def may_be_null(annotation: Any) -> bool:
     return annotation in (None, type(None), Any) or type(None) in get_args(annotation)
 
 
-def as_mappings(value: Any, annotation: Any) -> Any:
+def as_mappings(value: Any, annotation: Any, *, keeps_null: bool = False) -> Any:
     """Return a table's value as pydantic takes it.
 
     Args:
         value: A value of a column.
         annotation: The annotation of its field.
+        keeps_null: Whether fields of structs that are null are kept.
 
     Returns:
         The value with mappings in the place of entries of maps, and without the fields
@@ -204,16 +205,16 @@ def as_mappings(value: Any, annotation: Any) -> Any:
             value = {entry[KEY]: entry[VALUE] for entry in value}
         else:
             inner = arguments[0] if arguments else None
-            return [as_mappings(item, inner) for item in value]
+            return [as_mappings(item, inner, keeps_null=keeps_null) for item in value]
     if isinstance(value, Mapping):
         fields: Mapping[str, Any] = {}
         if isinstance(annotation, type):
             fields = fields_of(annotation) or {}
         other = arguments[1] if len(arguments) == 2 else None
         return {
-            key: as_mappings(item, fields.get(key, other))
+            key: as_mappings(item, fields.get(key, other), keeps_null=keeps_null)
             for key, item in value.items()
-            if item is not None
+            if keeps_null or item is not None
         }
     return value
 

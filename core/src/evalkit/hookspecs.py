@@ -17,6 +17,21 @@ of perturbations and recognisers) are called directly, with those of the spec's
 arguments that the implementation names, as pluggy would, because a call through pluggy
 costs more than most of them.
 
+What touches a response, once and for all in this order: adapters that a user declares,
+`adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
+`Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
+declared, extractors and annotators are yet to come; their places are these.
+
+Each field of a task's `Input` and `Output` has one type as a column, which follows
+from its annotation, whichever way the rows came (`field_type` of the module
+`evalkit.reading.field_types` has the table). Metrics see columns of these types: bytes
+are bytes, a nested model is a struct (a dict, in Python), a list of models a list of
+them, and a map (`dict[str, T]`) a list of its entries, `{"key": …, "value": …}`, by
+key. Converters, `verify_response` and perturbations see the values that pydantic
+returns, after defaults, aliases and validators; there a map is a dict. A field whose
+annotation names no one type (`Any`, a union, a dict of anything) is stored as its text,
+number or boolean, and where it is none of these as JSON text.
+
 Whatever a hook raises or returns that is not as it is said here is a failure of its
 plugin, which is named with its distribution and version. It is never a reason to call a
 response invalid, and never a 0. Two hooks may say on purpose that a response is bad:
@@ -42,7 +57,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
-    from evalkit.base.terms import Entity, MetricContext, Source
+    from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
     from evalkit.edits import Edit
 
@@ -107,8 +122,8 @@ class TaskIOSpec:
         exists. May be left out.
 
         Args:
-            response: The response as the model wrote it, after the data set's
-                response adapter, with undeclared keys; its id is under `id`.
+            response: The response as the model wrote it, after the response
+                adapters, with undeclared keys; its id is under `id`.
             example: The example's `verify_fields` and its `uid`.
             labels: The data set's labels, or the task's; None where it has none.
             data: The same as `example`, under the name that dynalab used.
@@ -147,9 +162,21 @@ class TaskIOSpec:
         """
 
     @hookspec(firstresult=True)
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
+        """Map what models write to `Output`, after the data set's own adapter.
+
+        May be left out. See `DatasetSpec.adapt_response`.
+        """
+
+    @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored, where the data set does not.
 
         May be left out when `answer_field` is set, or be declared as a mapping.
@@ -249,8 +276,11 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored.
 
         May be left out: then the task's is used. May be a mapping with the keys `id`
@@ -259,27 +289,40 @@ class DatasetSpec:
         Args:
             response: One response, checked against the task's `Output`.
             example: The same response, under the name that Dynabench used.
+            row: What the model was asked: `uid` and the fields of `Input` of the
+                example that the response answers, such as its `choices`; never the
+                answer.
 
         Returns:
             A dict with `id` and `pred` (an element of a metric's `predictions`: a text,
-            number or boolean, or a list of them), and no other key; None as `pred` says
-            that no answer could be extracted. What it raises ends the evaluation:
-            `verify_response` is the place to refuse a response.
+            number or boolean, a list of them, or a value of the type of the task's
+            `answer_field`), and no other key. `evalkit.Unparsed(reason)` in place of
+            the dict or of `pred`, or None as `pred`, says that no answer could be
+            extracted: the example is scored as wrong, and counted by the reason. What
+            it raises ends the evaluation: `verify_response` is the place to refuse a
+            response.
         """
 
     @hookspec(firstresult=True)
-    def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
         """Map what models of this benchmark write to the task's `Output`.
 
-        Called before validation. May be left out.
+        Called before the task's own adapter and before validation. May be left out.
 
         Args:
             response: One response as it was read.
+            row: As for `pred_field_converter`; None where the response has no id of an
+                example under `id` or `uid`.
 
         Returns:
-            A new response; the given one must not be changed. A `ValueError`, a
-            `TypeError` or a `LookupError` says that this response is invalid; anything
-            else that is raised ends the evaluation.
+            A new response; the given one must not be changed. In its place, or as one
+            of its values, `evalkit.Unparsed(reason)`, or None as the field that is
+            scored, says that no answer could be extracted, also where `Output` requires
+            one: the example is scored as wrong, and counted by the reason. A
+            `ValueError`, a `TypeError` or a `LookupError` says that this response is
+            invalid; anything else that is raised ends the evaluation.
         """
 
     @hookspec(firstresult=True)

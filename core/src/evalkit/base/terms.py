@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 
@@ -56,6 +57,18 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """Says in the place of a prediction that no answer could be extracted.
+
+    The example is scored as wrong, and counted as unparsed.
+    """
+
+    reason: str = ""
+    """Why, in words that are the same for all such responses and quote none of them:
+    responses are counted by it."""
 
 
 class Source(NamedTuple):

@@ -25,6 +25,7 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,11 +52,14 @@ class Converting(Bound):
         with self.guard(hook, "example", example["uid"]):
             return self.row_function(hook)(example=example)
 
-    def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+    def pred_field_converter(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return what the method makes of a response, unchecked.
 
         Args:
             response: A response; `id` holds its id.
+            row: What the model was asked; None where the method does not take it.
 
         Raises:
             PluginError: It failed.
@@ -64,7 +68,31 @@ class Converting(Bound):
         # read first, as the method might change the response
         uid = response["id"]
         with self.guard(hook, "response", uid):
-            return self.row_function(hook)(response=response, example=response)
+            function = self.row_function(hook)
+            return function(response=response, example=response, row=row)
+
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what the plugin makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read, or as another plugin adapted it.
+            row: What the model was asked; None where the response names no example.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response, row=row)
+
+    def takes_row(self, hook: str) -> bool:
+        """Tell whether a hook that the plugin implements takes the argument `row`."""
+        return self.has(hook) and "row" in self.arguments_of(hook)
 
 
 class BoundTask(Converting, TaskIOAttributes):
@@ -112,18 +140,18 @@ class BoundTask(Converting, TaskIOAttributes):
         with self.guard("verify_columns"):
             return self.hooks.verify_columns(responses=responses, labels=labels)
 
-    def validate_input(self, example: Mapping[str, Any]) -> None:
-        """Check that an example keeps `Input`.
+    def validate_input(self, example: Mapping[str, Any]) -> BaseModel:
+        """Return an example as an `Input`.
 
         Args:
             example: A row; `uid` holds its id.
 
         Raises:
-            pydantic.ValidationError: It does not.
+            pydantic.ValidationError: It does not keep `Input`.
             PluginError: A validator of the task failed.
         """
         with self.guard("Input", "example", example["uid"], (ValidationError,)):
-            self.Input.model_validate(example)
+            return validated(self.Input, example)
 
     def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
         """Return a response as an `Output`.
@@ -136,7 +164,7 @@ class BoundTask(Converting, TaskIOAttributes):
             PluginError: A validator of the task failed.
         """
         with self.guard("Output", "response", response["id"], (ValidationError,)):
-            return self.Output.model_validate(response)
+            return validated(self.Output, response)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +191,7 @@ class BoundDataset(Converting, DatasetAttributes):
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
 
+<<<<<<< HEAD
     def adapt_response(self, response: Mapping[str, Any]) -> Any:
         """Return what the data set makes of a response, unchecked.
 
@@ -189,6 +218,10 @@ class BoundDataset(Converting, DatasetAttributes):
             scale: What they are multiplied with to be shown.
             higher_is_better: Their direction; None where it is unknown.
         """
+=======
+    def as_metric(self) -> BoundMetric:
+        """Return the data set as the metric of its own scores."""
+>>>>>>> d_values
         attributes, _ = read_attributes("metrics", object())
         attributes |= {"unit": unit, "scale": scale}
         attributes["higher_is_better"] = higher_is_better

@@ -103,6 +103,9 @@ class RunRecord(recorded.Part):
     """Values of the headline metric for answers that ignore the input; null where there
     are none."""
     counts: recorded.Counts = recorded.Counts()
+    unparsed: Mapping[Text, Whole] = {}
+    """How many answers could not be extracted for each reason that a converter or an
+    adapter gave, the most frequent ones; empty with `includes_examples` false."""
     errors: Texts = ()
     """Why metrics failed."""
     notices: Texts = ()

@@ -93,7 +93,9 @@ class TaskIOAttributes:
     input_keys: Sequence[str] | None
     """What a model is sent; None for the required fields of `Input`."""
     scored_fields: Sequence[str]
-    """Fields of a response that metrics may ask for beside the prediction."""
+    """Fields of a response that are kept for metrics beside the prediction. Those that
+    a metric asks for in `columns` are kept too, whether they stand here or not;
+    `responses.NAME` is the field NAME of all ranked alternatives."""
     verify_fields: Sequence[str] | None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
@@ -197,6 +199,9 @@ class DatasetAttributes:
     labels: Sequence[str] | Mapping[str, str] | None
     """The labels, as the task spells them, or a mapping from stored to the task's,
     which core applies to the answers; None for the task's labels."""
+    scored_fields: Sequence[str]
+    """Fields of a response that its metrics, or `evaluate`, ask for beside those of the
+    task; the task need not declare them."""
     perf_metric: str | None
     """The headline metric, where it differs from the task's."""
     eval_metrics: Sequence[str] | None
@@ -607,7 +612,11 @@ class RecogniserSpec:
 class ObserverSpec:
     """Hooks of an observer: told what happens, and never able to change it.
 
-    What an observer returns is ignored; what it raises becomes a warning in `run.json`.
+    An observer gets copies; what it returns is ignored, and what it raises becomes a
+    warning in `run.json` (of Python, where there is no run). Of an evaluation and of a
+    run that is rescored it is told the steps from `before_load` on, or
+    `before_scoring`; of copies that are made only what begins with `before_perturbing`.
+    A run without an end, because it was killed or interrupted, tells nothing.
     """
 
     @hookspec
@@ -624,14 +633,91 @@ class ObserverSpec:
 
     @hookspec
     def after_scoring(
-        self, dataset: str, model: str, scores: Sequence[Mapping[str, Any]]
+        self,
+        dataset: str,
+        model: str,
+        scores: Sequence[Mapping[str, Any]],
+        overall: Sequence[Mapping[str, Any]],
+        groups: Sequence[Mapping[str, Any]],
     ) -> None:
-        """Called with copies of all score rows after the last metric."""
+        """Called after the last metric was computed.
+
+        Args:
+            dataset: Name of the data set.
+            model: Name of the model.
+            scores: All scores that were computed, each a row of `scores.parquet`.
+            overall: Those of them that are of the whole set, one for each metric, or
+                for each score of a metric that gives several.
+            groups: The others: of tags and crossings, made from tags (the mean over a
+                facet, the worst tag, a gap), and of perturbed copies.
+        """
 
     @hookspec
-    def before_writing(self, run_id: str) -> None:
-        """Called before a run folder is written."""
+    def after_refusal(
+        self,
+        dataset: str,
+        model: str,
+        reasons: Sequence[str],
+        record: Mapping[str, Any],
+    ) -> None:
+        """Called instead of `after_scoring` where the policies refuse the predictions.
+
+        Args:
+            dataset: Name of the data set.
+            model: Name of the model.
+            reasons: What is wrong with the predictions, a sentence each.
+            record: As for `after_result`.
+        """
 
     @hookspec
-    def after_writing(self, run_id: str, path: str) -> None:
-        """Called after a run folder was published."""
+    def after_result(self, record: Mapping[str, Any]) -> None:
+        """Called when all is known, before anything is written.
+
+        Args:
+            record: What `run.json` holds: status, counts, scores, failures of metrics
+                (`errors`), plugins and their versions, and so on
+                (`docs/schema/run.schema.json`).
+        """
+
+    @hookspec
+    def after_failure(self, dataset: str, kind: str, error: str) -> None:
+        """Called where a command ends with an error instead of a result.
+
+        Args:
+            dataset: What the user named: a data set, a file, or a run.
+            kind: Name of the class of the error, such as `PluginLoadError`.
+            error: Its message.
+        """
+
+    @hookspec
+    def before_writing(self, run_id: str, record: Mapping[str, Any]) -> None:
+        """Called before a run folder is written; `record` as for `after_result`."""
+
+    @hookspec
+    def after_writing(self, run_id: str, path: str, record: Mapping[str, Any]) -> None:
+        """Called after a run folder was published, with the record as written."""
+
+    @hookspec
+    def before_perturbing(
+        self, dataset: str, split: str, perturbations: Sequence[str]
+    ) -> None:
+        """Called before copies of a data set or file are made.
+
+        Args:
+            dataset: Its name.
+            split: Its split.
+            perturbations: What changes the copies, as in the column `perturbation`.
+        """
+
+    @hookspec
+    def after_perturbing(
+        self, dataset: str, split: str, summary: Mapping[str, Any]
+    ) -> None:
+        """Called after the last copy was written.
+
+        Args:
+            dataset: Its name.
+            split: Its split.
+            summary: What `evalkit perturb --json` prints: how many examples each
+                perturbation changed, and some of them.
+        """

@@ -42,6 +42,7 @@ from evalkit.perturbing.summary import (
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.libraries import without_libraries
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
     describe_component,
     describe_core,
@@ -76,6 +77,7 @@ def perturb_dataset(
     edits: bool = False,
     overwrite: bool = False,
     jobs: int = 1,
+    observers: Sequence[Any] = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> PerturbationSummary:
@@ -106,6 +108,7 @@ def perturb_dataset(
         edits: Add the edits of each text under `edits`.
         overwrite: Whether a file that is there may be replaced.
         jobs: Processes that perturb at the same time.
+        observers: Observers to tell what happens: names, classes or instances.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -120,51 +123,43 @@ def perturb_dataset(
             id that a copy would get.
         StorageError: The file is there already, or cannot be written.
     """
-    settings = read_settings(seed, variants, fields, unprotected)
-    selection = Selection.of(limit, filters)
-    workers = Workers(jobs)
-    target = _target(out, overwrite) if isinstance(out, str | Path) else None
-    resolver = Resolver(registry or Registry())
-    chosen = choose_perturbations(resolver, perturbations, families, preset)
-    bound = bind_dataset(resolver, dataset, task)
-    bound_task = resolver.task(bound)
-    split = split or bound.default_split
-    progress(f"loading {bound.component.name}", 0.0)
-    originals = read_originals(bound, bound_task, split, selection, again)
-    _refuse_absent_fields(settings, originals)
-    answers = originals.answer_field, bound.labels is not None
-    perturbers = [
-        Perturber(steps, bound_task, settings, *answers)
-        for steps in chosen.perturbations
-    ]
-    _refuse_own_input(target, originals.loaded.path)
-    _refuse_taken_uids(originals.uids, perturbers)
-    described = portable(perturbers, bound_task, settings, *answers, edits)
-    job = _Job(originals, perturbers, bound_task, settings, edits, workers, described)
-    if isinstance(out, str | Path):
-        key = _key(bound, split, selection, job)
-        counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
-    else:
-        counted = _to_stream(job, out, progress)
-    return PerturbationSummary(
-        bound.component.name,
-        bound_task.component.name,
-        split,
-        target,
-        len(originals.uids),
-        counted.resumed,
-        tuple(
-            PerturbationCount(
-                each.identity,
-                tuple(sorted(each.families)),
-                each.label_effect,
-                *tally,
-            )
-            for each, tally in zip(perturbers, counted.tallies, strict=True)
-        ),
-        any(each.content_warning is not None for each in (bound, bound_task)),
-        tuple(chosen.notices),
-    )
+    registry = registry or Registry()
+    resolver, watchers = Resolver(registry), Observers(registry, observers)
+    with watchers.told_of_failure(dataset):
+        settings = read_settings(seed, variants, fields, unprotected)
+        selection = Selection.of(limit, filters)
+        workers = Workers(jobs)
+        target = _target(out, overwrite) if isinstance(out, str | Path) else None
+        chosen = choose_perturbations(resolver, perturbations, families, preset)
+        bound = bind_dataset(resolver, dataset, task)
+        bound_task = resolver.task(bound)
+        split = split or bound.default_split
+        progress(f"loading {bound.component.name}", 0.0)
+        originals = read_originals(bound, bound_task, split, selection, again)
+        _refuse_absent_fields(settings, originals)
+        answers = originals.answer_field, bound.labels is not None
+        perturbers = [
+            Perturber(steps, bound_task, settings, *answers)
+            for steps in chosen.perturbations
+        ]
+        _refuse_own_input(target, originals.loaded.path)
+        _refuse_taken_uids(originals.uids, perturbers)
+        described = portable(perturbers, bound_task, settings, *answers, edits)
+        job = _Job(
+            originals, perturbers, bound_task, settings, edits, workers, described
+        )
+        watched = {"dataset": bound.component.name, "split": split}
+        named = [each.identity for each in perturbers]
+        watchers.tell("before_perturbing", perturbations=named, **watched)
+        if isinstance(out, str | Path):
+            key = _key(bound, split, selection, job)
+            counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
+        else:
+            counted = _to_stream(job, out, progress)
+        summary = _summary(job, counted, bound, split, target, chosen.notices)
+        watchers.tell("after_perturbing", summary=summary.to_dict(), **watched)
+        notices = (*summary.notices, *watchers.warnings)
+        return summary._replace(notices=notices)
 
 
 class _Job(NamedTuple):
@@ -190,6 +185,33 @@ class _Counted(NamedTuple):
 
     tallies: Sequence[Tally]
     resumed: int = 0
+
+
+def _summary(
+    job: _Job,
+    counted: _Counted,
+    dataset: BoundDataset,
+    split: str,
+    target: Path | None,
+    notices: Sequence[str],
+) -> PerturbationSummary:
+    counts = [
+        PerturbationCount(
+            each.identity, tuple(sorted(each.families)), each.label_effect, *tally
+        )
+        for each, tally in zip(job.perturbers, counted.tallies, strict=True)
+    ]
+    return PerturbationSummary(
+        dataset.component.name,
+        job.task.component.name,
+        split,
+        target,
+        job.size,
+        counted.resumed,
+        tuple(counts),
+        any(each.content_warning is not None for each in (dataset, job.task)),
+        tuple(notices),
+    )
 
 
 def _target(out: Any, overwrite: bool) -> Path:

@@ -115,7 +115,16 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     """Find attributes of a data set that do not fit."""
-    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+    reserved = [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
+    return [
+        *reserved,
+        *_cluster_problems(attributes["cluster"]),
+        *_aggregate_problems(attributes),
+    ]
 
 
 def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:

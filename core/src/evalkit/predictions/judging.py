@@ -22,10 +22,14 @@ from evalkit.base.violations import Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
 from evalkit.predictions.adapting import Adapted
-from evalkit.predictions.alternatives import alternatives_column
+from evalkit.predictions.alternatives import (
+    OF_ALTERNATIVES,
+    Outcome,
+    alternatives_column,
+)
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.predictions.responses import Outcome, ResponseReader
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Row
@@ -233,8 +237,9 @@ class JudgedRows:
             sources: Where each cell's are found; null for none.
 
         Returns:
-            The fields of the task by name; and `responses`, the predictions of all
-            alternatives, where some response holds ranked ones.
+            The fields of the task by name, and others that were asked for where some
+            response has them; and `responses`, the predictions of all alternatives,
+            where some response holds ranked ones.
         """
         found = {
             name: self._gather(
@@ -242,7 +247,19 @@ class JudgedRows:
             ).alias(name)
             for name, values in self._fields.items()
         }
-        if any(ranked is not None for ranked in self._alternatives):
+        for name in found:
+            if (
+                name.startswith(OF_ALTERNATIVES)
+                and name not in self._reader.field_types
+            ):
+                values = alternatives_column(self._fields[name])
+                found[name] = values.alias(name).gather(sources)
+        has_alternatives = any(ranked is not None for ranked in self._alternatives)
+        for name in self._reader.optional_fields & found.keys():
+            is_own = name.startswith(OF_ALTERNATIVES)
+            if not found[name].count() or (is_own and not has_alternatives):
+                del found[name]
+        if has_alternatives:
             found[RESPONSES_KEY] = self._ranked().gather(sources)
         return found
 

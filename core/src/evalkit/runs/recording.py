@@ -25,7 +25,6 @@ from evalkit.plugins.provenance import (
     environment,
     run_id_of,
 )
-from evalkit.plugins.registry import Observers
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
@@ -109,7 +108,7 @@ def make_result(
     given: Mapping[str, str | None],
     model: str,
     refused: Sequence[str],
-    watchers: Observers,
+    warnings: Sequence[str],
 ) -> Result:
     """Put together the result of an evaluation.
 
@@ -119,7 +118,7 @@ def make_result(
         given: Name and hash of the predictions.
         model: Name of the model.
         refused: Why it was refused; empty if it was not.
-        watchers: Told the scores.
+        warnings: What went wrong without changing a score.
 
     Returns:
         The result.
@@ -127,13 +126,7 @@ def make_result(
     copies = parts.perturbed
     scores = to_scores(parts.scored, parts.groups, options.split)
     scores += () if copies is None else copies.scores
-    watchers.tell(
-        "after_scoring",
-        dataset=parts.dataset.component.name,
-        model=model,
-        scores=[score._asdict() for score in scores],
-    )
-    record = _record(parts, options, given, model, bool(refused), watchers.warnings)
+    record = _record(parts, options, given, model, bool(refused), warnings)
     problems = parts.alignment.problems
     if copies is not None and copies.problems:
         problems = Problems([*problems, *copies.problems])

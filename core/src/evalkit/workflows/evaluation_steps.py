@@ -17,13 +17,15 @@ from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
-from evalkit.plugins.registry import Observers, Registry
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import own_scores
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
@@ -56,13 +58,18 @@ class Asked:
         return [metric.name for metric in self.metrics]
 
     @property
+    def fields(self) -> set[str]:
+        """What metrics ask for beside prediction and answer."""
+        return {name for each in self.metrics for name in each.columns}
+
+    @property
     def columns(self) -> set[str] | None:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.columns),
+            *self.fields,
             *(name for names in crossings for name in names),
         }
 
@@ -75,10 +82,11 @@ def bind(
     dataset: Any,
     task: str | None,
     options: EvaluationOptions,
-    registry: Registry | None,
+    registry: Registry,
+    watchers: Observers,
 ) -> Asked:
     """Find the plugins that are named, and load them."""
-    resolver = Resolver(registry or Registry())
+    resolver = Resolver(registry)
     bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
     bound_task = resolver.task(bound)
     named = options.metrics
@@ -92,9 +100,9 @@ def bind(
         bound,
         bound_task,
         metrics,
-        Observers(resolver.registry, options.observers),
+        watchers,
         options.for_split(bound.default_split),
-        resolver.registry,
+        registry,
     )
 
 
@@ -120,6 +128,7 @@ def match(
         asked.watchers,
         progress,
         needed,
+        asked.fields,
     )
 
 
@@ -192,6 +201,7 @@ def read_copies(
             prepared.ids,
             prepared.examples,
             model,
+            asked.fields,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,
@@ -235,12 +245,51 @@ def score_copies(
     return parts._replace(perturbed=record)
 
 
+def announce(
+    result: Result,
+    scores: Sequence[Score],
+    refused: Sequence[str],
+    watchers: Observers,
+) -> None:
+    """Tell the observers what came of it.
+
+    Args:
+        result: The result.
+        scores: Those of its scores that are new.
+        refused: Why it was refused; empty if it was not.
+        watchers: The observers.
+    """
+    if not watchers:
+        return
+    record = result.to_dict()
+    facts = {"dataset": result.dataset, "model": result.model}
+    if refused:
+        watchers.tell("after_refusal", reasons=refused, record=record, **facts)
+    else:
+        rows = [score._asdict() for score in scores]
+        overall = [row for row in rows if _is_overall(row)]
+        groups = [row for row in rows if not _is_overall(row)]
+        told = {"scores": rows, "overall": overall, "groups": groups}
+        watchers.tell("after_scoring", **told, **facts)
+    watchers.tell("after_result", record=record)
+    result.record_warnings(watchers.warnings)
+
+
+def _is_overall(row: Mapping[str, Any]) -> bool:
+    """Tell whether a score is of the whole set, and neither of tags nor of copies."""
+    return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
+
+
 def write(result: Result, out: Path, watchers: Observers) -> None:
     """Write the run, and tell the observers."""
-    watchers.tell("before_writing", run_id=result.run_id)
+    record = result.to_dict() if watchers else {}
+    watchers.tell("before_writing", run_id=result.run_id, record=record)
     result.record_warnings(watchers.warnings)
     result.save(out)
-    watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+    if watchers:
+        record = result.to_dict()
+    path = str(result.path)
+    watchers.tell("after_writing", run_id=result.run_id, path=path, record=record)
     result.record_warnings(watchers.warnings)
 
 

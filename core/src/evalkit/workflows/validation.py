@@ -9,7 +9,8 @@ from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import load_examples
-from evalkit.plugins.registry import Observers, Registry
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.preparation import default_model, prepare, rows_of
@@ -156,7 +157,7 @@ def validate_with(
         selection,
         options.on_duplicate,
         model,
-        Observers(resolver.registry, ()),
+        Observers(resolver.registry),
         progress,
     )
     examples, alignment = prepared.examples, prepared.alignment

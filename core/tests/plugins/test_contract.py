@@ -212,8 +212,8 @@ class TestHooks:
             ),
             (
                 "perturbations",
-                "a perturbation must implement perturb or find_edits or "
-                "perturb_example",
+                "a perturbation must implement perturb or perturb_batch or find_edits "
+                "or perturb_example",
             ),
         ],
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
 from evalkit.base.terms import MetricContext
 from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
@@ -98,6 +98,18 @@ class Converting(Bound):
 class BoundTask(Converting, TaskIOAttributes):
     """A task that is loaded."""
 
+    @property
+    def sent_keys(self) -> tuple[str, ...]:
+        """What a model is sent: `input_keys`, or what `Input` requires but the id."""
+        if self.input_keys is not None:
+            return tuple(self.input_keys)
+        fields = self.Input.model_fields.items()
+        return tuple(
+            name
+            for name, field in fields
+            if field.is_required() and name not in EXAMPLE_ID_KEYS
+        )
+
     def verify_response(self, uid: str, **offered: Any) -> Any:
         """Return what the task's own check says of a response, unchecked.
 
@@ -179,9 +191,40 @@ class BoundDataset(Converting, DatasetAttributes):
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
 
+<<<<<<< HEAD
+    def adapt_response(self, response: Mapping[str, Any]) -> Any:
+        """Return what the data set makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response)
+
+    def as_metric(
+        self, unit: str, scale: float, higher_is_better: bool | None
+    ) -> BoundMetric:
+        """Return the data set as the metric of its own scores.
+
+        Args:
+            unit: Unit of these scores as shown.
+            scale: What they are multiplied with to be shown.
+            higher_is_better: Their direction; None where it is unknown.
+        """
+=======
     def as_metric(self) -> BoundMetric:
         """Return the data set as the metric of its own scores."""
+>>>>>>> d_values
         attributes, _ = read_attributes("metrics", object())
+        attributes |= {"unit": unit, "scale": scale}
+        attributes["higher_is_better"] = higher_is_better
         return BoundMetric(self.component, self.plugin, self.parameters, attributes)
 
     def evaluate(self, frame: pl.DataFrame) -> Any:

@@ -116,6 +116,11 @@ class RunRecord(recorded.Part):
     """Shape of the answers."""
     replications: Texts = Field((), json_schema_extra={"uniqueItems": True})
     """Names of the replications; empty where each example has one answer."""
+    input_keys: Texts = ()
+    """What a model is sent of an example, as the task says it; empty in runs of
+    versions that did not record it."""
+    delta_metrics: Texts = ()
+    """Families of perturbation whose effect the task wants to be reported."""
     labels: Texts | None = None
     """The data set's labels as the task spells them; null where it has none."""
     confidence: Number = Field(0.95, gt=0, lt=1)

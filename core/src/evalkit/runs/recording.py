@@ -179,6 +179,8 @@ def _record(
         warnings=tuple(warnings),
         answer_kind=examples.answer_kind,
         replications=tuple(parts.alignment.replications),
+        input_keys=parts.task.sent_keys,
+        delta_metrics=tuple(parts.task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
         interval_rules=INTERVAL_RULES,
@@ -224,6 +226,11 @@ def _data(parts: Parts) -> recorded.Data:
         source_url=dataset.source_url,
         citation=dataset.citation,
         content_warning=dataset.content_warning,
+        description=dataset.description,
+        languages=tuple(dataset.languages),
+        tags=tuple(dataset.tags),
+        round_id=dataset.round_id,
+        changes=dict(dataset.changes),
     )
 
 
@@ -303,7 +310,25 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
     notices += notices_of(parts.scored)
-    return notices + list(parts.perturbed.notices if parts.perturbed else ())
+    if parts.perturbed:
+        notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
+    return notices
+
+
+def _families_without_copies(parts: Parts) -> list[str]:
+    """Say which families the task wants to be reported and nobody made copies of."""
+    made = {
+        family
+        for each in (parts.perturbed.perturbations if parts.perturbed else ())
+        for family in each.families
+    }
+    lacking = [family for family in parts.task.delta_metrics if family not in made]
+    if not lacking:
+        return []
+    return [
+        f"the task {parts.task.component.name} wants the effect of "
+        f"{' and '.join(lacking)} to be reported, of which there are no copies"
+    ]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:

@@ -67,7 +67,6 @@ class SourceExamples(NamedTuple):
                 raise DataError(f"{self.loaded.path}: was changed while it was read")
             yield Example(uid, row, own)
 
-<<<<<<< HEAD
     def refuse_absent(self, fields: Sequence[str] | None) -> None:
         """Refuse a field that no example has, or a path that leads to no text.
 
@@ -118,13 +117,12 @@ class SourceExamples(NamedTuple):
                     raise SchemaError(
                         f"the uid {uid!r} is taken: a copy of {original!r} would get it"
                     )
-=======
+
     def _as_named(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a row with the keys of the data, as copies are read with them."""
         if not self.aliases.keys() & row.keys():
             return row
         return {self.aliases.get(name, name): row[name] for name in row}
->>>>>>> d_values
 
 
 def _id_of(row: Mapping[str, Any]) -> str | None:

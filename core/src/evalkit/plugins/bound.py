@@ -191,23 +191,6 @@ class BoundDataset(Converting, DatasetAttributes):
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
 
-<<<<<<< HEAD
-    def adapt_response(self, response: Mapping[str, Any]) -> Any:
-        """Return what the data set makes of a response, unchecked.
-
-        Args:
-            response: A response as it was read.
-
-        Raises:
-            ValueError, TypeError, LookupError: The ways to refuse the response, which
-                nobody has checked.
-            PluginError: It failed otherwise.
-        """
-        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
-        hook, origin = "adapt_response", self.component.origin
-        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
-            return self.row_function(hook)(response=response)
-
     def as_metric(
         self, unit: str, scale: float, higher_is_better: bool | None
     ) -> BoundMetric:
@@ -218,10 +201,6 @@ class BoundDataset(Converting, DatasetAttributes):
             scale: What they are multiplied with to be shown.
             higher_is_better: Their direction; None where it is unknown.
         """
-=======
-    def as_metric(self) -> BoundMetric:
-        """Return the data set as the metric of its own scores."""
->>>>>>> d_values
         attributes, _ = read_attributes("metrics", object())
         attributes |= {"unit": unit, "scale": scale}
         attributes["higher_is_better"] = higher_is_better

@@ -392,17 +392,26 @@ class MetricSpec:
 
     1. `compute`: a function of two whole lists; called for the whole set and each tag.
        A plain function `get_<name>(predictions, targets)` is wrapped as this.
-    2. `score_example`: a score for one example; the mean is taken.
+    2. `score_example`: a score for one example; the mean is taken. A plain function
+       `<name>(prediction, target)` is wrapped as this.
     3. `statistics` and `finalize`: columns that add up, and what to make of the sums.
     """
 
     @hookspec(firstresult=True)
-    def compute(self, predictions: list[Any], targets: list[Any]) -> float | None:
+    def compute(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: MetricContext,
+    ) -> float | None:
         """Score two lists of equal, non-zero length.
 
         Args:
             predictions: One prediction for each example.
             targets: One answer for each example; lists where several are acceptable.
+            fields: The metric's `columns` by name, one value for each example.
+            context: Fixed before the first call.
 
         Returns:
             The value, or None where it is not defined.
@@ -410,7 +419,11 @@ class MetricSpec:
 
     @hookspec(firstresult=True)
     def score_example(
-        self, prediction: Any, target: Any, fields: Mapping[str, Any]
+        self,
+        prediction: Any,
+        target: Any,
+        fields: Mapping[str, Any],
+        context: MetricContext,
     ) -> float | None:
         """Score one example.
 
@@ -418,6 +431,7 @@ class MetricSpec:
             prediction: The prediction.
             target: The answer; a list where several are acceptable.
             fields: The metric's `columns` of this example.
+            context: Fixed before the first call.
 
         Returns:
             Its score, or None to leave the example out of the mean and of n, which a

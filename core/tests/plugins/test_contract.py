@@ -154,7 +154,7 @@ class TestArguments:
             exec(f"def score_example({', '.join(['self', *names])}): {body}", scope)
             bound = load("metrics", make("metrics", **scope))
             function = bound.row_function("score_example")
-            offered = {"prediction": "p", "target": "t", "fields": "f"}
+            offered = {"prediction": "p", "target": "t", "fields": "f", "context": "c"}
             assert function(**offered) == [offered[name] for name in names]
             assert bound.arguments_of("score_example") == names
             assert bound.hooks.score_example(**offered) == list(

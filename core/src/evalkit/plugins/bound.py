@@ -234,18 +234,17 @@ class BoundMetric(Bound, MetricAttributes):
         """
         return self.interval == "multinomial"
 
-    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
+    def compute(self, **offered: Any) -> Any:
         """Return the score of two lists, unchecked.
 
         Args:
-            predictions: One prediction for each example.
-            targets: One answer for each example.
+            **offered: The arguments of the hook.
 
         Raises:
             MetricError: The metric failed.
         """
         with self.guard("computing it"):
-            return self.hooks.compute(predictions=predictions, targets=targets)
+            return self.hooks.compute(**offered)
 
     def score_examples(
         self, columns: Mapping[str, Callable[[], Sequence[Any]]], rows: int

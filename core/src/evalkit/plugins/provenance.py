@@ -13,8 +13,8 @@ from typing import Any
 
 from evalkit.base.violations import shorten
 from evalkit.plugins.bound import Bound
-from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import NO_VERSION
+from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.libraries import (
     hash_files,
     imported_libraries,

@@ -64,7 +64,7 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
     majority_label = _majority(targets, labels)
     if metric.has("compute"):
         pairs = [(majority_label, target) for target in targets.to_list()]
-        value, _ = compute(metric, pairs)
+        value, _ = compute(metric, pairs, table.context)
         return Baselines(majority_label, value, None)
     answers = (
         targets.to_frame()

@@ -7,7 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from evalkit.base.columns import all_named
+from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.inference import draw_counts
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
@@ -33,7 +36,8 @@ MOST_LIST_EXAMPLES = 10_000
 """Examples in a group beyond which a function of lists gets no interval unless it is
 asked for."""
 
-Pair = tuple[Any, Any]
+Row = tuple[Any, ...]
+"""Prediction, target and the metric's columns of one example."""
 
 
 def score_lists(
@@ -100,10 +104,8 @@ class _Lists:
         self._table = table
         self._settings = settings
         self._units = table.units(settings.seed)
-        rows = table.frame.select("position", "prediction", "target").iter_rows()
-        self._pairs: dict[int, Pair] = {
-            position: (prediction, target) for position, prediction, target in rows
-        }
+        rows = table.frame.select("position", *list_columns(metric)).iter_rows()
+        self._rows: dict[int, Row] = {position: tuple(row) for position, *row in rows}
         self._is_counted = np.zeros(len(table.ids), dtype=bool)
         self._is_counted[table.frame["position"].to_numpy()] = True
 
@@ -147,7 +149,8 @@ class _Lists:
             part = positions[positions % repeats == replication]
             if not len(part):
                 return None, NOTHING_SCORED, None
-            value, why = compute(self._metric, [self._pairs[at] for at in part])
+            rows = [self._rows[at] for at in part]
+            value, why = compute(self._metric, rows, self._table.context)
             if value is None:
                 return None, why, None
             values.append(value)
@@ -162,7 +165,7 @@ class _Lists:
     @cached_property
     def _rank(self) -> Codes:
         """Order of all positions by content, which does not depend on their order."""
-        shown = {at: repr(pair) for at, pair in self._pairs.items()}
+        shown = {at: repr(pair) for at, pair in self._rows.items()}
         rank = np.zeros(len(self._table.ids), dtype=np.int64)
         rank[sorted(shown, key=shown.__getitem__)] = np.arange(len(shown))
         return rank
@@ -200,14 +203,20 @@ class _Lists:
         )
 
 
+def list_columns(metric: BoundMetric) -> list[pl.Expr]:
+    """Return the columns whose values are the rows of a function of lists."""
+    return [pl.col("prediction", "target"), all_named(metric.columns)]
+
+
 def compute(
-    metric: BoundMetric, pairs: list[tuple[Any, Any]]
+    metric: BoundMetric, rows: list[Row], context: MetricContext
 ) -> tuple[float | None, str | None]:
     """Call a function of lists.
 
     Args:
         metric: A metric that implements `compute`.
-        pairs: Prediction and target of each example.
+        rows: What `list_columns` names of each example; at least one.
+        context: What else the metric knows.
 
     Returns:
         The value, and why it is None.
@@ -215,6 +224,11 @@ def compute(
     Raises:
         MetricError: The metric failed.
     """
-    predictions = [prediction for prediction, _ in pairs]
-    targets = [target for _, target in pairs]
-    return checked_value(metric, metric.compute(predictions, targets))
+    predictions, targets, *columns = map(list, zip(*rows, strict=True))
+    value = metric.compute(
+        predictions=predictions,
+        targets=targets,
+        fields=dict(zip(metric.columns, columns, strict=True)),
+        context=context,
+    )
+    return checked_value(metric, value)

@@ -93,6 +93,7 @@ def _called(metric: BoundMetric, batch: Batch) -> list[Any]:
         "prediction": batch.frame["prediction"].to_list,
         "target": batch.frame["target"].to_list,
         "fields": lambda: _fields(metric, batch),
+        "context": lambda: [batch.context] * batch.rows,
     }
     values, error = metric.score_examples(columns, batch.rows)
     if error is not None:

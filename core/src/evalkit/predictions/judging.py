@@ -36,6 +36,12 @@ from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
 from evalkit.reading.typed_values import MisfitError, typed_series
 
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that are told apart."""
+
+OTHER_REASONS = "other reasons"
+"""Stands for those that are not."""
+
 
 class JudgedRows:
     """The rows of a file, judged one by one or as columns, not yet matched.
@@ -220,15 +226,17 @@ class JudgedRows:
             sources: Where each cell's prediction is found; null for none.
 
         Returns:
-            The counts, the most frequent reason first; a cell of which nobody said why
-            is in none.
+            The counts, the most frequent reason first, and the rare ones of many
+            together; a cell of which nobody said why is in none.
         """
         if not any(self._reasons):
             return {}
         first = sum(part.height for part in self._columns)
         places = [place - first for place in sources.drop_nulls() if place >= first]
         found = Counter(filter(None, (self._reasons[place] for place in places)))
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        counts = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        rare = sum(count for _, count in counts[_MOST_REASONS:])
+        return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.

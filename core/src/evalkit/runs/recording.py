@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -47,9 +46,6 @@ from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 WITHHELD = "withheld, as the run holds no examples"
-
-_MOST_REASONS = 20
-"""Reasons why answers could not be extracted that a run records."""
 
 _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 """Fields whose rules may quote the response, an exception or an assertion."""
@@ -173,7 +169,7 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
-        unparsed=_reasons(parts) if options.include_examples else {},
+        unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
@@ -232,10 +228,6 @@ def _data(parts: Parts) -> recorded.Data:
         round_id=dataset.round_id,
         changes=dict(dataset.changes),
     )
-
-
-def _reasons(parts: Parts) -> dict[str, int]:
-    return dict(islice(parts.alignment.unparsed.items(), _MOST_REASONS))
 
 
 def _inputs(

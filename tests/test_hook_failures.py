@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
@@ -19,7 +21,7 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score, Violation
-from evalkit.errors import EvalkitError
+from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit.plugins.contract import CONTRACTS, hook_names
 from evalkit_perturbations_text.names.recognition import load_recogniser
@@ -204,11 +206,26 @@ class Watcher:
     def after_scoring(self):
         act("observers", "after_scoring", None)
 
+    def after_refusal(self):
+        act("observers", "after_refusal", None)
+
+    def after_result(self):
+        act("observers", "after_result", None)
+
+    def after_failure(self):
+        act("observers", "after_failure", None)
+
     def before_writing(self):
         act("observers", "before_writing", None)
 
     def after_writing(self):
         act("observers", "after_writing", None)
+
+    def before_perturbing(self):
+        act("observers", "before_perturbing", None)
+
+    def after_perturbing(self):
+        act("observers", "after_perturbing", None)
 """
 
 ENTRY_POINTS = {
@@ -352,8 +369,35 @@ def plugins(fake_distribution: Any) -> Any:
     return importlib.import_module(made.module)
 
 
+def observe(hook: str, out: Any) -> str:
+    """Do what an observer is told of; gives what is said of its failures."""
+    watched: dict[str, Any] = {"observers": ["watcher"]}
+    if hook.endswith("_perturbing"):
+        copies = io.StringIO()
+        summary = evalkit.perturb_dataset(
+            "rows", copies, perturbations=["loud"], **watched
+        )
+        return "\n".join(summary.notices)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if hook == "after_failure":
+            with pytest.raises(evalkit.UnknownPluginError):
+                evalkit.evaluate("rows", PREDICTIONS, metrics=["none"], **watched)
+            return "\n".join(str(warning.message) for warning in caught)
+    if hook == "after_refusal":
+        with pytest.raises(AlignmentError) as refused:
+            evalkit.evaluate("rows", PREDICTIONS[:1], out=out, **watched)
+        return said(refused.value.result)
+    result = evalkit.evaluate("rows", PREDICTIONS, out=out, **watched)
+    assert result.status == "complete"
+    return said(result)
+
+
 def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     """Do what calls a hook."""
+    if kind == "observers":
+        observe(hook, out)
+        return None
     name = place_of(kind, hook).partition("/")[2]
     if kind == "recognisers":
         row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
@@ -366,8 +410,6 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     if kind == "datasets":
         dataset = name
     options: dict[str, Any] = {"metrics": [metric], "out": out, "on_invalid": policy}
-    if kind == "observers":
-        options["observers"] = ["watcher"]
     if kind == "perturbations":
         copies = [*evalkit.perturb(ROWS, name, task="plain")]
         if hook != "expect":
@@ -406,14 +448,15 @@ def is_made_by(kind: str, score: Score) -> bool:
 
 def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
     """Give what is said of a failure; no score may come of it."""
+    if kind == "observers":
+        return observe(hook, out)
     try:
         result = run(kind, hook, out, policy)
     except EvalkitError as error:
         return str(error)
     assert result is not None, "a failure was a success"
-    if kind != "observers":
-        made_of_it = [score for score in result.scores if is_made_by(kind, score)]
-        assert all(score.value is None for score in made_of_it)
+    made_of_it = [score for score in result.scores if is_made_by(kind, score)]
+    assert all(score.value is None for score in made_of_it)
     return said(result)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evalkit.base.terms import MetricContext as MetricContext
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
+    from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
     from evalkit.comparing.comparison import compare as compare
     from evalkit.comparing.records import ComparedScore as ComparedScore
@@ -68,7 +69,7 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": "Entity MetricContext NotScored Source",
+            "base.terms": "Entity MetricContext NotScored Source Unparsed",
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
-from evalkit.plugins.registry import Observers, Registry
+from evalkit.errors import (
+    AlignmentError,
+    DataError,
+    PluginContractError,
+    PluginLoadError,
+    UnknownPluginError,
+)
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
 
 Make = Callable[..., Any]
 
@@ -51,7 +60,14 @@ def test_each_is_told_values_of_its_own(fake_distribution: Make) -> None:
         *("a", "b"),
     )
     given = copy.deepcopy(SCORES)
-    found.tell("after_scoring", dataset="d", model="m", scores=given)
+    found.tell(
+        "after_scoring",
+        dataset="d",
+        model="m",
+        scores=given,
+        overall=[],
+        groups=[],
+    )
     assert given == SCORES
     told = __import__(found._observers[0].plugin.__class__.__module__).TOLD
     assert told == [SCORES]
@@ -74,7 +90,7 @@ def test_what_one_raises_becomes_a_warning_and_the_next_is_told(
         "class B:\n    def before_writing(self, run_id): TOLD.append(run_id)\n",
         *("a", "b"),
     )
-    found.tell("before_writing", run_id="7")
+    found.tell("before_writing", run_id="7", record={})
     assert found.warnings == [
         f"observers/a (watching 1.2.3): before_writing failed with {shown}"
     ]
@@ -120,3 +136,66 @@ def test_a_broken_observer_is_named_when_it_is_asked_for(
 def test_an_unknown_observer_is_refused() -> None:
     with pytest.raises(UnknownPluginError, match="there is no observer 'nobody'"):
         Observers(Registry(), ["nobody"])
+
+
+class Telling:
+    """Notes that a command failed."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, str]] = []
+
+    def after_failure(self, dataset: str, kind: str, error: str) -> None:
+        self.told.append({"dataset": dataset, "kind": kind, "error": error})
+
+
+def test_objects_and_classes_observe_too() -> None:
+    observer = Telling()
+    found = Observers(Registry(), [observer, Telling])
+    found.tell("after_failure", dataset="d", kind="K", error="e")
+    assert observer.told == [{"dataset": "d", "kind": "K", "error": "e"}]
+    assert found
+    assert not Observers(Registry())
+
+
+@pytest.mark.parametrize(
+    ("subject", "spoken"),
+    [
+        ("a/b.jsonl", "a/b.jsonl"),
+        (Path("a/b.jsonl"), "a/b.jsonl"),
+        (Telling, "Telling"),
+        (Telling(), "Telling"),
+        (SimpleNamespace(run_id="7"), "7"),
+        (SimpleNamespace(run_id="", name="mine"), "mine"),
+    ],
+)
+def test_a_failure_is_told_with_what_failed(subject: Any, spoken: str) -> None:
+    observer = Telling()
+    failing = Observers(Registry(), [observer]).told_of_failure(subject)
+    with pytest.raises(DataError, match="no"), failing:
+        raise DataError("no")
+    assert observer.told == [{"dataset": spoken, "kind": "DataError", "error": "no"}]
+
+
+def test_a_refusal_that_has_a_result_is_no_failure() -> None:
+    observer = Telling()
+    watchers = Observers(Registry(), [observer])
+    with pytest.raises(AlignmentError), watchers.told_of_failure("d"):
+        raise AlignmentError("refused", object())
+    assert observer.told == []
+    with pytest.raises(AlignmentError), watchers.told_of_failure("d"):
+        raise AlignmentError("copies of other data")
+    assert len(observer.told) == 1
+
+
+def test_what_observers_raise_is_a_warning_where_there_is_no_run() -> None:
+    class Broken:
+        def after_failure(self) -> None:
+            raise OSError("no network")
+
+    watchers = Observers(Registry(), [Broken])
+    with (
+        pytest.warns(UserWarning, match="observers/broken .*OSError: no network"),
+        pytest.raises(DataError),
+        watchers.told_of_failure("d"),
+    ):
+        raise DataError("no")

@@ -18,7 +18,8 @@ import evalkit
 from evalkit.examples.selection import Selection
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.registry import Observers, Registry
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment, OnDuplicate
 from evalkit.predictions.preparation import Prepared, prepare

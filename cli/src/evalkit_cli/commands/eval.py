@@ -15,7 +15,6 @@ from evalkit_cli.options.choices import (
     data_options,
     policy_options,
 )
-from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import Copies, find_copies, perturbed_options
@@ -33,7 +32,7 @@ from evalkit_cli.options.runs import (
     quiet_option,
     verbose_option,
 )
-from evalkit_cli.options.scoring import scoring_options
+from evalkit_cli.options.scoring import observer_option, scoring_options
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
@@ -100,14 +99,7 @@ if TYPE_CHECKING:
     "better): accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower "
     "bound of the interval, @upper of the upper one; repeatable.",
 )
-@click.option(
-    "--observer",
-    "observers",
-    multiple=True,
-    envvar="EVALKIT_OBSERVERS",
-    shell_complete=complete_names("observers"),
-    help="Load this observer; repeatable.",
-)
+@observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
 @format_with("How scores are printed.")
 @quiet_option
@@ -276,10 +268,12 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
 
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+    from evalkit.catalog import Resolver
     from evalkit_cli.commands.settings import extra_metrics
 
     if task is None:
-        task = str(registry.load("datasets", dataset).attributes["task"])
+        resolver = Resolver(registry)
+        task = resolver.task(resolver.dataset(dataset)).component.name
     return extra_metrics(Path.cwd(), task)
 
 

@@ -11,7 +11,7 @@ import click
 from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.runs import json_option, quiet_with
-from evalkit_cli.options.scoring import jobs_with, seed_with
+from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
@@ -86,6 +86,7 @@ def _complete_families(
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
+@observer_option
 @click.option(
     "--pairs",
     type=click.IntRange(min=0, max=5),

@@ -15,7 +15,7 @@ from evalkit_cli.options.runs import (
     store_option,
     verbose_option,
 )
-from evalkit_cli.options.scoring import jobs_option
+from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
 
@@ -34,6 +34,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 )
 @params_option
 @jobs_option
+@observer_option
 @store_option
 @json_option
 @format_option
@@ -44,6 +45,7 @@ def rescore_command(
     metrics: tuple[str, ...],
     params: Path | None,
     jobs: int,
+    observers: tuple[str, ...],
     folder: Path,
     as_json: bool,
     table_format: str,
@@ -78,6 +80,7 @@ def rescore_command(
             folder=folder,
             out=folder,
             jobs=jobs,
+            observers=observers,
             registry=registry,
             progress=progress,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalkit_cli.options.choices import Decorator, apply
+from evalkit_cli.options.completion import complete_names
 
 
 def jobs_with(help_text: str) -> Decorator:
@@ -67,6 +68,15 @@ def _checked_confidence(
         check_confidence(given)
     return given
 
+
+observer_option = click.option(
+    "--observer",
+    "observers",
+    multiple=True,
+    envvar="EVALKIT_OBSERVERS",
+    shell_complete=complete_names("observers"),
+    help="Tell this observer what happens; repeatable.",
+)
 
 jobs_option = jobs_with("Processes that slow metrics written in Python may use.")
 

@@ -3,12 +3,10 @@
 Every component gets a pluggy `PluginManager` of its own, so that nothing else can
 answer its calls. Whatever a plugin raises while it is imported, constructed or
 checked becomes an error that names the plugin, its distribution and its version.
-Observers are told what happens, and kept from changing it.
 """
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,9 +17,9 @@ from pydantic import BaseModel
 
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import parse_reference
-from evalkit.errors import PluginContractError, PluginError
+from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
-from evalkit.plugins.bound import BOUND, Bound, BoundObserver
+from evalkit.plugins.bound import BOUND, Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import CONTRACTS, hook_problems
 from evalkit.plugins.discovery import COMMANDS, Catalog, find_components
@@ -248,34 +246,3 @@ def _contract_message(
         f"{component.origin} does not keep the contract of a {word} "
         f"({component.value or type(plugin).__name__}): {'; '.join(problems)}"
     )
-
-
-class Observers:
-    """The observers of one evaluation.
-
-    Args:
-        registry: Where they are found.
-        names: Names of the observers to load.
-
-    Attributes:
-        warnings: What observers raised.
-    """
-
-    def __init__(self, registry: Registry, names: Sequence[str]) -> None:
-        self._observers = [
-            BoundObserver.of(registry.load("observers", name)) for name in names
-        ]
-        self.warnings: list[str] = []
-
-    def tell(self, hook: str, **values: Any) -> None:
-        """Tell every observer, each with values of its own.
-
-        Args:
-            hook: Name of the hook.
-            **values: Its arguments.
-        """
-        for observer in self._observers:
-            try:
-                observer.tell(hook, copy.deepcopy(values))
-            except PluginError as error:
-                self.warnings.append(str(error))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import frame_of
-from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.selection import Selection
@@ -24,7 +23,6 @@ from evalkit.plugins.provenance import (
     environment,
     run_id_of,
 )
-from evalkit.plugins.registry import Observers
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
@@ -42,19 +40,15 @@ from evalkit.runs.tables import (
     unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
-WITHHELD = "withheld, as the run holds no examples"
-
-_FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
-_NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
-
-_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
-"""Fields whose rules may quote the response, an exception or an assertion."""
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that a run records."""
 
 
 class Options(NamedTuple):
@@ -110,7 +104,7 @@ def make_result(
     given: Mapping[str, str | None],
     model: str,
     refused: Sequence[str],
-    watchers: Observers,
+    warnings: Sequence[str],
 ) -> Result:
     """Put together the result of an evaluation.
 
@@ -120,7 +114,7 @@ def make_result(
         given: Name and hash of the predictions.
         model: Name of the model.
         refused: Why it was refused; empty if it was not.
-        watchers: Told the scores.
+        warnings: What went wrong without changing a score.
 
     Returns:
         The result.
@@ -128,13 +122,7 @@ def make_result(
     copies = parts.perturbed
     scores = to_scores(parts.scored, parts.groups, options.split)
     scores += () if copies is None else copies.scores
-    watchers.tell(
-        "after_scoring",
-        dataset=parts.dataset.component.name,
-        model=model,
-        scores=[score._asdict() for score in scores],
-    )
-    record = _record(parts, options, given, model, bool(refused), watchers.warnings)
+    record = _record(parts, options, given, model, bool(refused), warnings)
     problems, examples = parts.alignment.problems, _examples_frame(parts, options)
     further = [*unscored_problems(examples, parts.scored)]
     further += [] if copies is None else copies.problems
@@ -142,8 +130,8 @@ def make_result(
         problems = Problems([*problems, *further])
     if not options.include_examples:
         declared = {"id", *parts.task.Output.model_fields}
-        problems = problems.changed(lambda found: _withhold_problem(found, declared))
-        scores = _withhold_reasons(scores)
+        problems = problems.changed(lambda found: withhold_problem(found, declared))
+        scores = withhold_reasons(scores)
     return Result(
         record,
         scores,
@@ -184,12 +172,15 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
+        unparsed=_reasons(parts) if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
         not_scored=left,
         answer_kind=examples.answer_kind,
         replications=tuple(parts.alignment.replications),
+        input_keys=parts.task.sent_keys,
+        delta_metrics=tuple(parts.task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
         interval_rules=INTERVAL_RULES,
@@ -222,7 +213,7 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
         failed.append(NOTHING_SCORED)
     if options.include_examples:
         return failed
-    return [str(_withhold_text(text)) for text in failed]
+    return [str(withhold_text(text)) for text in failed]
 
 
 def _data(parts: Parts) -> recorded.Data:
@@ -235,7 +226,16 @@ def _data(parts: Parts) -> recorded.Data:
         source_url=dataset.source_url,
         citation=dataset.citation,
         content_warning=dataset.content_warning,
+        description=dataset.description,
+        languages=tuple(dataset.languages),
+        tags=tuple(dataset.tags),
+        round_id=dataset.round_id,
+        changes=dict(dataset.changes),
     )
+
+
+def _reasons(parts: Parts) -> dict[str, int]:
+    return dict(islice(parts.alignment.unparsed.items(), _MOST_REASONS))
 
 
 def _inputs(
@@ -306,14 +306,32 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         show=options.include_examples,
     )
     if not options.include_examples:
-        alignment = alignment._replace(undeclared=Counter())
+        alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
-        of_metrics = [str(_withhold_text(text)) for text in of_metrics]
+        of_metrics = [str(withhold_text(text)) for text in of_metrics]
     notices += of_metrics
-    return notices + list(parts.perturbed.notices if parts.perturbed else ())
+    if parts.perturbed:
+        notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
+    return notices
+
+
+def _families_without_copies(parts: Parts) -> list[str]:
+    """Say which families the task wants to be reported and nobody made copies of."""
+    made = {
+        family
+        for each in (parts.perturbed.perturbations if parts.perturbed else ())
+        for family in each.families
+    }
+    lacking = [family for family in parts.task.delta_metrics if family not in made]
+    if not lacking:
+        return []
+    return [
+        f"the task {parts.task.component.name} wants the effect of "
+        f"{' and '.join(lacking)} to be reported, of which there are no copies"
+    ]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
@@ -346,42 +364,3 @@ def recorded_component(bound: Bound) -> recorded.Component:
 def recorded_core() -> recorded.Core:
     """Return what a run records of what computes its numbers."""
     return recorded.Core.model_validate(describe_core())
-
-
-def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
-    """Keep status, line, id, declared fields and rules of a problem, and no value.
-
-    Args:
-        problem: The problem.
-        declared: Names of the fields that the task declares.
-
-    Returns:
-        The problem without what may quote the data.
-    """
-    violations = tuple(
-        _withhold_violation(violation, declared) for violation in problem.violations
-    )
-    reason = None if problem.reason is None else WITHHELD
-    return problem._replace(violations=violations, reason=reason)
-
-
-def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
-    field = violation.field.partition(".")[0]
-    if field in _QUOTING_FIELDS or field not in declared:
-        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
-        return Violation(shown, WITHHELD)
-    return Violation(field, violation.rule)
-
-
-def _withhold_text(text: str | None) -> str | None:
-    """Keep who failed with which exception, without its words and those of metrics."""
-    return (
-        None
-        if text is None
-        else _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
-    )
-
-
-def _withhold_reasons(scores: Sequence[Score]) -> list[Score]:
-    """Keep the reasons of scores without the words of exceptions."""
-    return [score._replace(reason=_withhold_text(score.reason)) for score in scores]

@@ -11,6 +11,7 @@ from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import AlignmentError
 from evalkit.examples.files import local_path
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.preparation import Predictions, default_model, rows_of
@@ -18,6 +19,7 @@ from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
 from evalkit.workflows.evaluation_steps import (
+    announce,
     bind,
     find_copies,
     group,
@@ -42,7 +44,7 @@ def evaluate(
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
-    task: str | None = None,
+    task: Any = None,
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
@@ -61,7 +63,7 @@ def evaluate(
     weight: Weight = "original",
     out: str | Path | None = None,
     include_examples: bool = True,
-    observers: Sequence[str] = (),
+    observers: Sequence[Any] = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -77,7 +79,8 @@ def evaluate(
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
-        task: Name of the task of a file of examples; nothing for a data set.
+        task: The task of a file of examples, by name or as a class or instance; nothing
+            for a data set.
         split: Split of the data set; its default split by default.
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
@@ -113,7 +116,7 @@ def evaluate(
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
-        observers: Names of observers to load.
+        observers: Observers to tell what happens: names, classes or instances.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -169,7 +172,7 @@ def evaluate_with(
     options: EvaluationOptions,
     *,
     model: str | None = None,
-    task: str | None = None,
+    task: Any = None,
     perturbed: Given = (),
     perturbed_predictions: Given = (),
     out: str | Path | None = None,
@@ -183,7 +186,7 @@ def evaluate_with(
         predictions: A model's responses.
         options: All that says how they are evaluated.
         model: Name of the model.
-        task: Name of the task of a file of examples.
+        task: The task of a file of examples, by name or as an object.
         perturbed: Perturbed copies, or runs of them.
         perturbed_predictions: The model's predictions for them.
         out: Folder to write the run to.
@@ -197,34 +200,39 @@ def evaluate_with(
         EvalkitError: For the reasons for which `evaluate` raises.
     """
     started = time.time()
-    predictions = rows_of(predictions)
-    out = None if out is None else local_path(out)
-    sources = find_copies(perturbed, perturbed_predictions, out or "runs")
-    asked = bind(dataset, task, options, registry)
-    model = model or default_model(predictions)
-    prepared = match(asked, predictions, model, bool(sources), progress)
-    copies = None
-    if sources:
-        progress("reading the perturbed copies", 0.35)
-        copies = read_copies(asked, prepared, sources, model, options.weight)
-    refused = prepared.alignment.refusal(asked.options.policies)
-    if copies is not None:
-        refused += refusals_of_copies(copies, asked.options)
-    parts = group(asked, prepared)
-    if not refused:
-        asked.tell("before_scoring", model=model, metrics=asked.metric_names)
-        parts = score(parts, asked.options, progress)
-    if copies is not None:
-        parts = score_copies(parts, copies, asked.options, progress, not refused)
-    result = make_result(
-        parts, asked.options, prepared.predictions, model, refused, asked.watchers
-    )
-    result.record_time(started, time.time() - started)
-    if out is not None:
-        progress("writing the run", 0.95)
-        write(result, out, asked.watchers)
-    if refused:
-        further = refused_copies(copies) if copies is not None else []
-        message = refusal_message(result, refused, prepared.alignment, further)
-        raise AlignmentError(message, result)
-    return result
+    registry = registry or Registry()
+    watchers = Observers(registry, options.observers)
+    with watchers.told_of_failure(dataset):
+        predictions = rows_of(predictions)
+        out = None if out is None else local_path(out)
+        sources = find_copies(perturbed, perturbed_predictions, out or "runs")
+        asked = bind(dataset, task, options, registry, watchers)
+        model = model or default_model(predictions)
+        prepared = match(asked, predictions, model, bool(sources), progress)
+        copies = None
+        if sources:
+            progress("reading the perturbed copies", 0.35)
+            copies = read_copies(asked, prepared, sources, model, options.weight)
+        refused = prepared.alignment.refusal(asked.options.policies)
+        if copies is not None:
+            refused += refusals_of_copies(copies, asked.options)
+        parts = group(asked, prepared)
+        if not refused:
+            asked.tell("before_scoring", model=model, metrics=asked.metric_names)
+            parts = score(parts, asked.options, progress)
+        if copies is not None:
+            parts = score_copies(parts, copies, asked.options, progress, not refused)
+        given = prepared.predictions
+        result = make_result(
+            parts, asked.options, given, model, refused, watchers.warnings
+        )
+        result.record_time(started, time.time() - started)
+        announce(result, result.scores, refused, watchers)
+        if out is not None:
+            progress("writing the run", 0.95)
+            write(result, out, watchers)
+        if refused:
+            further = refused_copies(copies) if copies is not None else []
+            message = refusal_message(result, refused, prepared.alignment, further)
+            raise AlignmentError(message, result)
+        return result

@@ -17,18 +17,20 @@ from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
-from evalkit.plugins.registry import Observers, Registry
+from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
+from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
-from evalkit.runs.scores import own_scores
+from evalkit.runs.score_columns import Score
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
-from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -74,12 +76,13 @@ class Asked:
 
 def bind(
     dataset: Any,
-    task: str | None,
+    task: Any,
     options: EvaluationOptions,
-    registry: Registry | None,
+    registry: Registry,
+    watchers: Observers,
 ) -> Asked:
     """Find the plugins that are named, and load them."""
-    resolver = Resolver(registry or Registry())
+    resolver = Resolver(registry)
     bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
     bound_task = resolver.task(bound)
     named = options.metrics
@@ -96,9 +99,9 @@ def bind(
         bound,
         bound_task,
         metrics,
-        Observers(resolver.registry, options.observers),
+        watchers,
         options.for_split(bound.default_split),
-        resolver.registry,
+        registry,
     )
 
 
@@ -156,7 +159,7 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
         options.settings,
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
-    scored += _own_scores(parts.dataset, examples, alignment)
+    scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
     baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
@@ -239,12 +242,51 @@ def score_copies(
     return parts._replace(perturbed=record)
 
 
+def announce(
+    result: Result,
+    scores: Sequence[Score],
+    refused: Sequence[str],
+    watchers: Observers,
+) -> None:
+    """Tell the observers what came of it.
+
+    Args:
+        result: The result.
+        scores: Those of its scores that are new.
+        refused: Why it was refused; empty if it was not.
+        watchers: The observers.
+    """
+    if not watchers:
+        return
+    record = result.to_dict()
+    facts = {"dataset": result.dataset, "model": result.model}
+    if refused:
+        watchers.tell("after_refusal", reasons=refused, record=record, **facts)
+    else:
+        rows = [score._asdict() for score in scores]
+        overall = [row for row in rows if _is_overall(row)]
+        groups = [row for row in rows if not _is_overall(row)]
+        told = {"scores": rows, "overall": overall, "groups": groups}
+        watchers.tell("after_scoring", **told, **facts)
+    watchers.tell("after_result", record=record)
+    result.record_warnings(watchers.warnings)
+
+
+def _is_overall(row: Mapping[str, Any]) -> bool:
+    """Tell whether a score is of the whole set, and neither of tags nor of copies."""
+    return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
+
+
 def write(result: Result, out: Path, watchers: Observers) -> None:
     """Write the run, and tell the observers."""
-    watchers.tell("before_writing", run_id=result.run_id)
+    record = result.to_dict() if watchers else {}
+    watchers.tell("before_writing", run_id=result.run_id, record=record)
     result.record_warnings(watchers.warnings)
     result.save(out)
-    watchers.tell("after_writing", run_id=result.run_id, path=str(result.path))
+    if watchers:
+        record = result.to_dict()
+    path = str(result.path)
+    watchers.tell("after_writing", run_id=result.run_id, path=path, record=record)
     result.record_warnings(watchers.warnings)
 
 
@@ -268,7 +310,7 @@ def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
 
 
 def _own_scores(
-    dataset: BoundDataset, examples: Examples, alignment: Alignment
+    dataset: BoundDataset, examples: Examples, alignment: Alignment, groups: Groups
 ) -> list[MetricScores]:
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):
@@ -278,4 +320,4 @@ def _own_scores(
         prediction_column(examples, alignment.predictions).alias("pred"), *fields
     )
     scored = alignment.statuses == "scored"
-    return own_scores(dataset, frame.filter(scored))
+    return own_scores(dataset, frame.filter(scored), groups)

@@ -44,7 +44,7 @@ class EvaluationOptions:
     jobs: int = 1
     weight: Weight = "original"
     include_examples: bool = True
-    observers: Sequence[str] = ()
+    observers: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         """Check the values."""

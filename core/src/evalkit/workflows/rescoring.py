@@ -12,6 +12,7 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment, run_id_of
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -23,6 +24,7 @@ from evalkit.runs.listing import as_result
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, to_scores
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import (
@@ -38,6 +40,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.workflows.evaluation_steps import announce, write
 
 
 def rescore(
@@ -47,6 +50,7 @@ def rescore(
     folder: str | Path = "runs",
     out: str | Path | None = None,
     jobs: int = 1,
+    observers: Sequence[Any] = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -63,6 +67,7 @@ def rescore(
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.
         jobs: Processes that metrics written in Python may use.
+        observers: Observers to tell what happens: names, classes or instances.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -76,11 +81,37 @@ def rescore(
         StorageError: The run cannot be read, or holds no answers and predictions.
     """
     started = time.time()
-    out = None if out is None else local_path(out)
-    parent = as_result(run, folder)
-    resolver = Resolver(registry or Registry())
+    registry = registry or Registry()
+    watchers = Observers(registry, observers)
+    with watchers.told_of_failure(run):
+        out = None if out is None else local_path(out)
+        parent = as_result(run, folder)
+        result, new = _rescored(parent, metrics, jobs, registry, watchers, progress)
+        result.record_time(started, time.time() - started)
+        announce(result, new, (), watchers)
+        if out is not None:
+            write(result, out, watchers)
+        return result
+
+
+def _rescored(
+    parent: Result,
+    metrics: Sequence[Any],
+    jobs: int,
+    registry: Registry,
+    watchers: Observers,
+    progress: Progress,
+) -> tuple[Result, list[Score]]:
+    """Compute the metrics; return the new result, and the scores that are new in it."""
+    resolver = Resolver(registry)
     chosen = [metrics] if isinstance(metrics, str) else metrics
     bound = _bind(parent, resolver, chosen)
+    watchers.tell(
+        "before_scoring",
+        dataset=parent.dataset,
+        model=parent.model,
+        metrics=[metric.name for metric in bound],
+    )
     measured = measured_run(parent)
     settings = settings_of(parent.record, jobs)
     lacking: dict[str, MetricScores] = {}
@@ -104,10 +135,7 @@ def rescore(
         progress("scoring the perturbed copies", 0.9)
         perturbed = rescore_perturbed(parent, measured, scored, settings)
     result = _extended(parent, bound, scored, measured.groups, perturbed)
-    result.record_time(started, time.time() - started)
-    if out is not None:
-        result.save(out)
-    return result
+    return result, [*result.scores[len(parent.scores) :]]
 
 
 def _bind(

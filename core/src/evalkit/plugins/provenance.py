@@ -22,7 +22,7 @@ from evalkit.plugins.libraries import (
     source_files,
     source_hash,
 )
-from evalkit.plugins.metadata import required_distribution
+from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
@@ -91,7 +91,7 @@ def describe_core() -> dict[str, Any]:
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {
-        "version": importlib.metadata.version("evalkit-core"),
+        "version": installed_header("evalkit-core").version,
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
     }
 
@@ -116,7 +116,7 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
     for text in bound.component.requires:
         name = required_distribution(text)
         try:
-            found[name] = importlib.metadata.version(name)
+            found[name] = installed_header(name).version
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
     package = _module_of(bound).partition(".")[0]
@@ -159,5 +159,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in _RECORDED},
+        **{name: installed_header(name).version for name in _RECORDED},
     }

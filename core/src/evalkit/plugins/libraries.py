@@ -168,11 +168,11 @@ def _used_modules(module: ModuleType) -> Iterator[str]:
 
 
 def _identify(package: str) -> tuple[str, str] | None:
-    name = normalise_distribution(package)
-    try:
-        return name, importlib.metadata.version(package)
-    except Exception:  # its distribution has another name, or broken metadata
-        version = vars(sys.modules.get(package, object)).get("__version__")
+    found = _installed(package)
+    if found is not None:
+        return normalise_distribution(package), found[0]
+    # its distribution has another name, or broken metadata
+    version = vars(sys.modules.get(package, object)).get("__version__")
     if isinstance(version, str):
         return package, version
     digest = source_hash(package)

@@ -28,7 +28,7 @@ from evalkit.plugins.sources import sha256_of
 _NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
-    *("workflows/changed_code.py", "workflows/needs.py", "workflows/needs.py"),
+    *("workflows/changed_code.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""
@@ -87,9 +87,9 @@ def describe_core() -> dict[str, Any]:
     """
     rooms: dict[str, dict[str, Path]] = {}
     for name, file in source_files("evalkit").items():
-        if not any(Path(name).is_relative_to(each) for each in _NO_SCORES):
-            room = name.partition("/")[0].removesuffix(".py")
-            rooms.setdefault(room, {})[name] = file
+        room = name.partition("/")[0]
+        if room not in _NO_SCORES and name not in _NO_SCORES:
+            rooms.setdefault(room.removesuffix(".py"), {})[name] = file
     return {
         "version": importlib.metadata.version("evalkit-core"),
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,7 +29,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
     contract = CONTRACTS[kind]
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for name, annotation in _annotations(contract.attributes).items():
+    for name, adapter in _adapters(contract.attributes).items():
         value = getattr(plugin, name, _MISSING)
         if value is _MISSING:
             value = getattr(contract.base, name, _MISSING)
@@ -36,7 +37,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
             problems.append(f"the attribute {name!r} is missing")
             continue
         try:
-            values[name] = TypeAdapter(annotation).validate_python(value)
+            values[name] = adapter.validate_python(value)
         except ValidationError as error:
             rules = sorted({violation.rule for violation in from_pydantic(error)})
             problems.append(
@@ -48,13 +49,15 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
 _MISSING = object()
 
 
-def _annotations(attributes: type) -> dict[str, Any]:
+@cache
+def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
     from pydantic import BaseModel
 
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(attributes, localns=names)
+    hints = get_type_hints(attributes, localns=names)
+    return {name: TypeAdapter(annotation) for name, annotation in hints.items()}
 
 
 def attribute_problems(

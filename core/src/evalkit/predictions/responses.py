@@ -74,6 +74,7 @@ class ResponseReader:
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
         self._adapters = Adapters(dataset, task, self._rows)
+        self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
@@ -108,7 +109,7 @@ class ResponseReader:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapters:
+        if not column or self._adapters or self._choices is not None:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
@@ -267,7 +268,22 @@ class ResponseReader:
             return None, {}, tuple(violations)
         # before the converter is called, which might change the response
         fields = self._fields(shaped)
-        return self._to_prediction(shaped, self._rows.get(uid)), fields, ()
+        prediction = self._to_prediction(shaped, self._rows.get(uid))
+        return prediction, fields, self._other_choices(prediction, position)
+
+    def _other_choices(self, prediction: Any, position: int) -> tuple[Violation, ...]:
+        """Say what of a prediction is none of its example's options."""
+        if self._choices is None or isinstance(prediction, Unparsed):
+            return ()
+        options = self._choices[position].to_list()
+        items = prediction if isinstance(prediction, list) else [prediction]
+        field = self._scored or "(response)"
+        rule = f"must be one of the example's choices: {', '.join(map(str, options))}"
+        return tuple(
+            Violation(field, rule, item)
+            for item in items
+            if item is not None and item not in options
+        )
 
     def _fields(self, shaped: Mapping[str, Any]) -> dict[str, Any]:
         names = (*self.scored_fields, *self._of_alternatives.values())

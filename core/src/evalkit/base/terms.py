@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -59,6 +59,26 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+    prepared: Any = None
+    """What the metric's `prepare` returned; None where it has no such hook."""
+
+
+class NotScored(Exception):
+    """Says, from a metric, that an example is not scored, and why.
+
+    It is returned or raised in the place of a score. The example is not part of the
+    metric's n and value; it is counted, and listed in `problems.jsonl`.
+
+    Args:
+        reason: Why, in a few words that many examples may share, such as `timeout`.
+
+    Attributes:
+        reason: The same.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class Dataset(Plugin):
 
 
 class Metric(Plugin):
-    """A metric, written in one of three ways (see `evalkit.hookspecs.MetricSpec`).
+    """A metric, written in one of several ways (see `evalkit.hookspecs.MetricSpec`).
 
     `evalkit.hookspecs.MetricAttributes` says what each attribute means.
 
@@ -162,3 +162,9 @@ class Metric(Plugin):
     worst_value: ClassVar[float | None] = None
     accepts_no_prediction: ClassVar[bool] = False
     has_possible_range: ClassVar[bool] = True
+    scores: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    most_not_scored: ClassVar[float] = 0.1
+    batch_rows: ClassVar[int | None] = None
+    shares_work: ClassVar[bool] = True
+    costly: ClassVar[bool | None] = None
+    deterministic: ClassVar[bool] = True

@@ -14,7 +14,8 @@ from evalkit.scoring.calls import checked_value, value_columns
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.lists import compute
-from evalkit.scoring.metric import metric_statistics, why_not
+from evalkit.scoring.metric import why_not
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 MOST_LABELS = 1_000
@@ -51,13 +52,15 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
     a uniform draw from an example's own.
 
     Args:
-        metric: The headline metric.
+        metric: The headline metric, which has seen the answers that it wants to see.
         table: What is scored.
 
     Returns:
-        The baselines; None where answers are no labels or the metric reads more than
-        prediction and answer.
+        The baselines; None where answers are no labels, the metric is costly, has no
+        main score, or reads more than prediction and answer.
     """
+    if metric.is_costly or metric.part or metric.columns:
+        return None
     if table.context.answer_kind == "none":
         return None
     targets = _targets(table)
@@ -66,7 +69,7 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
         return _baselines_of_choices(metric, table, targets)
     declared = shared or table.context.labels
     labels = _found_labels(table, targets) if declared is None else declared
-    if not labels or len(labels) > MOST_LABELS or metric.columns:
+    if not labels or len(labels) > MOST_LABELS:
         return None
     if why_not(metric, table):
         return None
@@ -104,7 +107,7 @@ def _baselines_of_choices(
     if table.repeats > 1:
         positions = positions.filter((positions // table.repeats).is_first_distinct())
     choices = table.choices
-    if choices is None or metric.columns or why_not(metric, table):
+    if choices is None or why_not(metric, table):
         return None
     options = choices.gather(positions).to_list()
     if not all(options):
@@ -184,7 +187,10 @@ def _expected(
         clusters=None,
         replications=(),
     )
-    statistics = metric_statistics(metric, pairs)
+    found = metric_outcomes(metric, pairs)
+    if found.unscored.height:
+        return None
+    statistics = found.statistics
     columns = value_columns(metric, statistics)
     weighted = statistics.with_columns(
         [named(name) * weights.gather(statistics["position"]) for name in columns]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl

@@ -34,7 +34,7 @@ from evalkit.predictions.alternatives import (
 from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
-from evalkit.reading.typed_values import row_of_table
+from evalkit.reading.typed_values import holds_null, row_of_table
 
 
 class ResponseReader:
@@ -56,6 +56,9 @@ class ResponseReader:
         answer_field: The field that a plain line holds; None for none.
         prediction_type: The type of predictions; None where that is not known.
         field_types: The types of the fields of `Output`, as far as they have one.
+        nullable: Fields of `Output` that may be null and have no default: what a
+            table, which cannot leave a value out, has as null, and a cell with nothing
+            in it.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -99,6 +102,7 @@ class ResponseReader:
         self.text_fields = cell_texts(self._output) | keys
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
+        self.nullable = [n for n in names if holds_null(self._output, n)]
         self.field_types = types_of_fields(self._output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:

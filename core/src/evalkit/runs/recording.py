@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -172,7 +171,7 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
-        unparsed=_reasons(parts) if options.include_examples else {},
+        unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
@@ -232,10 +231,6 @@ def _data(parts: Parts) -> recorded.Data:
         round_id=dataset.round_id,
         changes=dict(dataset.changes),
     )
-
-
-def _reasons(parts: Parts) -> dict[str, int]:
-    return dict(islice(parts.alignment.unparsed.items(), _MOST_REASONS))
 
 
 def _inputs(

@@ -59,13 +59,18 @@ class Asked:
         return [metric.name for metric in self.metrics]
 
     @property
+    def fields(self) -> set[str]:
+        """What metrics ask for beside prediction and answer."""
+        return {name for each in self.metrics for name in each.columns}
+
+    @property
     def columns(self) -> set[str] | None:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.columns),
+            *self.fields,
             *(name for names in crossings for name in names),
         }
 
@@ -127,6 +132,7 @@ def match(
         asked.watchers,
         progress,
         needed,
+        asked.fields,
     )
 
 
@@ -199,6 +205,7 @@ def read_copies(
             prepared.ids,
             prepared.examples,
             model,
+            asked.fields,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,

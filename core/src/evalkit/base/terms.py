@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -56,6 +56,16 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+
+
+class NamesFile:
+    """Marks a text that names a file inside the folder of the data."""
+
+
+FilePath = Annotated[str, NamesFile()]
+"""A field of `Input` that names a file, such as an image, relative to the folder of the
+data. The file must be there, and not lead out of the folder; what it holds is part of
+what the data is. Metrics and `verify_response` get the absolute path."""
 
 
 class Source(NamedTuple):

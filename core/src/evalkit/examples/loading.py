@@ -39,6 +39,17 @@ from evalkit.reading.threads import in_background
 Rows = list[Mapping[str, Any]]
 
 
+class Asked(NamedTuple):
+    """What is wanted of a data set that looks at it."""
+
+    columns: Collection[str] | None = None
+    """The columns that will be read; None for all."""
+    always: Collection[str] | None = None
+    """Those of them that are read whatever is computed."""
+    limit: int | None = None
+    """How many examples, the first ones; None for all."""
+
+
 class ExampleRows(NamedTuple):
     """The rows of a split as they were loaded."""
 
@@ -60,6 +71,14 @@ class ExampleRows(NamedTuple):
     """Hashes of the long texts of columns that were dropped."""
     sha256: Future[str] | None = None
     """SHA-256 of the file, which is computed meanwhile."""
+    identifying: frozenset[str] | None = None
+    """The columns that are there whatever is asked for; None where all are."""
+    limit: int | None = None
+    """How many examples the data set was asked for; None for all."""
+    attached: Mapping[str, pl.Series] = {}
+    """Absolute paths of the files that columns name, by column."""
+    attached_sha256: str | None = None
+    """SHA-256 of names and contents of these files; None where there are none."""
 
     @property
     def columns(self) -> list[str]:
@@ -103,6 +122,7 @@ def load_rows(
     split: str,
     kept: Collection[str] | None = None,
     given: Any = None,
+    asked: Asked | None = None,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -114,6 +134,7 @@ def load_rows(
             checked. None for all.
         given: Rows in place of those that the data set loads, in any form that it may
             load them in.
+        asked: What is told to a data set that looks at it; nothing by default.
 
     Returns:
         The rows.
@@ -122,14 +143,28 @@ def load_rows(
         DataError: The split is unknown, cannot be loaded, or is empty.
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
-    splits = dataset.splits
+    splits, asked = dataset.splits, asked or Asked()
     if split not in splits:
         raise DataError(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     with dataset.guard_of_load(split):
-        rows = dataset.hooks.load(split=split) if given is None else given
+        if given is None:
+            names = None if asked.columns is None else sorted(asked.columns)
+            rows = dataset.hooks.load(split=split, columns=names, limit=asked.limit)
+        else:
+            rows = given
         loaded = _materialise(dataset, task, rows, kept)
+    if given is None and loaded.path is None:
+        looks = dataset.arguments_of("load")
+        loaded = loaded._replace(
+            identifying=(
+                frozenset(asked.always)
+                if "columns" in looks and asked.always is not None
+                else None
+            ),
+            limit=asked.limit if "limit" in looks else None,
+        )
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
     return _with_ids(dataset, loaded)

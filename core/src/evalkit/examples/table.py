@@ -14,6 +14,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import shorten
 from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
+from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.clusters import (
     cluster_column,
     cluster_names,
@@ -27,8 +28,8 @@ from evalkit.examples.conversion import (
     find_converter,
     predictions_are_texts,
 )
-from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.fingerprints import DataIdentity, fingerprint
+from evalkit.examples.loading import Asked, ExampleRows, check_inputs, load_rows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -46,10 +47,8 @@ class Examples(NamedTuple):
     """The labels, as the task spells them."""
     answer_kind: AnswerKind
     """The task's; `any-of` where the task says `one` and an answer has several."""
-    fingerprint: str
-    """SHA-256 of the data."""
-    files: tuple[Mapping[str, str], ...]
-    """Name and SHA-256 of each file that was read."""
+    identity: DataIdentity
+    """What tells whether the data is the same."""
     notices: tuple[str, ...]
     data_columns: tuple[str, ...] = ()
     """The names of all columns of the data, also of those that `inputs` lacks."""
@@ -61,7 +60,7 @@ class Examples(NamedTuple):
             selected: Booleans, one for each example.
 
         Returns:
-            Those that are true; fingerprint, files and labels are still the whole's.
+            Those that are true; identity and labels are still the whole's.
         """
         return self._replace(
             frame=self.frame.filter(selected),
@@ -79,7 +78,7 @@ class Examples(NamedTuple):
             times: How often.
 
         Returns:
-            The examples; fingerprint, files and labels stay the same.
+            The examples; identity and labels stay the same.
         """
         rows = np.repeat(np.arange(self.frame.height), times)
         return self._replace(
@@ -103,6 +102,7 @@ def load_examples(
     split: str,
     columns: Collection[str] | None = None,
     given: Any = None,
+    limit: int | None = None,
 ) -> Examples:
     """Load, check and convert the examples of a split.
 
@@ -114,18 +114,21 @@ def load_examples(
             them; None for all.
         given: Rows in place of those that the data set loads; its labels and
             converters hold for them too.
+        limit: How many examples are wanted, which a data set may look at.
 
     Returns:
         The examples.
 
     Raises:
         DataError: The data cannot be loaded, or is empty.
-        SchemaError: Rows break the task's `Input`, ids repeat, or answers are none
-            of the labels.
+        SchemaError: Rows break the task's `Input`, ids repeat, answers are none of the
+            labels, or a file that a row names is not in the data's folder.
     """
     needed = None if columns is None else _needed(dataset, task, columns)
-    loaded = load_rows(dataset, task, split, needed, given)
+    asked = _asked(dataset, task, needed)._replace(limit=limit)
+    loaded = load_rows(dataset, task, split, needed, given, asked)
     check_inputs(dataset, task, loaded)
+    loaded = with_attached(dataset, task, loaded)
     return convert_examples(dataset, task, loaded, columns)
 
 
@@ -167,7 +170,8 @@ def convert_examples(
             clusters,
         ]
     )
-    sha256, files, notices = fingerprint(dataset, loaded)
+    identity = fingerprint(dataset, loaded)
+    notices = identity.notices
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
@@ -175,6 +179,9 @@ def convert_examples(
         fields = _texts_of_input(task)
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
+    frame = frame.with_columns(
+        paths.alias(name) for name, paths in loaded.attached.items()
+    )
     if columns is not None:
         others = [n for n in frame.columns if n in {*columns} - {"uid"}]
         frame = frame.select(all_named(["uid", *others]))
@@ -188,8 +195,7 @@ def convert_examples(
         },
         labels,
         kind,
-        sha256,
-        files,
+        identity,
         notices,
         data_columns=tuple(loaded.columns),
     )
@@ -205,7 +211,7 @@ def _needed(
     dataset: BoundDataset, task: BoundTask, columns: Collection[str]
 ) -> set[str] | None:
     """Return the columns that converters, clusters and a caller read; None for all."""
-    needed = {*columns, *cluster_names(dataset)}
+    needed = {*columns, *cluster_names(dataset), *file_fields(task.Input)}
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     for value in declared.values():
         named = value.values() if isinstance(value, Mapping) else [value]
@@ -213,6 +219,20 @@ def _needed(
             return None  # an expression may read any column
         needed.update(named)
     return needed
+
+
+def _asked(dataset: BoundDataset, task: BoundTask, needed: set[str] | None) -> Asked:
+    """Say what a data set is asked for that looks at it."""
+    fields = task.Input.model_fields
+    is_open = task.Input.model_config.get("extra") in ("allow", "forbid")
+    aliased = any(field.validation_alias for field in fields.values())
+    declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+    own = None if declared is None or is_open or aliased else _needed(dataset, task, ())
+    if own is None:
+        return Asked()
+    always = {*own, *fields, *EXAMPLE_ID_KEYS} - {*dataset.chosen_cluster}
+    always |= {*dataset.declared_cluster}
+    return Asked(None if needed is None else {*needed, *always}, always)
 
 
 class _Converted(NamedTuple):

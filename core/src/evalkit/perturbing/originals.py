@@ -13,6 +13,7 @@ import polars as pl
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
+from evalkit.examples.attachments import with_attached
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
@@ -37,7 +38,7 @@ class SourceExamples(NamedTuple):
     """Their tags, where these are not a field of the rows."""
     loaded: ExampleRows
     fingerprint: str
-    """SHA-256 of the data."""
+    """What identifies the data."""
     answer_field: str | None
     """The field that holds the answer, where it is one."""
 
@@ -151,6 +152,7 @@ def read_originals(
     if not again:
         _refuse_perturbed(dataset, loaded)
     check_inputs(dataset, task, loaded)
+    loaded = with_attached(dataset, task, loaded)
     answer_field = _answer_field(dataset, task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
@@ -164,7 +166,7 @@ def read_originals(
         if selection.limit is not None:
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
-        identity = fingerprint(dataset, loaded)[0]
+        identity = fingerprint(dataset, loaded).key
         return SourceExamples(uids, selected, None, loaded, identity, None)
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
@@ -174,7 +176,7 @@ def read_originals(
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
     return SourceExamples(
-        ids, selected, own, loaded, examples.fingerprint, answer_field
+        ids, selected, own, loaded, examples.identity.key, answer_field
     )
 
 

@@ -100,6 +100,8 @@ def prepare(
     watchers: Observers,
     progress: Progress,
     columns: Collection[str] | None = None,
+    *,
+    needs_all: bool = False,
 ) -> Prepared:
     """Load, read and match.
 
@@ -115,6 +117,7 @@ def prepare(
         progress: Told what is being done.
         columns: Columns of the data that later steps read, so that texts which nobody
             reads are not kept; None for all.
+        needs_all: Whether later steps ask for examples that are not selected.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -127,7 +130,11 @@ def prepare(
     name = dataset.component.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
-    examples = load_examples(dataset, task, split, _needed(task, selection, columns))
+    is_known_by_place = _has_plain_lines(predictions)
+    whole = needs_all or bool(selection.filters) or is_known_by_place
+    limit = None if whole else selection.limit
+    needed = _needed(task, selection, columns)
+    examples = load_examples(dataset, task, split, needed, limit=limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
@@ -136,12 +143,20 @@ def prepare(
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
-    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    is_part = examples.identity.limit is not None
+    alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
     return Prepared(examples, alignment, given, ids)
+
+
+def _has_plain_lines(predictions: Predictions) -> bool:
+    """Tell whether predictions are matched with examples by their places."""
+    if not isinstance(predictions, str | Path):
+        return False
+    return detect_format(Path(predictions)) is Format.PLAIN
 
 
 def _needed(

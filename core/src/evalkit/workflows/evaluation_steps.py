@@ -123,6 +123,7 @@ def match(
         asked.watchers,
         progress,
         needed,
+        needs_all=has_copies,
     )
 
 

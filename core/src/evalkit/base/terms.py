@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -56,6 +57,38 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+    prepared: Any = None
+    """What the metric's `prepare` returned; None where it has no such hook."""
+
+
+class NotScored(Exception):
+    """Says, from a metric, that an example is not scored, and why.
+
+    It is returned or raised in the place of a score. The example is not part of the
+    metric's n and value; it is counted, and listed in `problems.jsonl`.
+
+    Args:
+        reason: Why, in a few words that many examples may share, such as `timeout`.
+
+    Attributes:
+        reason: The same.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """Says in the place of a prediction that no answer could be extracted.
+
+    The example is scored as wrong, and counted as unparsed.
+    """
+
+    reason: str = ""
+    """Why, in words that are the same for all such responses and quote none of them:
+    responses are counted by it."""
 
 
 class NamesFile:

@@ -97,12 +97,12 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
 
 def _identifying(dataset: BoundDataset, loaded: ExampleRows) -> pl.DataFrame:
     """Return the columns by which data is identified, which must have plain values."""
-    frame = loaded.frame
+    frame = loaded.frame if loaded.given is None else loaded.given
     if loaded.identifying is not None:
         present = [name for name in frame.columns if name in loaded.identifying]
         frame = frame.select(all_named(present))
     for name, dtype in frame.schema.items():
-        if not _is_hashable(dtype):
+        if dtype == pl.Object:
             raise DataError(
                 f"{loaded.source(dataset)}: the column {name!r} holds values of the "
                 f"type {dtype}, by which data cannot be identified"
@@ -117,8 +117,10 @@ def _by_name(frame: pl.DataFrame, loaded: ExampleRows) -> pl.DataFrame:
         column = frame[name]
         if column.null_count() == len(column):
             continue  # a row without the key says as much
-        values: Sequence[Any] | None = loaded.nested.get(name)
-        if values is None and _holds_objects(column.dtype):
+        values: Sequence[Any] | None = None
+        if column.dtype == pl.String:
+            values = loaded.nested.get(name)
+        elif _holds_objects(column.dtype):
             values = column.to_list()
         if values is not None:
             texts = [None if value is None else _as_json(value) for value in values]
@@ -156,15 +158,25 @@ def _hash_frame(frame: pl.DataFrame) -> str:
         pl.col(pl.Binary).bin.encode("hex"),
         # JSON has no NaN or infinity
         pl.col(pl.Float32, pl.Float64).cast(pl.String),
+        *(_texts(frame[name]) for name in frame.columns if _lacks_json(frame[name])),
     )
     for part in plain.iter_slices(_HASHED_ROWS):
         digest.update(part.write_ndjson().encode())
     return digest.hexdigest()
 
 
-def _is_hashable(dtype: pl.DataType | DataTypeClass, is_nested: bool = False) -> bool:
+def _lacks_json(column: pl.Series) -> bool:
+    """Tell whether a column holds bytes within other values, which JSON has not."""
+    return column.dtype.is_nested() and _holds_bytes(column.dtype)
+
+
+def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
     if isinstance(dtype, pl.List | pl.Array):
-        return _is_hashable(dtype.inner, True)
+        return _holds_bytes(dtype.inner)
     if isinstance(dtype, pl.Struct):
-        return all(_is_hashable(field.dtype, True) for field in dtype.fields)
-    return dtype != pl.Object and not (is_nested and dtype == pl.Binary)
+        return any(_holds_bytes(field.dtype) for field in dtype.fields)
+    return dtype == pl.Binary
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    return pl.Series(column.name, [repr(value) for value in column.to_list()])

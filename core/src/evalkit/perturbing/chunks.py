@@ -11,6 +11,8 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from pydantic_core import to_jsonable_python
+
 from evalkit.errors import DataError
 from evalkit.perturbing.copying import Change, Copy, Example, Perturber
 from evalkit.perturbing.rows import together, with_edits
@@ -153,10 +155,12 @@ def _line(row: Mapping[str, Any], uid: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Write what a table may hold and JSON has not: dates and times."""
+    """Write what a row may hold and JSON has not, such as a date, as pydantic does."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no type of JSON")
+    if isinstance(value, bytes | bytearray):  # they may be no text
+        raise TypeError(f"{type(value).__name__} is no type of JSON")
+    return to_jsonable_python(value)
 
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode

@@ -14,10 +14,11 @@ import polars as pl
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
 from evalkit.examples.attachments import with_attached
+from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.loading import ExampleRows, load_rows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
 from evalkit.perturbing.copying import Example, Perturber
@@ -41,6 +42,8 @@ class SourceExamples(NamedTuple):
     """What identifies the data."""
     answer_field: str | None
     """The field that holds the answer, where it is one."""
+    aliases: Mapping[str, str]
+    """The keys of those fields of `Input` that the data names otherwise, by field."""
 
     def examples(self, first: int = 0) -> Iterator[Example]:
         """Return the examples.
@@ -51,7 +54,9 @@ class SourceExamples(NamedTuple):
         Yields:
             The examples, in the data's order.
         """
-        rows = _rows(self.loaded)
+        rows: Iterator[Mapping[str, Any]] = map(
+            self._as_named, self.loaded.checked(_rows(self.loaded))
+        )
         if self.selected is not None:
             rows = compress(rows, self.selected)
         uids = self.uids[first:].to_list()
@@ -114,6 +119,12 @@ class SourceExamples(NamedTuple):
                         f"the uid {uid!r} is taken: a copy of {original!r} would get it"
                     )
 
+    def _as_named(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a row with the keys of the data, as copies are read with them."""
+        if not self.aliases.keys() & row.keys():
+            return row
+        return {self.aliases.get(name, name): row[name] for name in row}
+
 
 def _id_of(row: Mapping[str, Any]) -> str | None:
     for key in EXAMPLE_ID_KEYS:
@@ -151,9 +162,9 @@ def read_originals(
     loaded = load_rows(dataset, task, split)
     if not again:
         _refuse_perturbed(dataset, loaded)
-    check_inputs(dataset, task, loaded)
-    loaded = with_attached(dataset, task, loaded)
+    loaded = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     answer_field = _answer_field(dataset, task)
+    aliases = _aliases(task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
     if is_file and answer_field not in loaded.columns:
@@ -167,7 +178,7 @@ def read_originals(
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
         identity = fingerprint(dataset, loaded).key
-        return SourceExamples(uids, selected, None, loaded, identity, None)
+        return SourceExamples(uids, selected, None, loaded, identity, None, aliases)
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
     ids, tags = examples.frame["id"], examples.frame["tags"]
@@ -176,7 +187,7 @@ def read_originals(
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
     return SourceExamples(
-        ids, selected, own, loaded, examples.identity.key, answer_field
+        ids, selected, own, loaded, examples.identity.key, answer_field, aliases
     )
 
 
@@ -207,6 +218,12 @@ def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
             f"{loaded.source(dataset)}: {loaded.where(position)}: uid {uid!r} "
             f"{already_perturbed('--again, again=True')}"
         )
+
+
+def _aliases(task: BoundTask) -> Mapping[str, str]:
+    fields = task.Input.model_fields.items()
+    found = {name: field.validation_alias for name, field in fields}
+    return {name: key for name, key in found.items() if isinstance(key, str)}
 
 
 def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:

@@ -24,7 +24,8 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
-from evalkit.predictions.responses import ResponseReader, fields_to_verify
+from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
@@ -100,6 +101,7 @@ def prepare(
     watchers: Observers,
     progress: Progress,
     columns: Collection[str] | None = None,
+    fields: Collection[str] = (),
     *,
     needs_all: bool = False,
 ) -> Prepared:
@@ -117,6 +119,8 @@ def prepare(
         progress: Told what is being done.
         columns: Columns of the data that later steps read, so that texts which nobody
             reads are not kept; None for all.
+        fields: What metrics ask for beside prediction and answer, which responses may
+            have.
         needs_all: Whether later steps ask for examples that are not selected.
 
     Returns:
@@ -130,16 +134,18 @@ def prepare(
     name = dataset.component.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
+    needed = None
+    if columns is not None:
+        needed = {*columns, *selection.columns, *fields_read(dataset, task)}
     is_known_by_place = _has_plain_lines(predictions)
     whole = needs_all or bool(selection.filters) or is_known_by_place
     limit = None if whole else selection.limit
-    needed = _needed(task, selection, columns)
     examples = load_examples(dataset, task, split, needed, limit=limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, dataset, examples)
+    reader = ResponseReader(task, dataset, examples, fields)
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
@@ -157,14 +163,6 @@ def _has_plain_lines(predictions: Predictions) -> bool:
     if not isinstance(predictions, str | Path):
         return False
     return detect_format(Path(predictions)) is Format.PLAIN
-
-
-def _needed(
-    task: BoundTask, selection: Selection, columns: Collection[str] | None
-) -> set[str] | None:
-    if columns is None:
-        return None
-    return {*columns, *selection.columns, *(fields_to_verify(task) or ())}
 
 
 def read_responses(

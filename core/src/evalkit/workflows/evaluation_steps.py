@@ -18,6 +18,7 @@ from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
@@ -58,13 +59,18 @@ class Asked:
         return [metric.name for metric in self.metrics]
 
     @property
+    def fields(self) -> set[str]:
+        """What metrics ask for beside prediction and answer."""
+        return {name for each in self.metrics for name in each.columns}
+
+    @property
     def columns(self) -> set[str] | None:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.columns),
+            *self.fields,
             *(name for names in crossings for name in names),
         }
 
@@ -91,6 +97,9 @@ def bind(
         [named] if isinstance(named, str) else named,
         options.extra_metrics,
     )
+    for metric in metrics:
+        # before anything is computed: what cannot be named is no surprise at the end
+        metric_resources(metric)
     return Asked(
         bound,
         bound_task,
@@ -123,6 +132,7 @@ def match(
         asked.watchers,
         progress,
         needed,
+        asked.fields,
         needs_all=has_copies,
     )
 
@@ -157,7 +167,7 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
     scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
-    baselines = _baselines(parts.metrics[0], measured.table)
+    baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
 
@@ -196,6 +206,7 @@ def read_copies(
             prepared.ids,
             prepared.examples,
             model,
+            asked.fields,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,

@@ -13,6 +13,7 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.terms import Entity as Entity
+    from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
@@ -69,7 +70,7 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": "Entity MetricContext NotScored Source Unparsed",
+            "base.terms": ("Entity FilePath MetricContext NotScored Source Unparsed"),
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",

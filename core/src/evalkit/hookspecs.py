@@ -245,6 +245,9 @@ class DatasetAttributes:
     """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
+    files_folder: str | Path | None
+    """The folder in which the files are that fields annotated `evalkit.FilePath` name;
+    None for that of the file that `load` returns, or else of the data set's module."""
     example_predictions: Mapping[str, str | Path]
     """Files of predictions that ship with the data set, by name of the model."""
 
@@ -254,12 +257,19 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def load(
-        self, split: str
+        self, split: str, columns: Sequence[str] | None, limit: int | None
     ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
         """Return the examples of a split. Required.
 
+        Scores are the same whether `columns` and `limit` are looked at or not; they are
+        there to read less. A data set that takes `columns` is identified by the columns
+        that are always asked for: those of `Input`, of the answers, tags and clusters.
+
         Args:
             split: One of `splits`.
+            columns: The columns that will be read, as far as there are such; others may
+                be left out. None where any may be read.
+            limit: How many examples are wanted, the first ones; None for all.
 
         Returns:
             A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,

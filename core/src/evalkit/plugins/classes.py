@@ -107,6 +107,7 @@ class Dataset(Plugin):
     content_warning: ClassVar[str | None] = None
     description: ClassVar[str | None] = None
     sources: ClassVar[Mapping[str, Source]] = {}
+    files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""

@@ -217,10 +217,13 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
 
 
 def _data(parts: Parts) -> recorded.Data:
-    dataset = parts.dataset
+    dataset, identity = parts.dataset, parts.examples.identity
     return recorded.Data(
-        sha256=parts.examples.fingerprint,
-        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
+        sha256=identity.sha256,
+        files=tuple(map(recorded.File.model_validate, identity.files)),
+        rows_sha256=identity.rows_sha256,
+        attached_sha256=identity.attached_sha256,
+        limit=identity.limit,
         version=dataset.version,
         license=dataset.license,
         source_url=dataset.source_url,
@@ -247,7 +250,7 @@ def _inputs(
     chosen = parts.dataset.chosen_cluster
     return {
         "format": FORMAT_VERSION,
-        "data": parts.examples.fingerprint,
+        "data": parts.examples.identity.key,
         "predictions": given,
         "split": options.split,
         "policies": options.policies._asdict(),

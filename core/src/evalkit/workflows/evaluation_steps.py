@@ -133,6 +133,7 @@ def match(
         progress,
         needed,
         asked.fields,
+        needs_all=has_copies,
     )
 
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import Entity as Entity
     from evalkit.base.terms import MetricContext as MetricContext
+    from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
+    from evalkit.base.terms import TryAgain as TryAgain
     from evalkit.base.violations import Violation as Violation
     from evalkit.comparing.comparison import compare as compare
     from evalkit.comparing.records import ComparedScore as ComparedScore
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from evalkit.hookspecs import hookimpl as hookimpl
     from evalkit.perturbing.files import perturb_dataset as perturb_dataset
     from evalkit.perturbing.rows import perturb as perturb
+    from evalkit.plugins.classes import Annotator as Annotator
     from evalkit.plugins.classes import Dataset as Dataset
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
@@ -67,7 +71,7 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": "Entity MetricContext Source",
+            "base.terms": ("Annotation Entity MetricContext NotScored Source TryAgain"),
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",
@@ -81,7 +85,7 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Dataset Metric Perturbation TaskIO metric",
+            "plugins.classes": "Annotator Dataset Metric Perturbation TaskIO metric",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from evalkit.catalog import Catalog
 
 KIND_NAMES = (
-    *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
-    *("observers", "commands"),
+    *("tasks", "datasets", "metrics", "perturbations", "annotators"),
+    *("recognisers", "observers", "commands"),
 )
 
 
@@ -42,8 +42,8 @@ KIND_NAMES = (
 def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -> None:
     """List the installed plugins; nothing is imported.
 
-    KIND is tasks, datasets, metrics, perturbations, recognisers, observers or commands;
-    all but observers and commands by default.
+    KIND is tasks, datasets, metrics, perturbations, annotators, recognisers, observers
+    or commands; all but observers and commands by default.
     """
     from evalkit import find_components
     from evalkit.catalog import COMMANDS, iter_kinds

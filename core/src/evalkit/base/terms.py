@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -58,6 +58,24 @@ class MetricContext(NamedTuple):
     """`one` if no example of the whole set has several acceptable answers."""
 
 
+class NotScored(Exception):
+    """Says, from a metric, that an example is not scored, and why.
+
+    It is returned or raised in the place of a score. The example is not part of the
+    metric's n and value; it is counted, and listed in `problems.jsonl`.
+
+    Args:
+        reason: Why, in a few words that many examples may share, such as `timeout`.
+
+    Attributes:
+        reason: The same.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
+
 class Source(NamedTuple):
     """One file of a publisher, declared once."""
 
@@ -67,3 +85,36 @@ class Source(NamedTuple):
     """Its SHA-256 where it is known; a cached or fetched file must match it."""
     license: str | None = None
     citation: str | None = None
+
+
+class Annotation(NamedTuple):
+    """What an annotator says of a response, where that is more than a value."""
+
+    value: Any
+    """What metrics read: a number, a boolean, a text, or a list of numbers or texts; of
+    an annotator with several columns a dict of such values."""
+    text: str | None = None
+    """What it was read from, such as the verdict of a judge."""
+    cost: float | None = None
+    """What asking cost, in a unit of the annotator's choice."""
+
+
+class TryAgain(Exception):
+    """Says, from an annotator, that it may answer when it is asked again.
+
+    It is raised, and the rows are asked for again, as often as `retries` says. A
+    `TimeoutError` and a `ConnectionError` mean the same.
+
+    Args:
+        reason: Why, in a few words that many rows may share, such as `throttled`.
+        after: Seconds to wait; None for a pause that doubles.
+
+    Attributes:
+        reason: The same.
+        after: The same.
+    """
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+        self.after = after

@@ -25,6 +25,7 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 
 if TYPE_CHECKING:
     import polars as pl
@@ -317,6 +318,7 @@ BOUND: Mapping[str, type[Bound]] = {
     "datasets": BoundDataset,
     "metrics": BoundMetric,
     "perturbations": BoundPerturbation,
+    "annotators": BoundAnnotator,
     "recognisers": BoundRecogniser,
     "observers": BoundObserver,
 }

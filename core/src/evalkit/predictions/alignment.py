@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.annotating.annotations import Annotated
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
@@ -46,8 +47,8 @@ class Alignment(NamedTuple):
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """The task's scored fields; and `responses`, the predictions of all alternatives,
-    where some response holds ranked ones."""
+    """The task's scored fields; `responses`, the predictions of all alternatives, where
+    some response holds ranked ones; and what annotators said."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
@@ -57,6 +58,8 @@ class Alignment(NamedTuple):
     no row names one."""
     notices: tuple[str, ...] = ()
     """What a user should know of the responses beside the counts."""
+    annotations: tuple[Annotated, ...] = ()
+    """What annotators said of the responses."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""

@@ -37,7 +37,12 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
-    return ScoringTable(frame, ids, clusters, context, alignment.replications)
+    lacking = {
+        name: each.lacking for each in alignment.annotations for name in each.columns
+    }
+    return ScoringTable(
+        frame, ids, clusters, context, alignment.replications, lacking=lacking
+    )
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:

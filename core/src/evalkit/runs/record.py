@@ -56,6 +56,7 @@ class Changes(TypedDict, total=False):
     merged: Texts
     repeat_of: str | None
     components: tuple[recorded.Component, ...]
+    annotations: tuple[recorded.Annotations, ...]
     core: recorded.Core
     environment: Mapping[str, str]
     weight: Literal["original", "copy"] | None
@@ -145,7 +146,10 @@ class RunRecord(recorded.Part):
     components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )
-    """The data set, its task, the metrics, and the perturbations of copies."""
+    """The data set, its task, the metrics, the annotators whose columns they read, and
+    the perturbations of copies."""
+    annotations: tuple[recorded.Annotations, ...] = ()
+    """What annotators said of the responses."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""

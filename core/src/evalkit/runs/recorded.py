@@ -173,7 +173,9 @@ class Component(Part):
 
     id: Annotated[
         str,
-        _text("^(tasks|datasets|metrics|perturbations)/[a-z0-9]+(-[a-z0-9]+)*$"),
+        _text(
+            "^(tasks|datasets|metrics|perturbations|annotators)/[a-z0-9]+(-[a-z0-9]+)*$"
+        ),
     ]
     distribution: Text = ""
     version: Recorded[Text] = None
@@ -206,6 +208,31 @@ class Component(Part):
     def identity(self) -> dict[str, Any]:
         """What is recorded of it but for the libraries, which make no other run."""
         return {key: each for key, each in self.to_dict().items() if key != "libraries"}
+
+
+class Annotations(Part):
+    """What an annotator said of the responses, those to perturbed copies among them.
+
+    How often it was asked, how long that took and what it cost make no other run.
+    """
+
+    annotator: Text
+    """Its name with the parameters that are not at their default."""
+    columns: Texts
+    """Its columns in `examples.parquet`, as metrics ask for them."""
+    rows: Count
+    """How many responses it was to say something of."""
+    without_value: Mapping[Text, Count]
+    """How many of them have no value, by the reason."""
+    sha256: Sha256
+    """Over the values and reasons, without those of perturbed copies."""
+    asked: Count
+    """How many of the rows it was asked for by this run; the others were known from
+    before, or are the same as another row."""
+    seconds: Number
+    """How long these answers took, added up."""
+    cost: Number | None
+    """What they cost, in the annotator's own unit; null where it does not say."""
 
 
 class Core(Part):

@@ -36,6 +36,9 @@ class ScoringTable(NamedTuple):
 
     unit_names: Sequence[str] | None = None
     """What the examples are called when they are resampled; by default their ids."""
+    lacking: Mapping[str, pl.DataFrame] = {}
+    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
+    of which it says nothing though it should."""
 
     @property
     def repeats(self) -> int:

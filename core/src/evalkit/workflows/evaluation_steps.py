@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
@@ -35,8 +36,9 @@ from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.options import EvaluationOptions
 
-# what is done with copies is imported where there are some
+# what is done with copies and annotators is imported where there are some
 if TYPE_CHECKING:
+    from evalkit.annotating.wanted import Wanted
     from evalkit.robustness.evaluation import Perturbed
     from evalkit.robustness.inputs import CopySource, Given
 
@@ -51,6 +53,7 @@ class Asked:
     watchers: Observers
     options: Options
     registry: Registry
+    annotators: Sequence[Wanted] = ()
 
     @property
     def metric_names(self) -> list[str]:
@@ -65,6 +68,7 @@ class Asked:
         crossings = self.options.crossings.values()
         return {
             *(name for each in self.metrics for name in each.columns),
+            *(name for each in self.annotators for name in each.annotator.reads),
             *(name for names in crossings for name in names),
         }
 
@@ -98,7 +102,47 @@ def bind(
         watchers,
         options.for_split(bound.default_split),
         registry,
+        _annotators(resolver, bound_task, metrics),
     )
+
+
+def _annotators(
+    resolver: Resolver, task: BoundTask, metrics: Sequence[BoundMetric]
+) -> list[Wanted]:
+    """Find the annotators that metrics ask for."""
+    known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
+    if all(known.issuperset(metric.columns) for metric in metrics):
+        return []
+    from evalkit.annotating.wanted import find_annotators
+
+    return find_annotators(resolver, metrics, known)
+
+
+def annotate(
+    asked: Asked, prepared: Prepared, copies: Perturbed | None, progress: Progress
+) -> tuple[Prepared, Perturbed | None]:
+    """Have the annotators annotate the responses, and those to copies."""
+    if not asked.annotators:
+        return prepared, copies
+    from evalkit.predictions.annotations import annotated
+
+    jobs = asked.options.settings.jobs
+    wanted = asked.annotators
+
+    def told(text: str) -> None:
+        progress(text, 0.38)
+
+    examples = prepared.examples
+    alignment = annotated(examples, prepared.alignment, wanted, jobs, told)
+    if copies is not None:
+        files = [
+            each._replace(
+                alignment=annotated(each.examples, each.alignment, wanted, jobs, told)
+            )
+            for each in copies.copies
+        ]
+        copies = copies._replace(alignment=alignment, copies=files)
+    return prepared._replace(alignment=alignment), copies
 
 
 def match(

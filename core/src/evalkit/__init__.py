@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
-    from evalkit.plugins.classes import metric as metric
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.dynabench import BaseTaskIO as BaseTaskIO
+    from evalkit.plugins.functions import metric as metric
     from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.runs.listing import find_run as find_run
@@ -85,10 +85,11 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Annotator Dataset Metric Perturbation TaskIO metric",
+            "plugins.classes": "Annotator Dataset Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",
+            "plugins.functions": "metric",
             "plugins.plugin": "Parameters",
             "plugins.registry": "Registry",
             "runs.listing": "find_run",

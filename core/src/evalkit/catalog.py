@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
-    from evalkit.plugins.classes import FunctionMetric as FunctionMetric
     from evalkit.plugins.commands import command_failure as command_failure
     from evalkit.plugins.commands import find_command as find_command
     from evalkit.plugins.components import Component as Component
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import DiscoveryProblem as DiscoveryProblem
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
+    from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
@@ -51,13 +51,13 @@ else:
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": "Bound BoundMetric BoundPerturbation BoundTask",
-            "plugins.classes": "FunctionMetric",
             "plugins.commands": "command_failure find_command",
             "plugins.components": "Component",
             "plugins.discovery": (
                 "COMMANDS Catalog DiscoveryProblem KINDS OBSERVERS "
                 "find_components iter_kinds"
             ),
+            "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",

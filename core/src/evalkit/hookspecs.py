@@ -11,11 +11,11 @@ An attribute that the base class gives a value is optional; the others are requi
 Attributes are checked against the annotations below when a plugin is loaded.
 
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
-`statistics`, `finalize`) are called through pluggy. Hooks that handle one row or
-example (`verify_response`, the converters, `adapt_response`, `score_example`, and all
-of perturbations and recognisers) are called directly, with those of the spec's
-arguments that the implementation names, as pluggy would, because a call through pluggy
-costs more than most of them.
+`statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
+row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
+`score_batch`, `example_statistics`, and all of perturbations and recognisers) are
+called directly, with those of the spec's arguments that the implementation names, as
+pluggy would, because a call through pluggy costs more than most of them.
 
 Whatever a hook raises or returns that is not as it is said here is a failure of its
 plugin, which is named with its distribution and version. It is never a reason to call a
@@ -323,43 +323,175 @@ class MetricAttributes:
     has_possible_range: bool
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""
+    scores: Mapping[str, Mapping[str, Any]]
+    """The scores of a metric that gives several in one pass, by name ("" is the main
+    one); of each the attributes in which it differs from the metric: `unit`, `bounds`,
+    `higher_is_better`, `scale`, `interval` and `worst_value`. They are called
+    `NAME#score`. Empty for a metric of one score, and where `finalize` alone says which
+    there are."""
+    most_not_scored: float
+    """Share of a group's examples, 0 to 1, of which the metric may have scored none
+    before the group's score is null; one example never is too many."""
+    batch_rows: int | None
+    """The most examples that `score_batch` (256 by default) or `statistics` gets at
+    once."""
+    shares_work: bool
+    """Whether several processes may compute it at once (`--jobs`). False for what
+    needs a graphics card or a large model."""
+    costly: bool | None
+    """Whether a call costs so much that each example is scored once: no baselines, no
+    bounds of what was left out, no resampling of lists unless it is asked for, and
+    `verify` uses the kept scores of the examples. None for True with `score_batch`,
+    else False."""
+    deterministic: bool
+    """Whether it gives the same for the same. Where not, a repeated evaluation is a run
+    of its own, and `verify` uses the kept scores of the examples."""
 
 
 class MetricSpec:
-    """Hooks of a metric, which implements one of three ways.
+    """Hooks of a metric, which implements one of five ways.
 
     1. `compute`: a function of two whole lists; called for the whole set and each tag.
        A plain function `get_<name>(predictions, targets)` is wrapped as this.
-    2. `score_example`: a score for one example; the mean is taken.
-    3. `statistics` and `finalize`: columns that add up, and what to make of the sums.
+    2. `score_example`: a score for one example; the mean is taken. A plain function
+       `<name>(prediction, target)` is wrapped as this.
+    3. `score_batch`: the same for a list of examples at once, for what is slow by call.
+    4. `statistics` and `finalize`: columns that add up, and what to make of the sums.
+    5. `example_statistics` and `finalize`: the same with a dict of numbers for each
+       example, and for each group one of their sums.
+
+    `prepare` and `resources` may stand beside each of them.
+
+    One example that cannot be scored does not take the others' score. A metric says so
+    by `evalkit.NotScored(reason)`, returned or raised for the example; with
+    `statistics` by the column `not_scored`. Whatever else is raised for one example, or
+    returned that is no score, leaves the example out as well and is an error of the
+    run. Either is counted, listed in `problems.jsonl` with the metric, the id and the
+    reason, and makes the run partial. Where more than the share `most_not_scored` of a
+    group is left out, its score is null with that reason; where so many examples of all
+    fail, the metric fails.
     """
 
     @hookspec(firstresult=True)
-    def compute(self, predictions: list[Any], targets: list[Any]) -> float | None:
+    def prepare(self, targets: list[Any], context: MetricContext) -> Any:
+        """Look at all answers before the first example is scored.
+
+        For what depends on the whole set, such as document frequencies. May be left
+        out. Runs of parts of a set that are merged are scored anew, or not at all where
+        they hold no examples.
+
+        Args:
+            targets: The answers of all examples of the split, also of those whose
+                prediction is missing, in the order of the data.
+            context: As for the other hooks, with `prepared` None.
+
+        Returns:
+            Anything that can be pickled; it should not depend on the order of the
+            answers. The other hooks find it as `context.prepared`.
+        """
+
+    @hookspec(firstresult=True)
+    def resources(self) -> Mapping[str, Any]:
+        """Name what the numbers depend on beside the metric's own code.
+
+        May be left out. The data files of its package, and files that a parameter
+        names, are known anyway.
+
+        Returns:
+            By a name of its own each: a `pathlib.Path` of a file or folder, which is
+            hashed; a module, whose source files are hashed; or a text, such as the name
+            of a model, the version of a service or of a library. They are part of the
+            run's id, stand in `run.json`, and `verify` names those that have changed.
+        """
+
+    @hookspec(firstresult=True)
+    def compute(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: MetricContext,
+    ) -> float | None:
         """Score two lists of equal, non-zero length.
 
         Args:
             predictions: One prediction for each example.
             targets: One answer for each example; lists where several are acceptable.
+            fields: The metric's `columns` by name, one value for each example.
+            context: Fixed before the first call.
 
         Returns:
-            The value, or None where it is not defined.
+            The value; None or `evalkit.NotScored` where it is not defined. A metric
+            with `scores` returns a dict with a value for each.
         """
 
     @hookspec(firstresult=True)
     def score_example(
-        self, prediction: Any, target: Any, fields: Mapping[str, Any]
-    ) -> float | None:
+        self,
+        prediction: Any,
+        target: Any,
+        fields: Mapping[str, Any],
+        context: MetricContext,
+    ) -> Any:
         """Score one example.
 
         Args:
             prediction: The prediction.
             target: The answer; a list where several are acceptable.
             fields: The metric's `columns` of this example.
+            context: Fixed before the first call.
 
         Returns:
-            Its score, or None to leave the example out of the mean and of n, which a
-            notice counts.
+            Its score; `evalkit.NotScored` where it cannot be scored; None to leave the
+            example out of the mean and of n, as one to which the metric does not apply,
+            which a notice counts. A metric with `scores` returns a dict with one of
+            these for each, or one of the latter two for all.
+        """
+
+    @hookspec(firstresult=True)
+    def score_batch(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: MetricContext,
+    ) -> Sequence[Any]:
+        """Score some examples at once.
+
+        Called with `batch_rows` examples, or fewer at the end, in the order of the
+        data. Where it raises, it is called again with each example alone.
+
+        Args:
+            predictions: Their predictions.
+            targets: Their answers; lists where several are acceptable.
+            fields: The metric's `columns` by name, one value for each example.
+            context: Fixed before the first call.
+
+        Returns:
+            As many entries, each as `score_example` returns it; a list, or a numpy
+            array or tensor of shape (n,).
+        """
+
+    @hookspec(firstresult=True)
+    def example_statistics(
+        self,
+        prediction: Any,
+        target: Any,
+        fields: Mapping[str, Any],
+        context: MetricContext,
+    ) -> Any:
+        """Give numbers of one example that add up.
+
+        Args:
+            prediction: The prediction.
+            target: The answer; a list where several are acceptable.
+            fields: The metric's `columns` of this example.
+            context: Fixed before the first call.
+
+        Returns:
+            A dict from name to number, with the same names for each example; or
+            `evalkit.NotScored`, or None, as `score_example`. `merges` says how each
+            merges, where not by sum.
         """
 
     @hookspec(firstresult=True)
@@ -375,16 +507,23 @@ class MetricSpec:
         Returns:
             `row` (position in the batch, an unsigned or signed integer; an example
             may have no, one or several rows; a notice counts those without any), the
-            metric's `keys`, and one or more
-            number columns without nulls or nan. No column is named `position`, `group`,
-            `unit`, `cell`, `replicate`, `example` or `replication`.
+            metric's `keys`, and one or more number columns without nulls or nan; and
+            optionally `not_scored`, the reason (a text) why the example of a row is not
+            scored, null for the others: it has no other row, and its numbers are not
+            read. No column is named `position`, `group`, `unit`, `cell`, `replicate`,
+            `example` or `replication`.
         """
 
     @hookspec(firstresult=True)
-    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+    def finalize(self, sums: Any, context: MetricContext) -> Any:
         """Turn sums into scores, for all groups at once.
 
         The whole set, each tag and each bootstrap replicate are groups alike.
+
+        With `example_statistics` it is called for each group: `sums` is the dict of the
+        merged numbers, and it returns the value (a number, None or
+        `evalkit.NotScored`), or a dict of values by name of the score ("" is the main
+        one).
 
         Args:
             sums: `group` (an integer), the metric's keys, and the merged columns

@@ -154,7 +154,7 @@ class TestArguments:
             exec(f"def score_example({', '.join(['self', *names])}): {body}", scope)
             bound = load("metrics", make("metrics", **scope))
             function = bound.row_function("score_example")
-            offered = {"prediction": "p", "target": "t", "fields": "f"}
+            offered = {"prediction": "p", "target": "t", "fields": "f", "context": "c"}
             assert function(**offered) == [offered[name] for name in names]
             assert bound.arguments_of("score_example") == names
             assert bound.hooks.score_example(**offered) == list(
@@ -207,8 +207,8 @@ class TestHooks:
             ("datasets", "a data set must implement load"),
             (
                 "metrics",
-                "a metric must implement compute or score_example or statistics and "
-                "finalize",
+                "a metric must implement compute or score_example or score_batch or "
+                "statistics and finalize or example_statistics and finalize",
             ),
             (
                 "perturbations",
@@ -327,8 +327,12 @@ class TestHooks:
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
         assert hook_names("metrics") == [
+            "prepare",
+            "resources",
             "compute",
             "score_example",
+            "score_batch",
+            "example_statistics",
             "statistics",
             "finalize",
         ]

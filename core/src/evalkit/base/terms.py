@@ -56,6 +56,8 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+    prepared: Any = None
+    """What the metric's `prepare` returned; None where it has no such hook."""
 
 
 class NotScored(Exception):

@@ -166,18 +166,54 @@ def _metric_problems(
     if low is not None and high is not None and not low < high:
         problems.append(f"its bounds {low} to {high} are not in order")
     interval = attributes["interval"]
-    has_mean = "score_example" in implemented or (
-        "statistics" in implemented and attributes["per_example"] is not None
+    scores_examples = {"score_example", "score_batch"} & {*implemented}
+    has_mean = scores_examples or (
+        "finalize" in implemented and attributes["per_example"] is not None
     )
     if interval in ("wilson", "t") and not has_mean:
         problems.append(
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"
         )
-    if interval in ("bootstrap", "multinomial") and "score_example" in implemented:
-        problems.append(f"interval {interval!r} is not for score_example; use 't'")
+    if interval in ("bootstrap", "multinomial") and scores_examples:
+        hook = min(scores_examples)
+        problems.append(f"interval {interval!r} is not for {hook}; use 't'")
     if interval == "multinomial" and len(attributes["keys"]) != 2:
         problems.append("interval 'multinomial' needs two keys: gold and predicted")
     if interval == "delta" and "compute" in implemented:
         problems.append("interval 'delta' is not for a function of lists")
+    return [*problems, *_scores_problems(attributes, implemented)]
+
+
+_OF_SCORES = (
+    *("unit", "bounds", "higher_is_better", "scale"),
+    *("interval", "worst_value"),
+)
+"""Attributes in which the scores of a metric may differ from it."""
+
+
+def _scores_problems(
+    attributes: Mapping[str, Any], implemented: list[str]
+) -> list[str]:
+    """Find what is wrong with how a metric says how it is called, and what it gives."""
+    problems = []
+    share, rows = attributes["most_not_scored"], attributes["batch_rows"]
+    if not 0 <= share <= 1:
+        problems.append(f"its most_not_scored must be between 0 and 1, is {share:g}")
+    if rows is not None and rows < 1:
+        problems.append(f"its batch_rows must be 1 or more, is {rows}")
+    if "example_statistics" in implemented and attributes["keys"]:
+        problems.append("keys are for statistics, not for example_statistics")
+    annotations = _annotations(CONTRACTS["metrics"].attributes)
+    for name, changes in attributes["scores"].items():
+        for attribute, value in changes.items():
+            where = f"its score {name!r} has {attribute!r}"
+            if attribute not in _OF_SCORES:
+                problems.append(f"{where}, which is none of {', '.join(_OF_SCORES)}")
+                continue
+            try:
+                TypeAdapter(annotations[attribute]).validate_python(value)
+            except ValidationError as error:
+                rules = sorted({found.rule for found in from_pydantic(error)})
+                problems.append(f"{where}, which {' or '.join(rules)}")
     return problems

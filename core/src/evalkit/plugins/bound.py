@@ -5,19 +5,16 @@ Whatever a hook raises becomes an error that names the plugin and its distributi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.failures import hook_failures
 from evalkit.base.ids import RESPONSE_ID_KEYS
-from evalkit.base.terms import MetricContext
 from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
-    MetricAttributes,
     PerturbationAttributes,
     RecogniserAttributes,
     TaskIOAttributes,
@@ -26,6 +23,7 @@ from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
 from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
+from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,90 +183,6 @@ class BoundDataset(Converting, DatasetAttributes):
         origin, own = self.component.origin, (MetricError,)
         with Guard(origin, "evaluate", error=MetricError, own_words=own):
             return self.hooks.evaluate(frame=frame)
-
-
-class BoundMetric(Bound, MetricAttributes):
-    """A metric that is loaded."""
-
-    _failure = MetricError
-    _own_words = (MetricError,)
-
-    @property
-    def counts_labels(self) -> bool:
-        """Whether its two keys are the gold and the predicted label of what it counts.
-
-        A metric says so by its interval.
-        """
-        return self.interval == "multinomial"
-
-    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
-        """Return the score of two lists, unchecked.
-
-        Args:
-            predictions: One prediction for each example.
-            targets: One answer for each example.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("computing it"):
-            return self.hooks.compute(predictions=predictions, targets=targets)
-
-    def score_examples(
-        self, columns: Mapping[str, Callable[[], Sequence[Any]]], rows: int
-    ) -> tuple[list[Any], BaseException | None]:
-        """Score examples one by one until it fails.
-
-        Args:
-            columns: How the values of each argument are made, one for each example;
-                called for those that the metric takes.
-            rows: The number of examples.
-
-        Returns:
-            What the metric returned, unchecked, and what it raised for the next
-            example; None where it scored all.
-        """
-        plugin: Any = self.plugin
-        function: Callable[..., Any] = plugin.score_example
-        names = self.arguments_of("score_example")
-        values: list[Any] = []
-        append = values.append
-        arguments = [columns[name]() for name in names]
-        try:
-            alone = (function() for _ in range(rows))
-            for value in map(function, *arguments) if names else alone:
-                append(value)
-            if len(values) < rows:
-                raise StopIteration  # raised in the function, it ends the loop above
-        except hook_failures() as error:
-            return values, error
-        return values, None
-
-    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> Any:
-        """Return columns that add up over examples, unchecked.
-
-        Args:
-            batch: The examples.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("statistics"):
-            return self.hooks.statistics(batch=batch, context=context)
-
-    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> Any:
-        """Return scores of sums, unchecked.
-
-        Args:
-            sums: Sums by group and key.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("finalize"):
-            return self.hooks.finalize(sums=sums, context=context)
 
 
 class BoundPerturbation(Bound, PerturbationAttributes):

@@ -50,6 +50,7 @@ class Changes(TypedDict, total=False):
     errors: Texts
     notices: Texts
     warnings: Texts
+    not_scored: Mapping[str, int]
     interval_rules: int
     by: Texts
     parent: str | None
@@ -76,8 +77,9 @@ class RunRecord(recorded.Part):
     run_id: RunId = ""
     """The first 16 hex digits of a SHA-256 over all inputs."""
     status: Status
-    """`partial`: a metric failed, see `errors`, or only some examples were evaluated,
-    see `selection` (of a merged run its parts'). `refused`: the policies refuse the
+    """`partial`: a metric failed, see `errors`, or did not score all answers, see
+    `not_scored`, or only some examples were evaluated, see `selection` (of a merged run
+    its parts'). `refused`: the policies refuse the
     predictions, see `counts`; there are no scores."""
     model: Annotated[Recorded[Text], Field(json_schema_extra={"minLength": 1})] = None
     """Name of the model."""
@@ -110,6 +112,9 @@ class RunRecord(recorded.Part):
     """What a reader should know that is no error."""
     warnings: Texts = ()
     """What went wrong without changing a score, such as an observer's exception."""
+    not_scored: Mapping[Text, recorded.Count] = {}
+    """How many answers each metric did not score, though it applies to them, by its
+    name; `problems.jsonl` lists them. Metrics that scored all are left out."""
     answer_kind: Recorded[AnswerKind] = None
     """Shape of the answers."""
     replications: Texts = Field((), json_schema_extra={"uniqueItems": True})

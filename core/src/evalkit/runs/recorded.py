@@ -188,6 +188,13 @@ class Component(Part):
     through others (but for evalkit-core and what that requires), and of what the
     modules of its package import; of a package without a version `source` and the start
     of a hash of its files. Empty for what was given as an object."""
+    resources: Mapping[Text, Text] | None = None
+    """What a metric depends on beside code, by name: a SHA-256 of each data file in its
+    package, of each file that a parameter names, and of the files, folders and modules
+    that it names itself; or the text that it gives, such as the name of a model. Null
+    for other components."""
+    deterministic: Flag = True
+    """Whether a metric gives the same for the same, as it declares."""
 
     @property
     def kind(self) -> str:
@@ -207,7 +214,11 @@ class Component(Part):
     @property
     def identity(self) -> dict[str, Any]:
         """What is recorded of it but for the libraries, which make no other run."""
-        return {key: each for key, each in self.to_dict().items() if key != "libraries"}
+        found = self.to_dict()
+        found.pop("libraries", None)
+        if not self.resources:
+            found.pop("resources", None)
+        return found
 
 
 class Annotations(Part):

@@ -37,6 +37,8 @@ from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     replication_column,
     saved_statistics,
+    unscored_counts,
+    unscored_problems,
     with_example_scores,
 )
 from evalkit.scoring.baselines import Baselines
@@ -46,6 +48,9 @@ from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
 WITHHELD = "withheld, as the run holds no examples"
+
+_FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
+_NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
 
 _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 """Fields whose rules may quote the response, an exception or an assertion."""
@@ -123,9 +128,11 @@ def make_result(
     scores = to_scores(parts.scored, parts.groups, options.split)
     scores += () if copies is None else copies.scores
     record = _record(parts, options, given, model, bool(refused), warnings)
-    problems = parts.alignment.problems
-    if copies is not None and copies.problems:
-        problems = Problems([*problems, *copies.problems])
+    problems, examples = parts.alignment.problems, _examples_frame(parts, options)
+    further = [*unscored_problems(examples, parts.scored)]
+    further += [] if copies is None else copies.problems
+    if further:
+        problems = Problems([*problems, *further])
     if not options.include_examples:
         declared = {"id", *parts.task.Output.model_fields}
         problems = problems.changed(lambda found: _withhold_problem(found, declared))
@@ -134,7 +141,7 @@ def make_result(
         record,
         scores,
         problems,
-        _examples_frame(parts, options),
+        examples,
         saved_statistics(parts.scored, options.include_examples),
         None if copies is None else copies.examples,
     )
@@ -153,7 +160,8 @@ def _record(
     core = recorded_core()
     inputs = _inputs(parts, options, given, model, components, core)
     failed = _failures(parts, options, is_refused)
-    is_partial = bool(failed) or not options.selection.is_whole
+    left = unscored_counts(parts.scored)
+    is_partial = failed or left or not options.selection.is_whole
     examples, settings = parts.examples, options.settings
     return RunRecord(
         format=FORMAT_VERSION,
@@ -172,6 +180,7 @@ def _record(
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
+        not_scored=left,
         answer_kind=examples.answer_kind,
         replications=tuple(parts.alignment.replications),
         labels=examples.labels and tuple(examples.labels),
@@ -293,7 +302,10 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter())
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
-    notices += notices_of(parts.scored)
+    of_metrics = notices_of(parts.scored)
+    if not options.include_examples:
+        of_metrics = [str(_withhold_text(text)) for text in of_metrics]
+    notices += of_metrics
     return notices + list(parts.perturbed.notices if parts.perturbed else ())
 
 
@@ -342,7 +354,8 @@ def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
     violations = tuple(
         _withhold_violation(violation, declared) for violation in problem.violations
     )
-    return problem._replace(violations=violations)
+    reason = None if problem.reason is None else WITHHELD
+    return problem._replace(violations=violations, reason=reason)
 
 
 def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
@@ -354,11 +367,11 @@ def _withhold_violation(violation: Violation, declared: Container[str]) -> Viola
 
 
 def _withhold_text(text: str | None) -> str | None:
-    """Keep who failed with which exception, without the exception's own words."""
+    """Keep who failed with which exception, without its words and those of metrics."""
     return (
         None
         if text is None
-        else re.sub(r"(failed with \w+): .*", r"\1", text, flags=re.S)
+        else _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
     )
 
 

@@ -38,7 +38,7 @@ def bounds_of(
         bounds are left out.
     """
     found = {}
-    for metric in metrics:
+    for metric in (part for each in metrics for part in each.parts()):
         low, high = metric.bounds or (None, None)
         bounds = (_finite(low), _finite(high))
         if bounds != (None, None):
@@ -81,7 +81,8 @@ def _to_score(
     bound_low, bound_high = found.bounds or (None, None)
     clusters = found.cluster_sizes
     name, tag = scored.full_name(found.score), groups.tags[found.group]
-    return group_record(found, name, tag, split, shown_as(scored.metric))._replace(
+    shown = shown_as(scored.metric.score_of(found.score))
+    return group_record(found, name, tag, split, shown)._replace(
         coverage=coverage if found.coverage is None else found.coverage,
         bound_low=bound_low,
         bound_high=bound_high,

@@ -14,7 +14,8 @@ from evalkit.scoring.calls import checked_value, value_columns
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.lists import compute
-from evalkit.scoring.metric import metric_statistics, why_not
+from evalkit.scoring.metric import why_not
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 MOST_LABELS = 1_000
@@ -47,24 +48,26 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
     each is the answer of `FEWEST_OF_LABEL` examples or more on average.
 
     Args:
-        metric: The headline metric.
+        metric: The headline metric, which has seen the answers that it wants to see.
         table: What is scored.
 
     Returns:
-        The baselines; None where answers are no labels or the metric reads more than
-        prediction and answer.
+        The baselines; None where answers are no labels, the metric is costly, has no
+        main score, or reads more than prediction and answer.
     """
+    if metric.is_costly or metric.part or metric.columns:
+        return None
     targets = _targets(table)
     declared = table.context.labels
     labels = _found_labels(table, targets) if declared is None else declared
-    if not labels or len(labels) > MOST_LABELS or metric.columns:
+    if not labels or len(labels) > MOST_LABELS:
         return None
     if why_not(metric, table):
         return None
     majority_label = _majority(targets, labels)
     if metric.has("compute"):
         pairs = [(majority_label, target) for target in targets.to_list()]
-        value, _ = compute(metric, pairs)
+        value, _ = compute(metric, pairs, table.context)
         return Baselines(majority_label, value, None)
     answers = (
         targets.to_frame()
@@ -116,7 +119,10 @@ def _constant(
         clusters=None,
         replications=(),
     )
-    statistics = metric_statistics(metric, pairs)
+    found = metric_outcomes(metric, pairs)
+    if found.unscored.height:
+        return None
+    statistics = found.statistics
     columns = value_columns(metric, statistics)
     weighted = statistics.with_columns(
         [named(name) * weights.gather(statistics["position"]) for name in columns]

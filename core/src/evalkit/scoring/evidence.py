@@ -291,12 +291,12 @@ def interval_kind(metric: BoundMetric) -> IntervalKind:
     declared: IntervalKind | None = metric.interval
     if declared is not None:
         return declared
-    return "t" if metric.has("score_example") else "bootstrap"
+    return "bootstrap" if metric.example_hook is None else "t"
 
 
 def example_column(metric: BoundMetric) -> str | None:
     """Return the statistic that is a metric's per-example score."""
-    if metric.has("score_example"):
+    if metric.example_hook is not None:
         return "score"
     column: str | None = metric.per_example
     return column

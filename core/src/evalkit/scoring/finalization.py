@@ -76,7 +76,7 @@ class Finalizer:
 def finalize(
     metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
 ) -> pl.DataFrame:
-    """Turn sums into scores, also those of a metric written as `score_example`.
+    """Turn sums into scores, also those of a metric that scores single examples.
 
     Args:
         metric: A metric that is not a function of lists.
@@ -89,7 +89,7 @@ def finalize(
     Raises:
         MetricError: The metric failed or returned something else.
     """
-    if not metric.has("score_example"):
+    if metric.example_hook is None:
         return calls.call_finalize(metric, sums, context)
     nothing = pl.lit(None, dtype=pl.String)
     return sums.select(

@@ -19,6 +19,7 @@ from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
@@ -95,6 +96,9 @@ def bind(
         [named] if isinstance(named, str) else named,
         options.extra_metrics,
     )
+    for metric in metrics:
+        # before anything is computed: what cannot be named is no surprise at the end
+        metric_resources(metric)
     return Asked(
         bound,
         bound_task,
@@ -200,7 +204,7 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
     scored += _own_scores(parts.dataset, examples, alignment)
-    baselines = _baselines(parts.metrics[0], measured.table)
+    baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
 

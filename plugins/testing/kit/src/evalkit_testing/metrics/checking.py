@@ -103,7 +103,7 @@ def _kinds(
             )
         return [answer_kind]
     is_function = isinstance(bound.plugin, FunctionMetric)
-    says_nothing = is_function and declared == FunctionMetric.answer_kinds
+    says_nothing = is_function and declared == tuple(FunctionMetric.answer_kinds)
     if says_nothing or (examples is not None and "one" in declared):
         return ["one"]
     if examples is not None:

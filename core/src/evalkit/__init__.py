@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
     from evalkit.base.terms import TryAgain as TryAgain
+    from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
     from evalkit.comparing.comparison import compare as compare
     from evalkit.comparing.records import ComparedScore as ComparedScore
@@ -71,7 +72,9 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": ("Annotation Entity MetricContext NotScored Source TryAgain"),
+            "base.terms": (
+                "Annotation Entity MetricContext NotScored Source TryAgain Unparsed"
+            ),
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",

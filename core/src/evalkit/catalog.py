@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
+    from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
@@ -50,7 +51,9 @@ else:
             "examples.files": "is_file_name local_path",
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
-            "plugins.bound": "Bound BoundMetric BoundPerturbation BoundTask",
+            "plugins.bound": (
+                "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
+            ),
             "plugins.commands": "command_failure find_command",
             "plugins.components": "Component",
             "plugins.discovery": (

@@ -17,6 +17,21 @@ row or example (`verify_response`, the converters, `adapt_response`, `score_exam
 called directly, with those of the spec's arguments that the implementation names, as
 pluggy would, because a call through pluggy costs more than most of them.
 
+What touches a response, once and for all in this order: adapters that a user declares,
+`adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
+`Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
+declared, extractors and annotators are yet to come; their places are these.
+
+Each field of a task's `Input` and `Output` has one type as a column, which follows
+from its annotation, whichever way the rows came (`field_type` of the module
+`evalkit.reading.field_types` has the table). Metrics see columns of these types: bytes
+are bytes, a nested model is a struct (a dict, in Python), a list of models a list of
+them, and a map (`dict[str, T]`) a list of its entries, `{"key": …, "value": …}`, by
+key. Converters, `verify_response` and perturbations see the values that pydantic
+returns, after defaults, aliases and validators; there a map is a dict. A field whose
+annotation names no one type (`Any`, a union, a dict of anything) is stored as its text,
+number or boolean, and where it is none of these as JSON text.
+
 Whatever a hook raises or returns that is not as it is said here is a failure of its
 plugin, which is named with its distribution and version. It is never a reason to call a
 response invalid, and never a 0. Two hooks may say on purpose that a response is bad:
@@ -42,7 +57,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
-    from evalkit.base.terms import Entity, MetricContext, Source
+    from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
     from evalkit.edits import Edit
 
@@ -65,7 +80,8 @@ class TaskIOAttributes:
     eval_metrics: Sequence[str]
     """Names of the metrics computed beside it."""
     delta_metrics: Sequence[str]
-    """Families of perturbation whose effect is reported."""
+    """Families of perturbation whose effect is to be reported: of those without copies
+    a notice says so where a run has copies of others. In `run.json`."""
     example: Mapping[str, Any]
     """One valid input."""
     labels: Sequence[str] | None
@@ -76,13 +92,15 @@ class TaskIOAttributes:
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
     input_keys: Sequence[str] | None
-    """What a model is sent; None for the required fields of `Input`."""
+    """Fields of `Input` that a model is sent; None for those that it requires, without
+    the id. In `run.json`, and what `evalkit show datasets/NAME -n 3` shows."""
     scored_fields: Sequence[str]
     """Fields of a response that metrics may ask for beside the prediction."""
     verify_fields: Sequence[str] | None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
-    """Fields of the input that a perturbation changes by default."""
+    """Fields of the input that a perturbation changes by default: texts, lists of
+    texts, and paths to texts in a field (`context.title`, `messages[].content`)."""
     content_warning: str | None
     """What a reader of any data of this task should be warned of."""
 
@@ -104,8 +122,8 @@ class TaskIOSpec:
         exists. May be left out.
 
         Args:
-            response: The response as the model wrote it, after the data set's
-                response adapter, with undeclared keys; its id is under `id`.
+            response: The response as the model wrote it, after the response
+                adapters, with undeclared keys; its id is under `id`.
             example: The example's `verify_fields` and its `uid`.
             labels: The data set's labels, or the task's; None where it has none.
             data: The same as `example`, under the name that dynalab used.
@@ -144,9 +162,21 @@ class TaskIOSpec:
         """
 
     @hookspec(firstresult=True)
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
+        """Map what models write to `Output`, after the data set's own adapter.
+
+        May be left out. See `DatasetSpec.adapt_response`.
+        """
+
+    @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored, where the data set does not.
 
         May be left out when `answer_field` is set, or be declared as a mapping.
@@ -157,12 +187,13 @@ class TaskIOSpec:
 class DatasetAttributes:
     """Attributes of a data set."""
 
-    task: str
-    """Name of the task."""
+    task: Any
+    """The task: its name, or the class or an instance of one that need not be
+    installed. A run of such a data set says that the task was given as an object."""
     name: str | None
     """The data set's own name; where given it must equal the entry point's."""
     round_id: int
-    """Round of a data collection; 0 for none."""
+    """Round of a data collection; 0 for none. In `run.json`."""
     splits: Sequence[str]
     """Names of the splits that `load` knows."""
     default_split: str
@@ -179,11 +210,13 @@ class DatasetAttributes:
     cluster: Sequence[str] | str | None
     """Columns whose rows are not independent of each other."""
     tags: Sequence[str]
-    """Tags of the data set as a whole."""
+    """Tags of the data set as a whole, which `evalkit list --tag` asks for. In
+    `run.json`."""
     version: str
     """Raised by any change of data, configuration or metric."""
     changes: Mapping[str, str]
-    """What changed in each version."""
+    """What changed in each version, by version; `evalkit verify` says it of a run of an
+    older version. In `run.json`."""
     license: str | None
     """Licence of the data (SPDX where there is one)."""
     source_url: str | None
@@ -191,11 +224,12 @@ class DatasetAttributes:
     citation: str | None
     """How to cite it, as BibTeX."""
     languages: Sequence[str]
-    """BCP 47 codes of the languages of the texts."""
+    """BCP 47 codes of the languages of the texts, such as `en` and `pt-BR`, which
+    `evalkit list --language` asks for. In `run.json`."""
     content_warning: str | None
     """What a reader should be warned of."""
     description: str | None
-    """A sentence about the data set."""
+    """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
     example_predictions: Mapping[str, str | Path]
@@ -242,8 +276,11 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored.
 
         May be left out: then the task's is used. May be a mapping with the keys `id`
@@ -252,42 +289,62 @@ class DatasetSpec:
         Args:
             response: One response, checked against the task's `Output`.
             example: The same response, under the name that Dynabench used.
+            row: What the model was asked: `uid` and the fields of `Input` of the
+                example that the response answers, such as its `choices`; never the
+                answer.
 
         Returns:
             A dict with `id` and `pred` (an element of a metric's `predictions`: a text,
-            number or boolean, or a list of them), and no other key; None as `pred` says
-            that no answer could be extracted. What it raises ends the evaluation:
-            `verify_response` is the place to refuse a response.
+            number or boolean, a list of them, or a value of the type of the task's
+            `answer_field`), and no other key. `evalkit.Unparsed(reason)` in place of
+            the dict or of `pred`, or None as `pred`, says that no answer could be
+            extracted: the example is scored as wrong, and counted by the reason. What
+            it raises ends the evaluation: `verify_response` is the place to refuse a
+            response.
         """
 
     @hookspec(firstresult=True)
-    def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
         """Map what models of this benchmark write to the task's `Output`.
 
-        Called before validation. May be left out.
+        Called before the task's own adapter and before validation. May be left out.
 
         Args:
             response: One response as it was read.
+            row: As for `pred_field_converter`; None where the response has no id of an
+                example under `id` or `uid`.
 
         Returns:
-            A new response; the given one must not be changed. A `ValueError`, a
-            `TypeError` or a `LookupError` says that this response is invalid; anything
-            else that is raised ends the evaluation.
+            A new response; the given one must not be changed. In its place, or as one
+            of its values, `evalkit.Unparsed(reason)`, or None as the field that is
+            scored, says that no answer could be extracted, also where `Output` requires
+            one: the example is scored as wrong, and counted by the reason. A
+            `ValueError`, a `TypeError` or a `LookupError` says that this response is
+            invalid; anything else that is raised ends the evaluation.
         """
 
     @hookspec(firstresult=True)
-    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, float]:
+    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, Any]:
         """Score a data set that no list of metrics can score.
 
         May be left out. Its scores are added to those of the metrics.
 
         Args:
-            frame: One row for each scored example: `id`, `answer`, `pred`, `tags`
-                and the task's scored fields.
+            frame: One row for each scored example: `id` (text), `answer` (the type of
+                the task's answers, a list where several are acceptable), `pred`,
+                `tags` (list of texts) and the task's scored fields.
 
         Returns:
-            One or more values by name of the score; None where one is not defined.
-            Where it fails, the run is partial.
+            One or more scores by name. Each is a number, or None where it is not
+            defined; or a dict with `value` and, as far as they are known, `n` (how many
+            examples it is of; all by default), `ci_low` and `ci_high` (the confidence
+            interval, both or none), `reason` (why there is no value, or else no
+            interval), `unit`, `scale` (100 for a proportion that is shown in %) and
+            `higher_is_better`; or a list of such dicts, of which those of a tag have it
+            under `tag`. Where it fails, or returns something else, the run is partial,
+            and the error names the data set.
         """
 
 
@@ -554,18 +611,28 @@ class PerturbationAttributes:
     protects: bool
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
     placeholders (`docs/perturbations.md` lists them)."""
+    batch_texts: int
+    """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
 
 
 class PerturbationSpec:
-    """Hooks of a perturbation, which is written in one of three ways.
+    """Hooks of a perturbation, which is written in one of four ways.
 
     1. `perturb`: one text at a time.
-    2. `find_edits`: the edits of all texts of an example at once, so that the same
+    2. `perturb_batch`: many texts at a time, where a call costs much whatever it is
+       given, as with a model.
+    3. `find_edits`: the edits of all texts of an example at once, so that the same
        name gets the same replacement everywhere. Core makes the edits, and leaves out
        those of numbers, addresses, code, mark-up and placeholders.
-    3. `perturb_example`: whole examples, whose answers and other fields may change.
+    4. `perturb_example`: whole examples, whose answers and other fields may change.
 
-    Of one that implements several, the last of these is called.
+    Of one that implements several, the last of these is called. Where the texts of an
+    example are in objects or lists (`perturb_fields = ("messages[].content",)`), the
+    first three get the texts themselves, as of any other field.
+
+    A copy must be an example of its task before it is written: it keeps `Input`, its
+    answer is one of the labels, and is the original's where `label_effect` says
+    `invariant`. A copy that does not is an error of the perturbation.
     """
 
     @hookspec(firstresult=True)
@@ -595,6 +662,28 @@ class PerturbationSpec:
         Returns:
             The changed text; the same text, byte for byte, where nothing was to be
             changed.
+        """
+
+    @hookspec(firstresult=True)
+    def perturb_batch(
+        self, texts: Sequence[str], rngs: Sequence[Random], task: str
+    ) -> Sequence[str]:
+        """Change many texts.
+
+        Which texts come together, and how many, is not said: it depends on
+        `batch_texts`, on how long a call takes and on the processes that share the
+        work. What becomes of a text must depend on the text and its generator alone.
+
+        Args:
+            texts: Texts of several examples and fields, none of them empty, at most
+                `batch_texts`.
+            rngs: A generator for each text, derived from seed, perturbation, example,
+                variant and the text's place in the example.
+            task: Name of the examples' task; "" where they have none.
+
+        Returns:
+            The changed texts, as many and in the same order; a text in which nothing
+            was to be changed byte for byte.
         """
 
     @hookspec(firstresult=True)

@@ -131,7 +131,7 @@ class TestArguments:
     def test_every_wrong_argument_of_every_hook_is_reported(self) -> None:
         def load(self: Any, *, split: str, more: int) -> Any: ...
 
-        def adapt_response(self: Any, row: Any) -> Any: ...
+        def adapt_response(self: Any, line: Any) -> Any: ...
 
         found = problem(
             "datasets", make("datasets", load=load, adapt_response=adapt_response)
@@ -142,7 +142,7 @@ class TestArguments:
         ]
         assert "'split' is keyword-only" in found
         assert "'more' is keyword-only" in found
-        assert "adapt_response: there is no argument 'row'" in found
+        assert "adapt_response: there is no argument 'line'" in found
 
     @pytest.mark.parametrize("count", range(4))
     def test_fewer_arguments_than_offered_may_be_taken_in_any_order(
@@ -212,8 +212,8 @@ class TestHooks:
             ),
             (
                 "perturbations",
-                "a perturbation must implement perturb or find_edits or "
-                "perturb_example",
+                "a perturbation must implement perturb or perturb_batch or find_edits "
+                "or perturb_example",
             ),
         ],
     )

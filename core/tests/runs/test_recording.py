@@ -39,7 +39,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
     assert list(record) == [
         *("format", "run_id", "status", "model", "dataset", "task", "split"),
         *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
-        *("counts", "errors", "notices", "warnings", "not_scored"),
+        *("counts", "unparsed", "errors", "notices", "warnings", "not_scored"),
         *("answer_kind", "replications"),
         *("labels", "confidence", "interval_rules", "seed", "min_n", "resample_lists"),
         *("by", "parent"),

@@ -70,7 +70,7 @@ _MARK = "evalkit-check: "
 
 def _main() -> None:
     from evalkit import Component
-    from evalkit.catalog import COMMANDS, load_component
+    from evalkit.catalog import COMMANDS, Registry, Resolver, load_component
     from evalkit.errors import EvalkitError, RequiredParameterError
     from evalkit_cli.installed_commands import InstalledCommand
 
@@ -80,7 +80,9 @@ def _main() -> None:
         if component.kind == COMMANDS:
             InstalledCommand(component).load()
         else:
-            load_component(component)
+            bound = load_component(component)
+            if component.kind == "perturbations":
+                Resolver(Registry()).perturbation(bound)
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 
@@ -76,6 +77,18 @@ class NotScored(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = str(reason)
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """Says in the place of a prediction that no answer could be extracted.
+
+    The example is scored as wrong, and counted as unparsed.
+    """
+
+    reason: str = ""
+    """Why, in words that are the same for all such responses and quote none of them:
+    responses are counted by it."""
 
 
 class Source(NamedTuple):

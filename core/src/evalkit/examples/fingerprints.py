@@ -65,24 +65,35 @@ def fingerprint(
 
 def _hash_frame(digest: Any, dataset: BoundDataset, loaded: ExampleRows) -> None:
     """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
-    for name, dtype in loaded.frame.schema.items():
-        if not _is_hashable(dtype):
+    given = loaded.frame if loaded.given is None else loaded.given
+    for name, dtype in given.schema.items():
+        if dtype == pl.Object:
             raise DataError(
                 f"{loaded.source(dataset)}: the column {name!r} holds values of the "
                 f"type {dtype}, by which data cannot be identified"
             )
-    plain = loaded.frame.with_columns(
+    plain = given.with_columns(
         pl.col(pl.Binary).bin.encode("hex"),
         # JSON has no NaN or infinity
         pl.col(pl.Float32, pl.Float64).cast(pl.String),
+        *(_texts(given[name]) for name in given.columns if _lacks_json(given[name])),
     )
     for part in plain.iter_slices(_HASHED_ROWS):
         digest.update(part.write_ndjson().encode())
 
 
-def _is_hashable(dtype: pl.DataType | DataTypeClass, is_nested: bool = False) -> bool:
+def _lacks_json(column: pl.Series) -> bool:
+    """Tell whether a column holds bytes within other values, which JSON has not."""
+    return column.dtype.is_nested() and _holds_bytes(column.dtype)
+
+
+def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
     if isinstance(dtype, pl.List | pl.Array):
-        return _is_hashable(dtype.inner, True)
+        return _holds_bytes(dtype.inner)
     if isinstance(dtype, pl.Struct):
-        return all(_is_hashable(field.dtype, True) for field in dtype.fields)
-    return dtype != pl.Object and not (is_nested and dtype == pl.Binary)
+        return any(_holds_bytes(field.dtype) for field in dtype.fields)
+    return dtype == pl.Binary
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    return pl.Series(column.name, [repr(value) for value in column.to_list()])

@@ -13,7 +13,9 @@ from evalkit.base.columns import all_named, list_column
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import shorten
+from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
+from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
     cluster_column,
     cluster_names,
@@ -22,13 +24,15 @@ from evalkit.examples.clusters import (
 )
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
-    convert_labels_by_columns,
-    convert_labels_by_rows,
     find_converter,
     predictions_are_texts,
 )
 from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.label_conversion import (
+    convert_labels_by_columns,
+    convert_labels_by_rows,
+)
+from evalkit.examples.loading import ExampleRows, load_rows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -125,8 +129,8 @@ def load_examples(
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     loaded = load_rows(dataset, task, split, needed, given)
-    check_inputs(dataset, task, loaded)
-    return convert_examples(dataset, task, loaded, columns)
+    checked = checked_inputs(dataset, task, loaded)
+    return convert_examples(dataset, task, checked, columns)
 
 
 def convert_examples(
@@ -151,12 +155,13 @@ def convert_examples(
         SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
-    converted = _convert(dataset, task, loaded)
+    type_of_answers = AnswerType(dataset, task)
+    converted = _convert(dataset, task, loaded, type_of_answers.dtype)
     reporter = Reporter(dataset, loaded, converted.field)
-    answers = map_answers(reporter, converted.answers, labels, mapping)
+    answers = map_answers(reporter, converted.answers, labels, mapping, type_of_answers)
     if task.answer_kind in ("one", "any-of") and (predictions_are_texts(dataset, task)):
         answers = as_texts(answers)
-    kind, column = answer_column(reporter, task, answers)
+    kind, column = answer_column(reporter, task, answers, type_of_answers)
     frame = loaded.frame
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
@@ -242,10 +247,15 @@ def labels_of(
     return (None if labels is None else tuple(labels)), None
 
 
-def _convert(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> _Converted:
+def _convert(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    dtype: pl.DataType | None,
+) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
-        converted = convert_labels_by_rows(bound, loaded.named())
+        converted = convert_labels_by_rows(bound, loaded.named(), dtype)
         whose = "" if bound is dataset else f" of {bound.component.origin}"
         return _Converted(
             f"answer (by {LABEL_CONVERTER}{whose})",

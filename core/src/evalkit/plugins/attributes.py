@@ -78,6 +78,8 @@ def attribute_problems(
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
     if kind == "annotators":
         return _annotator_problems(attributes)
+    if kind == "perturbations" and attributes["batch_texts"] < 1:
+        return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
     return []
 
 
@@ -90,6 +92,13 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in attributes["scored_fields"]
         if name in RESERVED_FIELDS
     ]
+    known = attributes["Input"].model_fields
+    if attributes["Input"].model_config.get("extra") != "allow":
+        problems += [
+            f"its input_keys name {name!r}, and its Input has {', '.join(known)}"
+            for name in attributes["input_keys"] or ()
+            if name not in known
+        ]
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):
@@ -117,7 +126,14 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     """Find attributes of a data set that do not fit."""
-    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+    task = attributes["task"]
+    problems = [*_cluster_problems(attributes["cluster"])]
+    if not isinstance(task, str) and not hasattr(task, "Input"):
+        problems.append(
+            "the attribute 'task' must be the name of a task, or a class or instance "
+            f"of one, found {shorten(task)}"
+        )
+    return [*problems, *_aggregate_problems(attributes)]
 
 
 def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:

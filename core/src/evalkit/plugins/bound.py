@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
@@ -24,6 +24,7 @@ from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
 from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
+from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,11 +51,14 @@ class Converting(Bound):
         with self.guard(hook, "example", example["uid"]):
             return self.row_function(hook)(example=example)
 
-    def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+    def pred_field_converter(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return what the method makes of a response, unchecked.
 
         Args:
             response: A response; `id` holds its id.
+            row: What the model was asked; None where the method does not take it.
 
         Raises:
             PluginError: It failed.
@@ -63,11 +67,47 @@ class Converting(Bound):
         # read first, as the method might change the response
         uid = response["id"]
         with self.guard(hook, "response", uid):
-            return self.row_function(hook)(response=response, example=response)
+            function = self.row_function(hook)
+            return function(response=response, example=response, row=row)
+
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what the plugin makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read, or as another plugin adapted it.
+            row: What the model was asked; None where the response names no example.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response, row=row)
+
+    def takes_row(self, hook: str) -> bool:
+        """Tell whether a hook that the plugin implements takes the argument `row`."""
+        return self.has(hook) and "row" in self.arguments_of(hook)
 
 
 class BoundTask(Converting, TaskIOAttributes):
     """A task that is loaded."""
+
+    @property
+    def sent_keys(self) -> tuple[str, ...]:
+        """What a model is sent: `input_keys`, or what `Input` requires but the id."""
+        if self.input_keys is not None:
+            return tuple(self.input_keys)
+        fields = self.Input.model_fields.items()
+        return tuple(
+            name
+            for name, field in fields
+            if field.is_required() and name not in EXAMPLE_ID_KEYS
+        )
 
     def verify_response(self, uid: str, **offered: Any) -> Any:
         """Return what the task's own check says of a response, unchecked.
@@ -99,18 +139,18 @@ class BoundTask(Converting, TaskIOAttributes):
         with self.guard("verify_columns"):
             return self.hooks.verify_columns(responses=responses, labels=labels)
 
-    def validate_input(self, example: Mapping[str, Any]) -> None:
-        """Check that an example keeps `Input`.
+    def validate_input(self, example: Mapping[str, Any]) -> BaseModel:
+        """Return an example as an `Input`.
 
         Args:
             example: A row; `uid` holds its id.
 
         Raises:
-            pydantic.ValidationError: It does not.
+            pydantic.ValidationError: It does not keep `Input`.
             PluginError: A validator of the task failed.
         """
         with self.guard("Input", "example", example["uid"], (ValidationError,)):
-            self.Input.model_validate(example)
+            return validated(self.Input, example)
 
     def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
         """Return a response as an `Output`.
@@ -123,7 +163,7 @@ class BoundTask(Converting, TaskIOAttributes):
             PluginError: A validator of the task failed.
         """
         with self.guard("Output", "response", response["id"], (ValidationError,)):
-            return self.Output.model_validate(response)
+            return validated(self.Output, response)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,25 +190,19 @@ class BoundDataset(Converting, DatasetAttributes):
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
 
-    def adapt_response(self, response: Mapping[str, Any]) -> Any:
-        """Return what the data set makes of a response, unchecked.
+    def as_metric(
+        self, unit: str, scale: float, higher_is_better: bool | None
+    ) -> BoundMetric:
+        """Return the data set as the metric of its own scores.
 
         Args:
-            response: A response as it was read.
-
-        Raises:
-            ValueError, TypeError, LookupError: The ways to refuse the response, which
-                nobody has checked.
-            PluginError: It failed otherwise.
+            unit: Unit of these scores as shown.
+            scale: What they are multiplied with to be shown.
+            higher_is_better: Their direction; None where it is unknown.
         """
-        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
-        hook, origin = "adapt_response", self.component.origin
-        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
-            return self.row_function(hook)(response=response)
-
-    def as_metric(self) -> BoundMetric:
-        """Return the data set as the metric of its own scores."""
         attributes, _ = read_attributes("metrics", object())
+        attributes |= {"unit": unit, "scale": scale}
+        attributes["higher_is_better"] = higher_is_better
         return BoundMetric(self.component, self.plugin, self.parameters, attributes)
 
     def evaluate(self, frame: pl.DataFrame) -> Any:

@@ -19,7 +19,7 @@ class Perturbation(Plugin):
     """A change of a text or an example, made to see what a model does about it.
 
     A subclass sets `families`, `version` and `label_effect` and implements one of
-    `perturb`, `find_edits` and `perturb_example`.
+    `perturb`, `perturb_batch`, `find_edits` and `perturb_example`.
     `evalkit.hookspecs.PerturbationAttributes` says what each attribute means.
 
     Example:
@@ -35,6 +35,7 @@ class Perturbation(Plugin):
     """
 
     protects: ClassVar[bool] = True
+    batch_texts: ClassVar[int] = 64
 
 
 class Annotator(Plugin):

@@ -76,7 +76,7 @@ CONTRACTS: Mapping[str, Kind] = {
         hookspecs.PerturbationSpec,
         hookspecs.PerturbationAttributes,
         Perturbation,
-        (("perturb",), ("find_edits",), ("perturb_example",)),
+        (("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
     ),
     "annotators": Kind(
         "annotator",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +58,8 @@ class Alignment(NamedTuple):
     no row names one."""
     notices: tuple[str, ...] = ()
     """What a user should know of the responses beside the counts."""
+    unparsed: Mapping[str, int] = {}
+    """How many answers could not be extracted for each reason that somebody gave."""
     annotations: tuple[Annotated, ...] = ()
     """What annotators said of the responses."""
 
@@ -207,6 +209,7 @@ def _settle(
         collected.undeclared,
         cells.replications,
         collected.notices,
+        collected.unparsed(sources),
     )
 
 

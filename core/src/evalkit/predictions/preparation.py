@@ -24,7 +24,8 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
-from evalkit.predictions.responses import ResponseReader, fields_to_verify
+from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
@@ -127,7 +128,10 @@ def prepare(
     name = dataset.component.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
-    examples = load_examples(dataset, task, split, _needed(task, selection, columns))
+    needed = None
+    if columns is not None:
+        needed = {*columns, *selection.columns, *fields_read(dataset, task)}
+    examples = load_examples(dataset, task, split, needed)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
@@ -142,14 +146,6 @@ def prepare(
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
     return Prepared(examples, alignment, given, ids)
-
-
-def _needed(
-    task: BoundTask, selection: Selection, columns: Collection[str] | None
-) -> set[str] | None:
-    if columns is None:
-        return None
-    return {*columns, *selection.columns, *(fields_to_verify(task) or ())}
 
 
 def read_responses(

@@ -198,7 +198,7 @@ def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
             empty = pl.Series(name, dtype=column.dtype)
             columns.append(empty.extend_constant(None, frame.height))
             continue
-        cast = _cast(frame[name], column.dtype)
+        cast = cast_column(frame[name], column.dtype)
         if cast is None:
             return None
         columns.append(cast)
@@ -225,7 +225,16 @@ def _holds_texts(dtype: pl.DataType) -> bool:
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
-def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+def cast_column(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    """Bring a column into another type that holds the same values.
+
+    Args:
+        values: The column.
+        dtype: The type.
+
+    Returns:
+        The column; None where it is of a type whose values may mean something else.
+    """
     found = values.dtype
     if found == dtype:
         return values

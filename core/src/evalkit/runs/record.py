@@ -106,6 +106,9 @@ class RunRecord(recorded.Part):
     """Values of the headline metric for answers that ignore the input; null where there
     are none."""
     counts: recorded.Counts = recorded.Counts()
+    unparsed: Mapping[Text, Whole] = {}
+    """How many answers could not be extracted for each reason that a converter or an
+    adapter gave, the most frequent ones; empty with `includes_examples` false."""
     errors: Texts = ()
     """Why metrics failed."""
     notices: Texts = ()
@@ -119,6 +122,11 @@ class RunRecord(recorded.Part):
     """Shape of the answers."""
     replications: Texts = Field((), json_schema_extra={"uniqueItems": True})
     """Names of the replications; empty where each example has one answer."""
+    input_keys: Texts = ()
+    """What a model is sent of an example, as the task says it; empty in runs of
+    versions that did not record it."""
+    delta_metrics: Texts = ()
+    """Families of perturbation whose effect the task wants to be reported."""
     labels: Texts | None = None
     """The data set's labels as the task spells them; null where it has none."""
     confidence: Number = Field(0.95, gt=0, lt=1)

@@ -166,6 +166,16 @@ class Data(Part):
     source_url: Text | None = None
     citation: Text | None = None
     content_warning: Text | None = None
+    description: Text | None = None
+    """A sentence about the data set."""
+    languages: Texts = ()
+    """BCP 47 codes of the languages of its texts."""
+    tags: Texts = ()
+    """Tags of the data set as a whole."""
+    round_id: Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})] = 0
+    """The round of a data collection; 0 for none."""
+    changes: Mapping[Text, Text] = {}
+    """What changed in each version, as far as the data set says it."""
 
 
 class Component(Part):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -51,6 +52,8 @@ WITHHELD = "withheld, as the run holds no examples"
 
 _FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
 _NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that a run records."""
 
 _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 """Fields whose rules may quote the response, an exception or an assertion."""
@@ -177,12 +180,15 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
+        unparsed=_reasons(parts) if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
         not_scored=left,
         answer_kind=examples.answer_kind,
         replications=tuple(parts.alignment.replications),
+        input_keys=parts.task.sent_keys,
+        delta_metrics=tuple(parts.task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
         interval_rules=INTERVAL_RULES,
@@ -228,7 +234,16 @@ def _data(parts: Parts) -> recorded.Data:
         source_url=dataset.source_url,
         citation=dataset.citation,
         content_warning=dataset.content_warning,
+        description=dataset.description,
+        languages=tuple(dataset.languages),
+        tags=tuple(dataset.tags),
+        round_id=dataset.round_id,
+        changes=dict(dataset.changes),
     )
+
+
+def _reasons(parts: Parts) -> dict[str, int]:
+    return dict(islice(parts.alignment.unparsed.items(), _MOST_REASONS))
 
 
 def _inputs(
@@ -299,14 +314,32 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         show=options.include_examples,
     )
     if not options.include_examples:
-        alignment = alignment._replace(undeclared=Counter())
+        alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(_withhold_text(text)) for text in of_metrics]
     notices += of_metrics
-    return notices + list(parts.perturbed.notices if parts.perturbed else ())
+    if parts.perturbed:
+        notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
+    return notices
+
+
+def _families_without_copies(parts: Parts) -> list[str]:
+    """Say which families the task wants to be reported and nobody made copies of."""
+    made = {
+        family
+        for each in (parts.perturbed.perturbations if parts.perturbed else ())
+        for family in each.families
+    }
+    lacking = [family for family in parts.task.delta_metrics if family not in made]
+    if not lacking:
+        return []
+    return [
+        f"the task {parts.task.component.name} wants the effect of "
+        f"{' and '.join(lacking)} to be reported, of which there are no copies"
+    ]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:

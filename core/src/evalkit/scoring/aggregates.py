@@ -37,7 +37,11 @@ from evalkit.scoring.pooled_replicates import (
     hardly_have_rare_class,
     with_pooled_replicates,
 )
-from evalkit.scoring.pooled_skewness import PooledSkewness, halfway_variances
+from evalkit.scoring.pooled_skewness import (
+    PooledSkewness,
+    halfway_variances,
+    small_groups,
+)
 from evalkit.scoring.records import AggregateScore, GroupScore
 
 RARE_CLASS = (
@@ -97,11 +101,15 @@ def aggregate_scores(
     decided = dict(
         zip((facet.everyone.name for facet in tested), adjusted, strict=True)
     )
-    placed = dict(_placed(evidence, [*facets, *([others] if others else [])], decided))
+    with_others = [*facets, *([others] if others else [])]
+    placed = dict(_placed(evidence, with_others, decided))
     placed_scores = {
         group: main[group]._replace(shrunk=place.shrunk, ranks=place.ranks)
         for group, place in placed.items()
     }
+    for facet in with_others:
+        groups, estimates = facet.everyone.groups, facet.estimates
+        placed_scores.update(small_groups(evidence, groups, estimates, placed_scores))
     found = []
     for facet in facets:
         found.append(_macro(evidence, intervals, facet))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
@@ -65,6 +65,8 @@ def compare_code(
     for name, bound, before in compared:
         now = recorded_component(bound)
         changes += _changed(name, before, now)
+        if isinstance(bound, BoundDataset):
+            changes += _changed_data(name, bound, record.data.version)
         if before.source_sha256 is None and now.source_sha256 is None:
             unchecked.append(f"source code of {name}: it is in no file")
         changes += _changed_resources(name, before, now)
@@ -110,6 +112,16 @@ def _other_components(
         except PluginError as error:
             unchecked.append(f"{before.id}: {error}")
     return found, unchecked
+
+
+def _changed_data(
+    name: str, dataset: BoundDataset, then: str | None
+) -> Iterator[CodeChange]:
+    """Say of data with another version what the data set says that changed."""
+    now = dataset.version
+    if then is not None and then != now:
+        said = dataset.changes.get(now)
+        yield CodeChange(f"{name} data", then, f"{now}: {said}" if said else now)
 
 
 def _changed(

@@ -25,13 +25,13 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
+from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.runs.scores import own_scores
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
-from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -80,7 +80,7 @@ class Asked:
 
 def bind(
     dataset: Any,
-    task: str | None,
+    task: Any,
     options: EvaluationOptions,
     registry: Registry,
     watchers: Observers,
@@ -203,7 +203,7 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
         options.settings,
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
-    scored += _own_scores(parts.dataset, examples, alignment)
+    scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
     baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
@@ -354,7 +354,7 @@ def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
 
 
 def _own_scores(
-    dataset: BoundDataset, examples: Examples, alignment: Alignment
+    dataset: BoundDataset, examples: Examples, alignment: Alignment, groups: Groups
 ) -> list[MetricScores]:
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):
@@ -364,4 +364,4 @@ def _own_scores(
         prediction_column(examples, alignment.predictions).alias("pred"), *fields
     )
     scored = alignment.statuses == "scored"
-    return own_scores(dataset, frame.filter(scored))
+    return own_scores(dataset, frame.filter(scored), groups)

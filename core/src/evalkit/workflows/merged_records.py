@@ -71,6 +71,7 @@ def merged_record(
         cluster=_union(record.cluster for record in records),
         baselines=None,
         counts=_counts(records),
+        unparsed=_reasons(records),
         errors=(),
         notices=_notices(parts, examples),
         warnings=(
@@ -117,6 +118,13 @@ def _counts(records: Sequence[RunRecord]) -> recorded.Counts:
     if records[0].counts.replications:
         counts["replications"] = records[0].counts.replications
     return recorded.Counts(**counts)
+
+
+def _reasons(records: Sequence[RunRecord]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for record in records:
+        found.update(record.unparsed)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _answer_kind(records: Sequence[RunRecord]) -> AnswerKind | None:

@@ -12,37 +12,37 @@ from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.plugins.provenance import rows_hash
 from evalkit.runs import recorded
+from evalkit.runs.withholding import WITHHELD
 
 DETAILS = ("text", "reason", "failed", "seconds", "cost", "kept")
 """The columns of a table of annotations, after `id`, `replication` and `copy`."""
 
 
-def annotation_table(
-    annotated: Annotated, ids: pl.Series, replications: pl.Series | None
-) -> pl.DataFrame:
-    """Return what an annotator said beside its values, as a run keeps it.
+def annotation_tables(
+    annotations: Iterable[Annotated], ids: pl.Series, replications: pl.Series | None
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Return what annotators said beside their values, as a run keeps it.
 
     Args:
-        annotated: What it said.
+        annotations: What they said.
         ids: The id of each row.
         replications: The replication of each row; None for copies, which have none.
 
-    Returns:
-        `id`, `replication`, `copy` (whether the response is to a perturbed copy) and
-        `DETAILS`, a row for each row that the annotator was to annotate.
+    Yields:
+        The name of each, and `id`, `replication`, `copy` (whether the response is to a
+        perturbed copy) and `DETAILS`, a row for each row that it was to annotate.
     """
-    details = annotated.details
-    rows = details["position"]
     nothing = pl.repeat(None, len(ids), dtype=pl.String, eager=True)
     of_rows = nothing if replications is None else replications
-    return frame_of(
-        [
+    for each in annotations:
+        rows = each.details["position"]
+        columns = [
             ids.gather(rows).alias("id"),
             of_rows.gather(rows).alias("replication"),
             pl.repeat(replications is None, len(rows), eager=True).alias("copy"),
-            *(details[name] for name in DETAILS),
+            *(each.details[name] for name in DETAILS),
         ]
-    )
+        yield each.annotator.name, frame_of(columns)
 
 
 def join_annotations(
@@ -57,22 +57,35 @@ def join_annotations(
 
 
 def record_annotations(
-    annotated: Annotated, table: pl.DataFrame
-) -> recorded.Annotations:
+    annotations: Iterable[Annotated],
+    tables: Mapping[str, pl.DataFrame],
+    include_reasons: bool,
+) -> tuple[recorded.Annotations, ...]:
     """Return what `run.json` says of annotations.
 
     Args:
-        annotated: What an annotator said of the responses to examples.
-        table: All that the run keeps of it.
+        annotations: What annotators said of the responses to examples.
+        tables: All that the run keeps of it, by the annotator's name.
+        include_reasons: Whether the reasons, which may quote the data, are told.
     """
+    return tuple(
+        _recorded(each, tables[each.annotator.name], include_reasons)
+        for each in annotations
+    )
+
+
+def _recorded(
+    annotated: Annotated, table: pl.DataFrame, include_reasons: bool
+) -> recorded.Annotations:
     asked = table.filter(~pl.col("kept") & pl.col("seconds").is_not_null())
     costs = asked["cost"].drop_nulls()
-    reasons = Counter(table["reason"].drop_nulls().to_list())
+    reasons = table["reason"].drop_nulls().to_list()
+    counts = Counter(reasons if include_reasons else [WITHHELD] * len(reasons))
     return recorded.Annotations(
         annotator=annotated.annotator.name,
         columns=tuple(annotated.columns),
         rows=table.height,
-        without_value=dict(sorted(reasons.items(), key=lambda each: -each[1])),
+        without_value=dict(counts.most_common()),
         sha256=values_hash(annotated.columns.values(), table),
         asked=asked.height,
         seconds=round(float(asked["seconds"].sum()), 3),

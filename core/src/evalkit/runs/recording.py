@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
-from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.selection import Selection
@@ -31,6 +30,11 @@ from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
+from evalkit.runs.annotations import (
+    annotation_tables,
+    join_annotations,
+    record_annotations,
+)
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -42,21 +46,19 @@ from evalkit.runs.tables import (
     unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.withholding import (
+    withhold_problem,
+    withhold_reasons,
+    withhold_text,
+)
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
-WITHHELD = "withheld, as the run holds no examples"
-
-_FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
-_NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
 _MOST_REASONS = 20
 """Reasons why answers could not be extracted that a run records."""
-
-_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
-"""Fields whose rules may quote the response, an exception or an assertion."""
 
 
 class Options(NamedTuple):
@@ -88,6 +90,8 @@ class PerturbedRecord(NamedTuple):
     """Rows and copies that were not scored; they name their file."""
     examples: pl.DataFrame
     """One row for each copy."""
+    annotations: Sequence[tuple[Sequence[Annotated], pl.Series]] = ()
+    """What annotators said of each file of copies, and the ids of these."""
 
 
 class Parts(NamedTuple):
@@ -138,8 +142,8 @@ def make_result(
         problems = Problems([*problems, *further])
     if not options.include_examples:
         declared = {"id", *parts.task.Output.model_fields}
-        problems = problems.changed(lambda found: _withhold_problem(found, declared))
-        scores = _withhold_reasons(scores)
+        problems = problems.changed(lambda found: withhold_problem(found, declared))
+        scores = withhold_reasons(scores)
     return Result(
         record,
         scores,
@@ -147,7 +151,19 @@ def make_result(
         examples,
         saved_statistics(parts.scored, options.include_examples),
         None if copies is None else copies.examples,
+        _annotation_tables(parts) if options.include_examples else {},
     )
+
+
+def _annotation_tables(parts: Parts) -> dict[str, pl.DataFrame]:
+    """Return what annotators said beside values, by their names."""
+    ids, alignment = parts.examples.frame["id"], parts.alignment
+    tables = annotation_tables(
+        alignment.annotations, ids, replication_column(alignment, len(ids))
+    )
+    copies = () if parts.perturbed is None else parts.perturbed.annotations
+    of_copies = (annotation_tables(*each, None) for each in copies)
+    return join_annotations([*tables, *chain.from_iterable(of_copies)])
 
 
 def _record(
@@ -205,6 +221,11 @@ def _record(
         data=_data(parts),
         predictions=recorded.Predictions.model_validate(given),
         components=components,
+        annotations=record_annotations(
+            parts.alignment.annotations,
+            _annotation_tables(parts),
+            options.include_examples,
+        ),
         core=core,
         environment=environment(),
         weight=None if copies is None else copies.weight,
@@ -221,7 +242,7 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
         failed.append(NOTHING_SCORED)
     if options.include_examples:
         return failed
-    return [str(_withhold_text(text)) for text in failed]
+    return [str(withhold_text(text)) for text in failed]
 
 
 def _data(parts: Parts) -> recorded.Data:
@@ -290,7 +311,8 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
-    bound = (parts.dataset, parts.task, *parts.metrics)
+    annotators = [each.annotator for each in parts.alignment.annotations]
+    bound = (parts.dataset, parts.task, *parts.metrics, *annotators)
     of_copies = () if parts.perturbed is None else parts.perturbed.components
     return (*map(recorded_component, bound), *of_copies)
 
@@ -319,7 +341,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     notices += alignment_notices(alignment, options.policies, task)
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
-        of_metrics = [str(_withhold_text(text)) for text in of_metrics]
+        of_metrics = [str(withhold_text(text)) for text in of_metrics]
     notices += of_metrics
     if parts.perturbed:
         notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
@@ -355,6 +377,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
             prediction_column(examples, alignment.predictions).alias("pred"),
             *alignment.fields.values(),
         ]
+    else:
+        columns += [c for each in alignment.annotations for c in each.columns.values()]
     columns += [
         examples.frame["tags"],
         examples.frame["cluster"],
@@ -372,42 +396,3 @@ def recorded_component(bound: Bound) -> recorded.Component:
 def recorded_core() -> recorded.Core:
     """Return what a run records of what computes its numbers."""
     return recorded.Core.model_validate(describe_core())
-
-
-def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
-    """Keep status, line, id, declared fields and rules of a problem, and no value.
-
-    Args:
-        problem: The problem.
-        declared: Names of the fields that the task declares.
-
-    Returns:
-        The problem without what may quote the data.
-    """
-    violations = tuple(
-        _withhold_violation(violation, declared) for violation in problem.violations
-    )
-    reason = None if problem.reason is None else WITHHELD
-    return problem._replace(violations=violations, reason=reason)
-
-
-def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
-    field = violation.field.partition(".")[0]
-    if field in _QUOTING_FIELDS or field not in declared:
-        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
-        return Violation(shown, WITHHELD)
-    return Violation(field, violation.rule)
-
-
-def _withhold_text(text: str | None) -> str | None:
-    """Keep who failed with which exception, without its words and those of metrics."""
-    return (
-        None
-        if text is None
-        else _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
-    )
-
-
-def _withhold_reasons(scores: Sequence[Score]) -> list[Score]:
-    """Keep the reasons of scores without the words of exceptions."""
-    return [score._replace(reason=_withhold_text(score.reason)) for score in scores]

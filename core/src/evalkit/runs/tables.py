@@ -16,6 +16,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
+from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
@@ -117,6 +118,9 @@ def measured_frame(
         clusters if clusters.null_count() < examples.height else None,
         MetricContext(result.record.labels, kind),
         result.record.replications,
+        lacking=dict(
+            stored_lacking(result.annotations, result.record.annotations, examples)
+        ),
     )
     counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))

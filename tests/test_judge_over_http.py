@@ -1,4 +1,4 @@
-"""A judge as an annotator, asked over HTTP, whose server fails, stalls and throttles."""
+"""A judge as an annotator, over HTTP: its server fails, stalls and throttles."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ class AnswerCache:
             )
             staging.replace(place)
         except OSError as error:
-            staging.unlink(missing_ok=True)
+            with suppress(OSError):
+                staging.unlink()
             self.problem = f"{place.parent}: {error.strerror or error}"
 
     def _place(self, key: str) -> Path:

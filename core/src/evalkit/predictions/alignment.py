@@ -61,7 +61,10 @@ class Alignment(NamedTuple):
     unparsed: Mapping[str, int] = {}
     """How many answers could not be extracted for each reason that somebody gave."""
     annotations: tuple[Annotated, ...] = ()
-    """What annotators said of the responses."""
+    """What annotators said of the responses now."""
+    lacking: Mapping[str, pl.DataFrame] = {}
+    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
+    that have no value of it though they should."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""

@@ -39,7 +39,9 @@ def annotated(
             for name, part in each.columns.items()
             if name not in table.frame.columns
         }
-        for name in each.columns.keys() - columns.keys():
+        # of copies that a run holds, the run has what was said of them
+        others = each.columns.keys() - columns.keys() - alignment.lacking.keys()
+        for name in sorted(others):
             origin = each.annotator.component.origin
             notices.append(
                 f"the column {name!r} that metrics ask for is one of the data or the "
@@ -50,5 +52,9 @@ def annotated(
             alignment = alignment._replace(
                 fields={**alignment.fields, **found.columns},
                 annotations=(*alignment.annotations, found),
+                lacking={
+                    **alignment.lacking,
+                    **dict.fromkeys(found.columns, found.lacking),
+                },
             )
     return alignment._replace(notices=(*alignment.notices, *notices))

@@ -37,12 +37,9 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
-    lacking = {
-        name: each.lacking for each in alignment.annotations for name in each.columns
-    }
-    return ScoringTable(
-        frame, ids, clusters, context, alignment.replications, lacking=lacking
-    )
+    names = alignment.replications
+    lacking = alignment.lacking
+    return ScoringTable(frame, ids, clusters, context, names, lacking=lacking)
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:

@@ -12,6 +12,7 @@ from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.plugins.provenance import rows_hash
 from evalkit.runs import recorded
+from evalkit.runs.record import RunRecord
 from evalkit.runs.withholding import WITHHELD
 
 DETAILS = ("text", "reason", "failed", "seconds", "cost", "kept")
@@ -104,6 +105,47 @@ def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
     values = ({"column": c.name, "values": c.to_list()} for c in columns)
     reasons = ({"reasons": list(row)} for row in of_examples.iter_rows())
     return rows_hash([*values, *reasons])
+
+
+def merged_annotations(
+    records: Iterable[RunRecord],
+    examples: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+) -> tuple[recorded.Annotations, ...]:
+    """Return what a run that was merged of others records of annotations.
+
+    Args:
+        records: The records of its parts.
+        examples: The examples of all parts.
+        tables: What is kept beside the values of all parts; empty without examples.
+    """
+    by_name: dict[str, list[recorded.Annotations]] = {}
+    for record in records:
+        for each in record.annotations:
+            by_name.setdefault(each.annotator, []).append(each)
+    found = []
+    for name, several in by_name.items():
+        reasons: Counter[str] = Counter()
+        for each in several:
+            reasons.update(each.without_value)
+        columns = tuple(dict.fromkeys(n for each in several for n in each.columns))
+        costs = [each.cost for each in several if each.cost is not None]
+        sha256 = rows_hash({"part": each.sha256} for each in several)
+        if name in tables:
+            sha256 = values_hash((examples[n] for n in columns), tables[name])
+        found.append(
+            recorded.Annotations(
+                annotator=name,
+                columns=columns,
+                rows=sum(each.rows for each in several),
+                without_value=dict(reasons.most_common()),
+                sha256=sha256,
+                asked=sum(each.asked for each in several),
+                seconds=round(sum(each.seconds for each in several), 3),
+                cost=sum(costs) if costs else None,
+            )
+        )
+    return tuple(found)
 
 
 def stored_lacking(

@@ -182,6 +182,12 @@ class RunRecord(recorded.Part):
         return [each for each in self.components if each.kind == "metrics"]
 
     @property
+    def scorers(self) -> list[recorded.Component]:
+        """The metrics, and the annotators whose columns they read."""
+        kinds = ("metrics", "annotators")
+        return [each for each in self.components if each.kind in kinds]
+
+    @property
     def metric_names(self) -> list[str]:
         """The names of the metrics with their parameters, in the run's order.
 

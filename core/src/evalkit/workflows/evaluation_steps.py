@@ -138,6 +138,7 @@ def annotate(
 
     examples = prepared.examples
     alignment = annotated(examples, prepared.alignment, wanted, jobs, told)
+    alignments = [alignment]
     if copies is not None:
         files = [
             each._replace(
@@ -146,6 +147,9 @@ def annotate(
             for each in copies.copies
         ]
         copies = copies._replace(alignment=alignment, copies=files)
+        alignments += [each.alignment for each in files]
+    for said in (said for each in alignments for said in each.annotations):
+        asked.watchers.warnings += said.warnings
     return prepared._replace(alignment=alignment), copies
 
 

@@ -48,6 +48,8 @@ CLASSES = {
     "ComparedScore",
     "Comparison",
     "Component",
+    "Annotation",
+    "Annotator",
     "Dataset",
     "Edit",
     "Entity",

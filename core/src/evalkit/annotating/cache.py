@@ -63,7 +63,7 @@ class AnswerCache:
             return None
         try:
             data = self._place(key).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
             self.damaged += 1

@@ -95,7 +95,9 @@ class TaskIOAttributes:
     """Fields of `Input` that a model is sent; None for those that it requires, without
     the id. In `run.json`, and what `evalkit show datasets/NAME -n 3` shows."""
     scored_fields: Sequence[str]
-    """Fields of a response that metrics may ask for beside the prediction."""
+    """Fields of a response that are kept for metrics beside the prediction. Those that
+    a metric asks for in `columns` are kept too, whether they stand here or not;
+    `responses.NAME` is the field NAME of all ranked alternatives."""
     verify_fields: Sequence[str] | None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
@@ -201,6 +203,9 @@ class DatasetAttributes:
     labels: Sequence[str] | Mapping[str, str] | None
     """The labels, as the task spells them, or a mapping from stored to the task's,
     which core applies to the answers; None for the task's labels."""
+    scored_fields: Sequence[str]
+    """Fields of a response that its metrics, or `evaluate`, ask for beside those of the
+    task; the task need not declare them."""
     perf_metric: str | None
     """The headline metric, where it differs from the task's."""
     eval_metrics: Sequence[str] | None

@@ -169,7 +169,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value", "stored"), VALUES, ids=str)
+@pytest.mark.parametrize(("annotation", "value", "stored"), VALUES)
 def test_a_value_is_stored_as_its_type(
     annotation: Any, value: Any, stored: Any
 ) -> None:

@@ -229,6 +229,22 @@ def test_only_rows_that_count_have_a_reason() -> None:
     assert dict(result.record.unparsed) == {"none": 2}
 
 
+def test_rare_reasons_of_many_are_counted_together() -> None:
+    class Many(Picks):
+        def load(self, split: str) -> list[dict[str, Any]]:
+            return [{**ROWS[0], "id": str(place)} for place in range(1, 31)]
+
+        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+            return evalkit.Unparsed(response["label"])
+
+    found = evaluate(Many, said(*(f"{k:02}" for k in range(1, 30)), "01"))
+    assert dict(found.record.unparsed) == {
+        "01": 2,
+        **{f"{k:02}": 1 for k in range(2, 21)},
+        "other reasons": 9,
+    }
+
+
 def test_reasons_of_parts_are_counted_together(tmp_path: Any) -> None:
     def part(first: str) -> type[evalkit.Dataset]:
         class Part(Picks):

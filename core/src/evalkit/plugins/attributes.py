@@ -126,8 +126,13 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     """Find attributes of a data set that do not fit."""
+    problems = [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
     task = attributes["task"]
-    problems = [*_cluster_problems(attributes["cluster"])]
+    problems += _cluster_problems(attributes["cluster"])
     if not isinstance(task, str) and not hasattr(task, "Input"):
         problems.append(
             "the attribute 'task' must be the name of a task, or a class or instance "

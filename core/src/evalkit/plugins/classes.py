@@ -114,6 +114,7 @@ class Dataset(Plugin):
     splits: ClassVar[Sequence[str]] = ("test",)
     default_split: ClassVar[str] = "test"
     labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
+    scored_fields: ClassVar[Sequence[str]] = ()
     perf_metric: ClassVar[str | None] = None
     eval_metrics: ClassVar[Sequence[str] | None] = None
     aggregate: ClassVar[str | None] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,8 +118,20 @@ def source_files(module: str) -> dict[str, Path]:
     if origin is None:
         return {}
     path = Path(origin)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
-    return {file.relative_to(path.parent).as_posix(): file for file in files}
+    is_package = path.name == "__init__.py"
+    names = _python_files(path.parent) if is_package else [path.name]
+    return {name: path.parent / name for name in names}
+
+
+def _python_files(folder: Path) -> list[str]:
+    """Return the names of the Python files in a folder, folder by folder."""
+    found = []
+    # as texts: to make and sort a Path for each takes longer than reading the files
+    for root, _, names in os.walk(folder):
+        within = Path(root).relative_to(folder).as_posix()
+        prefix = "" if within == "." else f"{within}/"
+        found += [f"{prefix}{name}" for name in names if name.endswith(".py")]
+    return sorted(found, key=lambda name: name.split("/"))
 
 
 def hash_files(files: Mapping[str, Path]) -> str:

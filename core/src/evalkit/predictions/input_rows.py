@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.base.columns import all_named
@@ -58,6 +58,25 @@ def fields_of_row(dataset: BoundDataset, task: BoundTask) -> list[str] | None:
         return None
     answers = {answer_name(dataset, task), task.answer_field}
     return [name for name in task.Input.model_fields if name not in answers]
+
+
+def rows_by_id(
+    dataset: BoundDataset, task: BoundTask, examples: Examples
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the model was asked, where a hook takes it as `row`.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        examples: The examples.
+
+    Returns:
+        A dict for each example, by its id; nothing where no hook takes them.
+    """
+    fields = fields_of_row(dataset, task)
+    if fields is None:
+        return {}
+    return {row["uid"]: row for row in rows_of(task, examples, fields)}
 
 
 def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:

@@ -22,15 +22,25 @@ from evalkit.base.violations import Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
 from evalkit.predictions.adapting import Adapted
-from evalkit.predictions.alternatives import alternatives_column
+from evalkit.predictions.alternatives import (
+    OF_ALTERNATIVES,
+    Outcome,
+    alternatives_column,
+)
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.predictions.responses import Outcome, ResponseReader
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
 from evalkit.reading.typed_values import MisfitError, typed_series
+
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that are told apart."""
+
+OTHER_REASONS = "other reasons"
+"""Stands for those that are not."""
 
 
 class JudgedRows:
@@ -216,15 +226,17 @@ class JudgedRows:
             sources: Where each cell's prediction is found; null for none.
 
         Returns:
-            The counts, the most frequent reason first; a cell of which nobody said why
-            is in none.
+            The counts, the most frequent reason first, and the rare ones of many
+            together; a cell of which nobody said why is in none.
         """
         if not any(self._reasons):
             return {}
         first = sum(part.height for part in self._columns)
         places = [place - first for place in sources.drop_nulls() if place >= first]
         found = Counter(filter(None, (self._reasons[place] for place in places)))
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        counts = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        rare = sum(count for _, count in counts[_MOST_REASONS:])
+        return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -233,8 +245,9 @@ class JudgedRows:
             sources: Where each cell's are found; null for none.
 
         Returns:
-            The fields of the task by name; and `responses`, the predictions of all
-            alternatives, where some response holds ranked ones.
+            The fields of the task by name, and others that were asked for where some
+            response has them; and `responses`, the predictions of all alternatives,
+            where some response holds ranked ones.
         """
         found = {
             name: self._gather(
@@ -242,7 +255,19 @@ class JudgedRows:
             ).alias(name)
             for name, values in self._fields.items()
         }
-        if any(ranked is not None for ranked in self._alternatives):
+        for name in found:
+            if (
+                name.startswith(OF_ALTERNATIVES)
+                and name not in self._reader.field_types
+            ):
+                values = alternatives_column(self._fields[name])
+                found[name] = values.alias(name).gather(sources)
+        has_alternatives = any(ranked is not None for ranked in self._alternatives)
+        for name in self._reader.optional_fields & found.keys():
+            is_own = name.startswith(OF_ALTERNATIVES)
+            if not found[name].count() or (is_own and not has_alternatives):
+                del found[name]
+        if has_alternatives:
             found[RESPONSES_KEY] = self._ranked().gather(sources)
         return found
 

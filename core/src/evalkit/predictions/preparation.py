@@ -101,6 +101,7 @@ def prepare(
     watchers: Observers,
     progress: Progress,
     columns: Collection[str] | None = None,
+    fields: Collection[str] = (),
 ) -> Prepared:
     """Load, read and match.
 
@@ -116,6 +117,8 @@ def prepare(
         progress: Told what is being done.
         columns: Columns of the data that later steps read, so that texts which nobody
             reads are not kept; None for all.
+        fields: What metrics ask for beside prediction and answer, which responses may
+            have.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -136,7 +139,7 @@ def prepare(
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, dataset, examples)
+    reader = ResponseReader(task, dataset, examples, fields)
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)

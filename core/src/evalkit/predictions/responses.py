@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, get_origin
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -24,17 +24,17 @@ from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.adapting import Adapted, Adapters
 from evalkit.predictions.alternatives import (
+    OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
     Alternatives,
+    Outcome,
     read_alternatives,
+    read_answers,
 )
-from evalkit.predictions.input_rows import fields_of_row, rows_of, verified_rows
-from evalkit.reading.field_types import bare, model_types
+from evalkit.predictions.input_rows import rows_by_id, verified_rows
+from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import row_of_table
-
-Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
-"""Prediction, scored fields, and violations."""
 
 
 class ResponseReader:
@@ -44,9 +44,12 @@ class ResponseReader:
         task: The task.
         dataset: The data set.
         examples: Its examples, which `verify_response` may see.
+        wanted: Fields that metrics ask for; those that the data does not have are kept
+            of responses, whether the task declares them or not.
 
     Attributes:
         scored_fields: Fields of a response kept beside the prediction.
+        optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
         origin: The task, its distribution and version, as errors name them.
         text_fields: Fields of a response that a cell may hold as the text that it is.
@@ -58,37 +61,47 @@ class ResponseReader:
     """
 
     def __init__(
-        self, task: BoundTask, dataset: BoundDataset, examples: Examples
+        self,
+        task: BoundTask,
+        dataset: BoundDataset,
+        examples: Examples,
+        wanted: Iterable[str] = (),
     ) -> None:
         self._task = task
         self._dataset = dataset
         self._labels = examples.labels
         self._output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
-        self._rows = _rows_by_id(dataset, task, examples)
+        self._rows = rows_by_id(dataset, task, examples)
         self._adapters = Adapters(dataset, task, self._rows)
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
-        self.scored_fields: tuple[str, ...] = tuple(task.scored_fields)
-        self._reports_errors = "error" not in self._output.model_fields
-        aliases = (
-            field.validation_alias for field in self._output.model_fields.values()
-        )
-        self.declared_keys = {
-            *self._output.model_fields,
-            *(alias for alias in aliases if isinstance(alias, str)),
-            *RESPONSE_ID_KEYS,
-            "error",
+        self.optional_fields = {*fields_asked_for(task, dataset, examples, wanted)}
+        kept = (*task.scored_fields, *sorted(self.optional_fields))
+        self.scored_fields: tuple[str, ...] = tuple(dict.fromkeys(kept))
+        self._of_alternatives = {
+            name: name.removeprefix(OF_ALTERNATIVES)
+            for name in self.scored_fields
+            if name.startswith(OF_ALTERNATIVES)
         }
+        self._reports_errors = "error" not in self._output.model_fields
+        of_output = self._output.model_fields.items()
+        aliases = {field.validation_alias for _, field in of_output}
+        names = {*dict(of_output), *(key for key in aliases if isinstance(key, str))}
+        self._reads_alternatives = RESPONSES_KEY not in names
+        asked_for = {*self.scored_fields, *self._of_alternatives.values()}
+        self.declared_keys = names | asked_for | {*RESPONSE_ID_KEYS, "error"}
         self._takes_lists = task.answer_kind in ("all-of", "spans")
-        self._reads_alternatives = RESPONSES_KEY not in self.declared_keys
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
         self.text_fields = cell_texts(self._output) | keys
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
-        self.field_types = _field_types(self._output, self._labels)
+        self.field_types = types_of_fields(self._output, self._labels)
+        for name, own in self._of_alternatives.items():
+            if own in self.field_types:
+                self.field_types[name] = pl.List(self.field_types[own])
         self._column, self.plan = self._plan_columns()
 
     def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
@@ -223,30 +236,17 @@ class ResponseReader:
             return None, {}, (Violation("error", rule, response["error"]),)
         ranked = self._alternatives(response)
         if ranked is None:
-            return self._read_one(response, uid, position)
-        fields: Mapping[str, Any] = {}
-        predictions = []
-        reasons: list[Any] = []
-        violations = [*ranked.violations]
-        for answer in ranked.answers:
-            parts = []
-            for place in answer:
-                merged = ranked.merged(place, response)
-                prediction, found, broken = self._read_one(merged, uid, position)
-                fields = fields or found
-                is_unparsed = isinstance(prediction, Unparsed)
-                reasons += [prediction] * is_unparsed
-                parts.append(None if is_unparsed else prediction)
-                where = f"{RESPONSES_KEY}.{place}."
-                violations += [v._replace(field=where + v.field) for v in broken]
-            is_list = len(parts) > 1 or self._takes_lists
-            predictions.append(parts if is_list else parts[0])
-        if violations:
-            return None, {}, tuple(violations)
-        first = predictions[0] if predictions else None
-        if first is None and reasons:
-            first = reasons[0]
-        return first, {**fields, RESPONSES_KEY: predictions}, ()
+            prediction, found, broken = self._read_one(response, uid, position)
+            for name, own in self._of_alternatives.items():
+                found = {**found, name: [found.get(own)]}
+            return prediction, found, broken
+        return read_answers(
+            ranked,
+            response,
+            lambda merged: self._read_one(merged, uid, position),
+            self._of_alternatives,
+            self._takes_lists,
+        )
 
     def _read_one(
         self, response: Mapping[str, Any], uid: str, position: int
@@ -266,8 +266,12 @@ class ResponseReader:
         if violations:
             return None, {}, tuple(violations)
         # before the converter is called, which might change the response
-        fields = {name: shaped.get(name) for name in self.scored_fields}
+        fields = self._fields(shaped)
         return self._to_prediction(shaped, self._rows.get(uid)), fields, ()
+
+    def _fields(self, shaped: Mapping[str, Any]) -> dict[str, Any]:
+        names = (*self.scored_fields, *self._of_alternatives.values())
+        return {name: shaped.get(name) for name in names}
 
     def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
         """Name the field by which an adapter says that there is no answer."""
@@ -292,7 +296,7 @@ class ResponseReader:
         violations = [v for v in found if v.field.partition(".")[0] != field]
         if violations:
             return None, {}, tuple(violations)
-        fields = {name: shaped.get(name) for name in self.scored_fields}
+        fields = self._fields(shaped)
         return said if isinstance(said, Unparsed) else Unparsed(), fields, ()
 
     def _shape(
@@ -361,33 +365,6 @@ class ResponseReader:
                 f"violations or None, returned {shorten(result)}"
             )
         return result
-
-
-def _rows_by_id(
-    dataset: BoundDataset, task: BoundTask, examples: Examples
-) -> Mapping[str, Mapping[str, Any]]:
-    """Return what the model was asked, by the example's id, where a hook takes it."""
-    fields = fields_of_row(dataset, task)
-    if fields is None:
-        return {}
-    return {row["uid"]: row for row in rows_of(task, examples, fields)}
-
-
-def _field_types(
-    output: type[BaseModel], labels: Sequence[str] | None
-) -> dict[str, pl.DataType]:
-    """Return the types of fields but for those that map labels to numbers.
-
-    The keys that those have are the plan's and the task's to check.
-    """
-    types = model_types(output, labels)
-    by_label = {
-        name
-        for name, dtype in types.items()
-        if isinstance(dtype, pl.Struct)
-        and get_origin(bare(output.model_fields[name].annotation)) is dict
-    }
-    return {name: types[name] for name in types.keys() - by_label}
 
 
 def _place_of(name: str, plugin: object) -> int:

@@ -174,9 +174,27 @@ def row_of_table(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, An
         for key in keys & row.keys():
             if row[key] is not None:
                 found[key] = as_mappings(row[key], field.annotation)
-            elif not (field.is_required() and may_be_null(field.annotation)):
+            elif not holds_null(model, name):
                 del found[key]
     return found
+
+
+def holds_null(kind: Any, name: str) -> bool:
+    """Tell whether null is a value of a field, and not the lack of one.
+
+    Args:
+        kind: A model, or another class with fields.
+        name: Name of the field.
+
+    Returns:
+        True for a field that may be null and has no default.
+    """
+    if not isinstance(kind, type):
+        return False
+    if issubclass(kind, BaseModel) and name in kind.model_fields:
+        field = kind.model_fields[name]
+        return field.is_required() and may_be_null(field.annotation)
+    return may_be_null((fields_of(kind) or {}).get(name, str))
 
 
 def may_be_null(annotation: Any) -> bool:
@@ -214,7 +232,7 @@ def as_mappings(value: Any, annotation: Any, *, keeps_null: bool = False) -> Any
         return {
             key: as_mappings(item, fields.get(key, other), keeps_null=keeps_null)
             for key, item in value.items()
-            if keeps_null or item is not None
+            if keeps_null or item is not None or holds_null(annotation, key)
         }
     return value
 

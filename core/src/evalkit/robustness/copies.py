@@ -52,6 +52,8 @@ class Originals(NamedTuple):
     """Those that are evaluated."""
     model: str
     """The model that is evaluated."""
+    fields: Collection[str] = ()
+    """What metrics ask for beside prediction and answer, which responses may have."""
 
     @property
     def name(self) -> str:
@@ -161,7 +163,7 @@ def load_copies(
     path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
     examples = load_examples(dataset, task, originals.split, needed, path)
     placed = place_copies(source, examples, originals)
-    reader = ResponseReader(task, dataset, examples)
+    reader = ResponseReader(task, dataset, examples, originals.fields)
     ids = examples.frame["id"]
     blocks = read_responses(source.predictions, reader, ids)
     alignment = align(ids, blocks, reader, on_duplicate, placed.selected)

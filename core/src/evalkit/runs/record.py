@@ -108,7 +108,8 @@ class RunRecord(recorded.Part):
     counts: recorded.Counts = recorded.Counts()
     unparsed: Mapping[Text, Whole] = {}
     """How many answers could not be extracted for each reason that a converter or an
-    adapter gave, the most frequent ones; empty with `includes_examples` false."""
+    adapter gave, the rare ones of many together; empty with `includes_examples`
+    false."""
     errors: Texts = ()
     """Why metrics failed."""
     notices: Texts = ()

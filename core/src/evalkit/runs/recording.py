@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -46,11 +46,7 @@ from evalkit.runs.tables import (
     unscored_problems,
     with_example_scores,
 )
-from evalkit.runs.withholding import (
-    withhold_problem,
-    withhold_reasons,
-    withhold_text,
-)
+from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
@@ -196,7 +192,7 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
-        unparsed=_reasons(parts) if options.include_examples else {},
+        unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
@@ -261,10 +257,6 @@ def _data(parts: Parts) -> recorded.Data:
         round_id=dataset.round_id,
         changes=dict(dataset.changes),
     )
-
-
-def _reasons(parts: Parts) -> dict[str, int]:
-    return dict(islice(parts.alignment.unparsed.items(), _MOST_REASONS))
 
 
 def _inputs(

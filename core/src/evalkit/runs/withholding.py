@@ -1,4 +1,4 @@
-"""Takes texts of the data out of what a run without examples records."""
+"""Takes out of a run without examples what may quote the data."""
 
 from __future__ import annotations
 
@@ -44,19 +44,10 @@ def _withhold_violation(violation: Violation, declared: Container[str]) -> Viola
 
 
 def withhold_text(text: str | None) -> str | None:
-    """Keep who failed with which exception, without its words and those of metrics.
-
-    Args:
-        text: Why something failed, or has no value; None for nothing.
-
-    Returns:
-        What of it may not quote the data.
-    """
-    return (
-        None
-        if text is None
-        else _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
-    )
+    """Keep who failed with which exception, without its words and those of metrics."""
+    if text is None:
+        return None
+    return _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
 
 
 def withhold_reasons(scores: Sequence[Score]) -> list[Score]:

@@ -40,7 +40,7 @@ from evalkit.scoring.pooled_replicates import (
 from evalkit.scoring.pooled_skewness import (
     PooledSkewness,
     halfway_variances,
-    small_groups,
+    with_skewness_of_all,
 )
 from evalkit.scoring.records import AggregateScore, GroupScore
 
@@ -101,15 +101,11 @@ def aggregate_scores(
     decided = dict(
         zip((facet.everyone.name for facet in tested), adjusted, strict=True)
     )
-    with_others = [*facets, *([others] if others else [])]
-    placed = dict(_placed(evidence, with_others, decided))
+    placed = dict(_placed(evidence, [*facets, *([others] if others else [])], decided))
     placed_scores = {
         group: main[group]._replace(shrunk=place.shrunk, ranks=place.ranks)
         for group, place in placed.items()
     }
-    for facet in with_others:
-        groups, estimates = facet.everyone.groups, facet.estimates
-        placed_scores.update(small_groups(evidence, groups, estimates, placed_scores))
     found = []
     for facet in facets:
         found.append(_macro(evidence, intervals, facet))
@@ -124,7 +120,10 @@ def aggregate_scores(
         placed_scores.get(score.group, score) if score.score == "" else score
         for score in scores
     ]
-    return FacetScores(found, with_ranks)
+    pools = [
+        facet.everyone.groups for facet in [*facets, *([others] if others else [])]
+    ]
+    return FacetScores(found, with_skewness_of_all(evidence, pools, with_ranks))
 
 
 def _facet(

@@ -100,6 +100,12 @@ class Evidence:
         return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
 
     @cached_property
+    def merges_by_extremes(self) -> bool:
+        """Whether a statistic is a least or greatest value."""
+        merges = self.metric.merges
+        return any(merges.get(name) in ("min", "max") for name in self.rows.columns)
+
+    @cached_property
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
         merges: Mapping[str, MergeKind] = self.metric.merges

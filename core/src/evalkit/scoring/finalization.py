@@ -24,6 +24,10 @@ MOST_ROWS = 1_000_000
 """Rows of sums that are finalized at a time."""
 
 
+_VALUE_BYTES = 64
+"""Bytes of a row of sums; where values are kept, a row has many more."""
+
+
 class Finalizer:
     """Makes scores of sums; of those of several replications, their mean.
 
@@ -147,7 +151,7 @@ def finalize_replicates(
     rows = 0
     for group, sums in parts:
         waiting.append((group, sums))
-        rows += sums.height
+        rows += max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
         if rows >= MOST_ROWS:
             found |= _finalize_together(finalizer, waiting, replicates)
             waiting, rows = [], 0

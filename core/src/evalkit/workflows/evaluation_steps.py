@@ -62,14 +62,19 @@ class Asked:
         return [metric.name for metric in self.metrics]
 
     @property
+    def fields(self) -> set[str]:
+        """What metrics and annotators ask for beside prediction and answer."""
+        of_metrics = {name for each in self.metrics for name in each.columns}
+        return of_metrics.union(*(each.annotator.reads for each in self.annotators))
+
+    @property
     def columns(self) -> set[str] | None:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.columns),
-            *(name for each in self.annotators for name in each.annotator.reads),
+            *self.fields,
             *(name for names in crossings for name in names),
         }
 
@@ -175,6 +180,7 @@ def match(
         asked.watchers,
         progress,
         needed,
+        asked.fields,
     )
 
 
@@ -247,6 +253,7 @@ def read_copies(
             prepared.ids,
             prepared.examples,
             model,
+            asked.fields,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,

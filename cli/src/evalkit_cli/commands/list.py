@@ -63,8 +63,8 @@ class ChosenDatasets:
 
 
 KIND_NAMES = (
-    *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
-    *("observers", "commands"),
+    *("tasks", "datasets", "metrics", "perturbations", "annotators"),
+    *("recognisers", "observers", "commands"),
 )
 
 
@@ -105,8 +105,8 @@ def list_command(
 ) -> None:
     """List the installed plugins; nothing is imported unless data sets are chosen.
 
-    KIND is tasks, datasets, metrics, perturbations, recognisers, observers or commands;
-    all but observers and commands by default.
+    KIND is tasks, datasets, metrics, perturbations, annotators, recognisers, observers
+    or commands; all but observers and commands by default.
     """
     from evalkit import find_components
     from evalkit.catalog import COMMANDS, iter_kinds

@@ -79,6 +79,8 @@ def attribute_problems(
         return _dataset_problems(attributes)
     if kind == "metrics":
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
+    if kind == "annotators":
+        return _annotator_problems(attributes)
     if kind == "perturbations" and attributes["batch_texts"] < 1:
         return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
     return []
@@ -168,6 +170,22 @@ def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     if kind == "macro" and is_component_name(facet):
         return []
     return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
+
+
+def _annotator_problems(attributes: Mapping[str, Any]) -> list[str]:
+    """Find attributes of an annotator that are out of their range."""
+    problems = [
+        f"its {name} must be {least} or more, is {attributes[name]:g}"
+        for name, least in (("batch_rows", 1), ("retries", 0), ("pause", 0))
+        if not attributes[name] >= least
+    ]
+    columns = list(attributes["columns"])
+    problems += [
+        f"its columns name {name!r}, which holds one of '.:@' or is there twice"
+        for name in dict.fromkeys(columns)
+        if columns.count(name) > 1 or not name or {*name} & {*".:@"}
+    ]
+    return problems
 
 
 def _metric_problems(

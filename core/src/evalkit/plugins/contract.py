@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalkit import hookspecs
-from evalkit.plugins.classes import Dataset, Metric, Perturbation, TaskIO
+from evalkit.plugins.classes import Annotator, Dataset, Metric, Perturbation, TaskIO
 
 
 class Kind(NamedTuple):
@@ -77,6 +77,13 @@ CONTRACTS: Mapping[str, Kind] = {
         hookspecs.PerturbationAttributes,
         Perturbation,
         (("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
+    ),
+    "annotators": Kind(
+        "annotator",
+        hookspecs.AnnotatorSpec,
+        hookspecs.AnnotatorAttributes,
+        Annotator,
+        (("annotate_example",), ("annotate_batch",)),
     ),
     "recognisers": Kind(
         "recogniser",

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Component
 
 
-KINDS = ("tasks", "datasets", "metrics", "perturbations", "recognisers")
+KINDS = (
+    *("tasks", "datasets", "metrics", "perturbations"),
+    *("annotators", "recognisers"),
+)
 """The plugin kinds, as they are spelled in groups, folders and on the command line."""
 
 OBSERVERS = "observers"

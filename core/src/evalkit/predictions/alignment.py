@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.annotating.annotations import Annotated
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
@@ -46,8 +47,8 @@ class Alignment(NamedTuple):
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """The task's scored fields; and `responses`, the predictions of all alternatives,
-    where some response holds ranked ones."""
+    """The task's scored fields; `responses`, the predictions of all alternatives, where
+    some response holds ranked ones; and what annotators said."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
@@ -59,6 +60,11 @@ class Alignment(NamedTuple):
     """What a user should know of the responses beside the counts."""
     unparsed: Mapping[str, int] = {}
     """How many answers could not be extracted for each reason that somebody gave."""
+    annotations: tuple[Annotated, ...] = ()
+    """What annotators said of the responses now."""
+    lacking: Mapping[str, pl.DataFrame] = {}
+    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
+    that have no value of it though they should."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
 from evalkit.runs import recorded
+from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
@@ -124,6 +125,9 @@ def measured_frame(
         MetricContext(result.record.labels, kind),
         result.record.replications,
         examples[CHOICES] if CHOICES in examples.columns else None,
+        lacking=dict(
+            stored_lacking(result.annotations, result.record.annotations, examples)
+        ),
     )
     counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))
@@ -160,9 +164,30 @@ def with_inputs(
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
     """
-    frame = measured.everything.frame
     wanted = {name for metric in metrics for name in metric.columns}
-    lacking = wanted - set(frame.columns)
+    return with_columns(measured, result, wanted, resolver)
+
+
+def with_columns(
+    measured: Measured, result: Result, wanted: Collection[str], resolver: Resolver
+) -> Measured:
+    """Do what `with_inputs` does, of columns that are named.
+
+    Args:
+        measured: As for `with_inputs`, like the other arguments.
+        result: The run.
+        wanted: Names of the columns; those that the data lack are left out.
+        resolver: Finds the data set.
+
+    Returns:
+        The same with these columns.
+
+    Raises:
+        EvalkitError: See `with_inputs`.
+        PluginError: See `with_inputs`.
+    """
+    frame = measured.everything.frame
+    lacking = {*wanted} - set(frame.columns)
     if not lacking:
         return measured
     try:

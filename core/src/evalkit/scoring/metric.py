@@ -38,6 +38,7 @@ from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
     failure_text,
+    reasons_of,
     unscored_notices,
     why_no_value,
     without_too_few,
@@ -140,6 +141,9 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         return f"it needs the field {absent[0]!r}, which was not given"
     if table.frame.is_empty():
         return NOTHING_SCORED
+    unsaid = table.lacking_for(metric)
+    if unsaid.height == table.frame.height:
+        return f"no example has what it asks for: {reasons_of(unsaid)}"
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")

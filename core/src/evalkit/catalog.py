@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.contract import CONTRACTS as CONTRACTS
     from evalkit.plugins.discovery import COMMANDS as COMMANDS
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
@@ -54,6 +55,7 @@ else:
             "plugins.classes": "FunctionMetric",
             "plugins.commands": "command_failure find_command",
             "plugins.components": "Catalog Component DiscoveryProblem",
+            "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
                 "COMMANDS KINDS OBSERVERS find_components iter_kinds"
             ),

@@ -18,7 +18,11 @@ from evalkit_cli.options.runs import (
     verbose_with,
 )
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo_json,
+    echo_lines,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -36,6 +40,12 @@ _ALL = "*"
     metavar="KIND/NAME|RUN",
     required=False,
     shell_complete=complete_ids_and_runs,
+)
+@click.option(
+    "--contract",
+    metavar="KIND",
+    help="What a plugin of a kind may say and do, such as `metrics`: attributes and "
+    "hooks with their types and texts.",
 )
 @click.option("--wrong", is_flag=True, help="The wrongly answered examples of a run.")
 @click.option(
@@ -88,15 +98,17 @@ def show_command(
     context: click.Context,
     /,
     what: str | None,
+    contract: str | None,
     folder: Path,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Describe a plugin, or show a run that was made earlier.
+    """Describe a plugin or a kind of plugin, or show a run that was made earlier.
 
     \b
     Examples:
       evalkit show metrics/macro-f1
+      evalkit show --contract metrics
       evalkit show latest
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
@@ -112,6 +124,10 @@ def show_command(
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
+    if contract is not None:
+        _refuse_run_options(context, "--contract", what)
+        _show_contract(contract, as_json)
+        return
     if what is None:
         raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
     kind, _, name = what.partition("/")
@@ -136,9 +152,13 @@ _RUN_OPTIONS = (
 )
 
 
-def _refuse_run_options(context: click.Context, what: str) -> None:
+def _refuse_run_options(
+    context: click.Context, what: str, beside: str | None = None
+) -> None:
     from click.core import ParameterSource
 
+    if beside is not None:
+        raise click.UsageError(f"{what} and {beside} are two things to show.")
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         if option.name in _RUN_OPTIONS and source is ParameterSource.COMMANDLINE:
@@ -240,3 +260,15 @@ def _show_component(what: str, as_json: bool) -> None:
         echo_json(described)
     else:
         print_description(described)
+
+
+def _show_contract(kind: str, as_json: bool) -> None:
+    from evalkit.catalog import CONTRACTS
+    from evalkit_cli.printing.contracts import contract_of, contract_page
+
+    if kind not in CONTRACTS:
+        raise click.UsageError(f"{kind!r} is none of {', '.join(CONTRACTS)}.")
+    if as_json:
+        echo_json(contract_of(kind))
+    else:
+        echo_lines(contract_page(kind).removesuffix("\n"))

@@ -243,7 +243,7 @@ def test_two_of_one_name_are_refused_and_both_are_named(
     usage = invoke("--help").stdout
     assert "  greet@greeter  A distribution" in usage
     assert "  greet@other    A distribution" in usage
-    assert "(ambiguous)" in invoke("list", "commands").stdout
+    assert "(only as greet@other)" in invoke("list", "commands").stdout
 
 
 def test_evalkits_own_command_comes_first_and_the_list_says_so(

@@ -150,12 +150,12 @@ def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]
 def _rows(
     outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
 ) -> list[dict[str, object]]:
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     rows = []
     for found, problem in outcomes:
         row = found._asdict() | {
             "id": found.id,
-            "ambiguous": found.id in ambiguous,
+            "ambiguous": found in ambiguous,
             "problem": problem or None,
         }
         del row["requires"]
@@ -178,7 +178,7 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         hidden = " and allowed" if catalog.withheld else ""
         echo(f"none of this kind is installed{hidden}", err=True)
         return
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     rows: list[list[str]] = []
     told: set[tuple[str, str, str]] = set()
     for found in components:
@@ -200,8 +200,11 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         echo(line)
 
 
-def _marks(found: Component, ambiguous: set[str]) -> str:
-    marks = ("(unusable) ", found.problem), ("(ambiguous) ", found.id in ambiguous)
+def _marks(found: Component, ambiguous: set[Component]) -> str:
+    marks = (
+        ("(unusable) ", found.problem),
+        (f"(only as {found.name}@{found.distribution}) ", found in ambiguous),
+    )
     return "".join(mark for mark, holds in marks if holds)
 
 

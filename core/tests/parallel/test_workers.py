@@ -218,11 +218,14 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
     with Workers(2) as helpers:
         with pytest.raises(MetricError) as shared:
             score_examples(metric, table, helpers)
-        assert str(shared.value) == str(alone.value)
-        assert str(shared.value) == (
+        assert str(alone.value) == (
             f"{ORIGIN}: score_example failed for the example 'id-31' with Odd: "
             "two words"
         )
+        # of this process alone the fixtures leave out where it was raised
+        message, _, place = str(shared.value).rpartition(" ")
+        assert message == str(alone.value)
+        assert re.fullmatch(r"\(fake_\w+\.py:\d+\)", place)
         # its constructor takes other arguments than it was pickled with
         cause = shared.value.__cause__
         assert isinstance(cause, MetricError)
@@ -264,9 +267,9 @@ def test_a_failing_row_of_statistics_is_named(
         pytest.raises(MetricError) as caught,
     ):
         compute_statistics(load("pairs"), filler({46: "raise", 52: "raise"}), helpers)
-    assert str(caught.value) == (
+    assert str(caught.value).startswith(
         "metrics/pairs (odd-metrics 1.5): statistics failed for the example 'id-46' "
-        "with ValueError: bad row"
+        "with ValueError: bad row (fake_"
     )
     cause = caught.value.__cause__
     assert isinstance(cause, ValueError)

@@ -147,7 +147,7 @@ def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     terms = inspect.getmodule(evalkit.MetricContext)
     aliases = dict(_texts_of(ast.parse(inspect.getsource(terms)))) if terms else {}
     for name in names:
-        found = getattr(hookspecs, name, getattr(evalkit, name, None))
+        found: Any = getattr(hookspecs, name, getattr(evalkit, name, None))
         if found is None or not (hasattr(found, "_fields") or name in aliases):
             continue
         if inspect.isclass(found):
@@ -158,7 +158,7 @@ def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
                     "type": _type_text(found.__annotations__[field]),
                     "documentation": _joined(texts.get(field, "")),
                 }
-                for field in found._fields
+                for field in getattr(found, "_fields", ())
             ]
             yield {
                 "name": name,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import all_named, unnamed
-from evalkit.base.failures import described
+from evalkit.base.failures import described, located
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import Batch
@@ -39,7 +39,7 @@ class _Problem(NamedTuple):
         if self.cause is None:
             return self._replace(text=f"{self.text} (the example {example!r})")
         where = f" failed for the example {example!r} with"
-        return self._replace(text=f"{where} {described(self.cause)}")
+        return self._replace(text=f"{where} {located(self.cause)}")
 
 
 def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
@@ -74,7 +74,7 @@ def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
         if error is None or isinstance(error, MetricError):
             raise
         return _column_problem(error, batch) or _Problem(
-            f" failed with {described(error)}", type(error).__name__, False, error
+            f" failed with {located(error)}", type(error).__name__, False, error
         )
     problem = _shape_problem(metric, returned)
     problem = problem or _value_problem(metric, returned, batch)

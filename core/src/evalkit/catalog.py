@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
+    from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolver import Resolver as Resolver
+    from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -63,8 +65,10 @@ else:
             ),
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
+            "plugins.metadata": "required_distribution",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",
+            "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
         },
     )

@@ -147,7 +147,7 @@ def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     terms = inspect.getmodule(evalkit.MetricContext)
     aliases = dict(_texts_of(ast.parse(inspect.getsource(terms)))) if terms else {}
     for name in names:
-        found = getattr(hookspecs, name, getattr(evalkit, name, None))
+        found: Any = getattr(hookspecs, name, getattr(evalkit, name, None))
         if found is None or not (hasattr(found, "_fields") or name in aliases):
             continue
         if inspect.isclass(found):

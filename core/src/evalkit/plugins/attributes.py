@@ -9,7 +9,7 @@ from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.plugins.contract import (
@@ -118,7 +118,7 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
             f"its example is not a valid Input: {describe(from_pydantic(error))}"
         )
     except hook_failures() as error:
-        problems.append(f"its Input failed for its example with {described(error)}")
+        problems.append(f"its Input failed for its example with {located(error)}")
     return problems
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from evalkit.base.failures import described
+from evalkit.base.failures import located
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.plugins.components import Catalog, Component
@@ -61,7 +61,7 @@ def command_failure(component: Component, error: BaseException) -> PluginError:
     Returns:
         An error that names it with its distribution and version.
     """
-    return PluginError(f"{component.origin}: running it failed with {described(error)}")
+    return PluginError(f"{component.origin}: running it failed with {located(error)}")
 
 
 def matching_components(

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.parser import HeaderParser
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -63,10 +64,27 @@ def _installed(name: str) -> tuple[str, Sequence[str]] | None:
         if text is None:  # an egg, whose requirements are in a file of their own
             return found.version, found.requires or ()
         # without the description below it, which costs nearly all of the time
-        head = HeaderParser().parsestr(text.partition("\n\n")[0])
-        return head["Version"], head.get_all("Requires-Dist", [])
+        return _version_and_requires(text.partition("\n\n")[0])
     except Exception:  # not installed, or with metadata that nobody can read
         return None
+
+
+@lru_cache(maxsize=256)
+def _version_and_requires(head: str) -> tuple[str, Sequence[str]]:
+    parsed = HeaderParser().parsestr(head)
+    return parsed["Version"], tuple(parsed.get_all("Requires-Dist", ()))
+
+
+def version_of(distribution: str) -> str:
+    """Return the version of a distribution that is installed.
+
+    Raises:
+        PackageNotFoundError: It is not, or nobody can read its metadata.
+    """
+    found = _installed(distribution)
+    if found is None:
+        raise importlib.metadata.PackageNotFoundError(distribution)
+    return found[0]
 
 
 def _named_extras(requirement: str) -> frozenset[str]:

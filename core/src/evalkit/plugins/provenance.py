@@ -21,6 +21,7 @@ from evalkit.plugins.libraries import (
     libraries_of,
     source_files,
     source_hash,
+    version_of,
 )
 from evalkit.plugins.metadata import required_distribution
 from evalkit.plugins.sources import sha256_of
@@ -91,7 +92,7 @@ def describe_core() -> dict[str, Any]:
         if room not in _NO_SCORES and name not in _NO_SCORES:
             rooms.setdefault(room.removesuffix(".py"), {})[name] = file
     return {
-        "version": importlib.metadata.version("evalkit-core"),
+        "version": version_of("evalkit-core"),
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
     }
 
@@ -116,7 +117,7 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
     for text in bound.component.requires:
         name = required_distribution(text)
         try:
-            found[name] = importlib.metadata.version(name)
+            found[name] = version_of(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
     package = _module_of(bound).partition(".")[0]
@@ -159,5 +160,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in _RECORDED},
+        **{name: version_of(name) for name in _RECORDED},
     }

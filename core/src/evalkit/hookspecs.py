@@ -87,7 +87,15 @@ class TaskIOAttributes:
     labels: Sequence[str] | None
     """The labels, where the output is one of a fixed set."""
     answer_kind: AnswerKind
-    """What shape an answer has."""
+    """What shape an answer has; `none` for a task without right answers, which metrics
+    score that have `none` among their `answer_kinds`, and no others. An empty list is
+    an answer for `all-of` and `spans`."""
+    choices_field: str | None
+    """Name of the field of `Input` that lists an example's own options, in their order.
+    Answers must be among them, and the baselines are of them; None for none."""
+    only_choices: bool
+    """Whether a prediction that is none of the example's options is invalid; where not,
+    it is wrong."""
     answer_field: str | None
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
@@ -365,7 +373,8 @@ class MetricAttributes:
     scale: float
     """What a stored value is multiplied with to be shown (100 for proportions)."""
     answer_kinds: Sequence[AnswerKind]
-    """Shapes of answers that the metric can take."""
+    """Shapes of answers that the metric can take; `none` if it needs no answer, and
+    then gets null as `target` where there is none."""
     interval: IntervalKind | None
     """How its confidence interval is computed; None for `t` with `score_example` and
     else `bootstrap`."""

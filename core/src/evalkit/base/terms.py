@@ -17,11 +17,13 @@ class Entity(NamedTuple):
     """What it names: `person` for the name of a person."""
 
 
-AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
+AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number", "none"]
 """What shape an answer has.
 
 `one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
-text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
+text; a `ranked` list; a `number`; `none` where there is no right answer, as in open
+conversation. A list given where the task says `one` is `any-of`. An empty list is an
+answer for `all-of` and `spans`.
 """
 
 

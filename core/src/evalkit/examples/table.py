@@ -14,7 +14,13 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import shorten
 from evalkit.examples.answer_types import AnswerType
-from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
+from evalkit.examples.answers import (
+    Reporter,
+    answer_column,
+    as_texts,
+    map_answers,
+    refuse_other_answers,
+)
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
     cluster_column,
@@ -57,6 +63,8 @@ class Examples(NamedTuple):
     notices: tuple[str, ...]
     data_columns: tuple[str, ...] = ()
     """The names of all columns of the data, also of those that `inputs` lacks."""
+    choices: pl.Series | None = None
+    """Lists of the options that each example has, where the task names such a field."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
@@ -70,6 +78,7 @@ class Examples(NamedTuple):
         return self._replace(
             frame=self.frame.filter(selected),
             inputs=self.inputs.filter(selected),
+            choices=None if self.choices is None else self.choices.filter(selected),
             nested={
                 name: list(compress(values, selected))
                 for name, values in self.nested.items()
@@ -89,6 +98,7 @@ class Examples(NamedTuple):
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],
+            choices=None if self.choices is None else self.choices[rows],
             nested={
                 name: [values[row] for row in rows.tolist()]
                 for name, values in self.nested.items()
@@ -158,11 +168,22 @@ def convert_examples(
     type_of_answers = AnswerType(dataset, task)
     converted = _convert(dataset, task, loaded, type_of_answers.dtype)
     reporter = Reporter(dataset, loaded, converted.field)
-    answers = map_answers(reporter, converted.answers, labels, mapping, type_of_answers)
-    if task.answer_kind in ("one", "any-of") and (predictions_are_texts(dataset, task)):
-        answers = as_texts(answers)
-    kind, column = answer_column(reporter, task, answers, type_of_answers)
     frame = loaded.frame
+    kind: AnswerKind = "none"
+    column = pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("answer")
+    choices = None
+    if task.answer_kind != "none":
+        answers = map_answers(
+            reporter, converted.answers, labels, mapping, type_of_answers
+        )
+        if task.answer_kind in ("one", "any-of") and (
+            predictions_are_texts(dataset, task)
+        ):
+            answers = as_texts(answers)
+        kind, column = answer_column(reporter, task, answers, type_of_answers)
+    if task.choices_field is not None:
+        choices = frame[task.choices_field]
+        refuse_other_answers(reporter, column, choices)
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [
@@ -197,6 +218,7 @@ def convert_examples(
         files,
         notices,
         data_columns=tuple(loaded.columns),
+        choices=choices,
     )
 
 
@@ -211,6 +233,7 @@ def _needed(
 ) -> set[str] | None:
     """Return the columns that converters, clusters and a caller read; None for all."""
     needed = {*columns, *cluster_names(dataset)}
+    needed |= {task.choices_field} if task.choices_field else set()
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     for value in declared.values():
         named = value.values() if isinstance(value, Mapping) else [value]
@@ -255,7 +278,8 @@ def _convert(
 ) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
-        converted = convert_labels_by_rows(bound, loaded.named(), dtype)
+        is_without = task.answer_kind == "none"
+        converted = convert_labels_by_rows(bound, loaded.named(), dtype, is_without)
         whose = "" if bound is dataset else f" of {bound.component.origin}"
         return _Converted(
             f"answer (by {LABEL_CONVERTER}{whose})",
@@ -265,8 +289,8 @@ def _convert(
     columns = convert_labels_by_columns(bound, declared, loaded.frame, loaded.columns)
     # a frame cannot hold a column of both texts and lists, the rows can
     return _Converted(
-        str(declared["answer"]),
-        _values(loaded, declared["answer"], columns["answer"]),
+        str(declared.get("answer")),
+        _values(loaded, declared.get("answer"), columns["answer"]),
         _values(loaded, declared.get("tags"), columns["tags"]),
     )
 

@@ -166,7 +166,8 @@ def read_originals(
     aliases = _aliases(task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
-    if is_file and answer_field not in loaded.columns:
+    has_answers = task.answer_kind != "none"
+    if is_file and has_answers and answer_field not in loaded.columns:
         if selection.filters:
             raise EvalkitError(
                 f"{loaded.source(dataset)}: examples without answers "

@@ -50,6 +50,8 @@ class TaskIO(Plugin):
     delta_metrics: ClassVar[Sequence[str]] = ()
     labels: Sequence[str] | None = None
     answer_kind: ClassVar[AnswerKind] = "one"
+    choices_field: ClassVar[str | None] = None
+    only_choices: ClassVar[bool] = False
     answer_field: ClassVar[str | None] = None
     input_keys: ClassVar[Sequence[str] | None] = None
     scored_fields: ClassVar[Sequence[str]] = ()

@@ -31,7 +31,7 @@ from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.plain import read_plain_blocks
-from evalkit.reading.rows import object_row
+from evalkit.reading.rows import Row, object_row
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 
@@ -217,16 +217,25 @@ def read_prediction_file(
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
     if found in TABLES:
-        return read_table_blocks(path, found, reader.plan)
+        return read_table_blocks(path, found, reader.plan, reader.nullable)
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
-        return iter([Block(rows=rows)])
+        return iter([Block(rows=_with_nulls(rows, reader.nullable))])
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "
             f"{reader.origin} does not. Give JSON lines"
         )
     return read_plain_blocks(path, reader.plan, ids, reader.answer_field)
+
+
+def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
+    """Say that a cell with nothing in it is null where null is a value."""
+    nulls = dict.fromkeys(nullable)
+    for row in rows:
+        if nulls and row.values is not None:
+            row = row._replace(values={**nulls, **row.values})
+        yield row
 
 
 def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
@@ -240,7 +249,7 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
         Blocks of its rows, which are numbered from 1.
     """
     if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan)
+        return table_blocks(predictions, 1, reader.plan, reader.nullable)
     return iter([Block(rows=_object_rows(predictions))])
 
 

@@ -199,6 +199,7 @@ def has_own_rules(model: type[BaseModel]) -> bool:
         or config.get("extra") == "allow"
         or any(setting.startswith("str_") for setting in config)
         or not config.get("allow_inf_nan", True)
+        or config.get("validate_default")
         or _is_overridden(model)
     )
 

@@ -33,6 +33,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
+    CHOICES,
     replication_column,
     saved_statistics,
     unscored_counts,
@@ -336,6 +337,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         *kept_columns(examples, alignment.fields, options.include_examples),
         replication_column(alignment, examples.frame.height),
     ]
+    if examples.choices is not None and options.include_examples:
+        columns.append(examples.choices.alias(CHOICES))
     if options.include_examples:
         columns += [
             examples.frame["answer"],

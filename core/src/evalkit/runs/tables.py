@@ -11,6 +11,7 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
+from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
@@ -26,6 +27,10 @@ from evalkit.scoring.table import ScoringTable, comparable
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
+
+
+CHOICES = f"{AS_STORED}choices"
+"""The column of `examples.parquet` with the options that each example has."""
 
 
 def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
@@ -117,6 +122,7 @@ def measured_frame(
         clusters if clusters.null_count() < examples.height else None,
         MetricContext(result.record.labels, kind),
         result.record.replications,
+        examples[CHOICES] if CHOICES in examples.columns else None,
     )
     counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))

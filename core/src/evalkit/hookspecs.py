@@ -333,7 +333,8 @@ class DatasetSpec:
             A new response; the given one must not be changed. In its place, or as one
             of its values, `evalkit.Unparsed(reason)`, or None as the field that is
             scored, says that no answer could be extracted, also where `Output` requires
-            one: the example is scored as wrong, and counted by the reason. A
+            one: the example is scored as wrong, and counted by the reason. (Null that
+            the model itself wrote there stays what `Output` says of it.) A
             `ValueError`, a `TypeError` or a `LookupError` says that this response is
             invalid; anything else that is raised ends the evaluation.
         """

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import Entity as Entity
+    from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
+    from evalkit.base.terms import TryAgain as TryAgain
     from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
     from evalkit.comparing.comparison import compare as compare
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from evalkit.hookspecs import hookimpl as hookimpl
     from evalkit.perturbing.files import perturb_dataset as perturb_dataset
     from evalkit.perturbing.rows import perturb as perturb
+    from evalkit.plugins.classes import Annotator as Annotator
     from evalkit.plugins.classes import Dataset as Dataset
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
@@ -69,7 +73,10 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": "Entity MetricContext NotScored Source Unparsed",
+            "base.terms": (
+                "Annotation Entity FilePath MetricContext NotScored Source TryAgain "
+                "Unparsed"
+            ),
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",
@@ -83,7 +90,7 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Dataset Metric Perturbation TaskIO",
+            "plugins.classes": "Annotator Dataset Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",

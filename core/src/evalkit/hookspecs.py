@@ -1,11 +1,11 @@
 """Everything that a plugin may implement.
 
-There are five kinds of plugin, and observers. For each this module holds a spec class,
+There are six kinds of plugin, and observers. For each this module holds a spec class,
 whose methods are the hooks, and a class with the attributes that core reads. A
 plugin need not inherit anything: a method named like a hook is that hook, and it may
 take fewer arguments than the spec offers, but none that the spec does not offer, and
 none that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
-`evalkit.Dataset`, `evalkit.Metric` and `evalkit.Perturbation`.
+`evalkit.Dataset`, `evalkit.Metric`, `evalkit.Perturbation` and `evalkit.Annotator`.
 
 An attribute that the base class gives a value is optional; the others are required.
 Attributes are checked against the annotations below when a plugin is loaded.
@@ -245,6 +245,9 @@ class DatasetAttributes:
     """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
+    files_folder: str | Path | None
+    """The folder in which the files are that fields annotated `evalkit.FilePath` name;
+    None for that of the file that `load` returns, or else of the data set's module."""
     example_predictions: Mapping[str, str | Path]
     """Files of predictions that ship with the data set, by name of the model."""
 
@@ -254,12 +257,19 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def load(
-        self, split: str
+        self, split: str, columns: Sequence[str] | None, limit: int | None
     ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
         """Return the examples of a split. Required.
 
+        Scores are the same whether `columns` and `limit` are looked at or not; they are
+        there to read less. A data set that takes `columns` is identified by the columns
+        that are always asked for: those of `Input`, of the answers, tags and clusters.
+
         Args:
             split: One of `splits`.
+            columns: The columns that will be read, as far as there are such; others may
+                be left out. None where any may be read.
+            limit: How many examples are wanted, the first ones; None for all.
 
         Returns:
             A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,
@@ -776,6 +786,85 @@ class PerturbationSpec:
             perturbed: The changed example.
             original_pred: The model's prediction for the original.
             perturbed_pred: Its prediction for the changed example.
+        """
+
+
+class AnnotatorAttributes:
+    """Attributes of an annotator."""
+
+    version: str
+    """Raised when the same inputs give other values."""
+    columns: Sequence[str]
+    """Names of its columns where it gives several, which metrics ask for as
+    `NAME.COLUMN`; empty for one value, which they ask for as `NAME`."""
+    reads: Sequence[str]
+    """Columns of the data, or scored fields of the response, that it is given as
+    `fields`."""
+    batch_rows: int
+    """The most rows that `annotate_batch` gets at once."""
+    retries: int
+    """How often it is asked again after a failure that may pass."""
+    pause: float
+    """Seconds before it is asked again; doubled each time."""
+    shares_work: bool
+    """Whether several processes may ask it at the same time, where the user gives
+    `--jobs`; False for what one process fills, such as a model on a GPU."""
+
+
+class AnnotatorSpec:
+    """Hooks of an annotator, which is written in one of two ways.
+
+    An annotator computes columns from examples and responses before metrics read them:
+    judges, classifiers, embeddings. It is loaded where a metric has its name among its
+    `columns`. What it takes as arguments is all that its values may depend on: values
+    are kept under `EVALKIT_CACHE_DIR`, by the exact inputs, the annotator's
+    parameters, `version` and source code, and the libraries that it requires. The same
+    inputs are never asked for again. One that takes no prediction is also asked for
+    examples without one.
+
+    A value is a number that is finite, a boolean, a text, a list of numbers or of
+    texts, or None, and of one kind for all rows. `evalkit.Annotation` adds a text and a
+    cost. A row has no value where `evalkit.NotScored(reason)` is returned or raised,
+    which is an answer and kept as one; where `TimeoutError`, `ConnectionError` or
+    `evalkit.TryAgain(reason)` is raised for it more often than `retries` says; and
+    where anything else is raised, which is a failure of the plugin. Metrics that ask
+    for it do not score the row. The other rows are not touched.
+    """
+
+    @hookspec(firstresult=True)
+    def annotate_example(
+        self, prediction: Any, target: Any, fields: Mapping[str, Any]
+    ) -> Any:
+        """Annotate one response.
+
+        Args:
+            prediction: The prediction; never None.
+            target: The answer; a list where several are acceptable.
+            fields: The annotator's `reads` of this example, by name.
+
+        Returns:
+            A value, `evalkit.Annotation` or `evalkit.NotScored`; of an annotator with
+            several columns a dict with a value for each of `columns`.
+        """
+
+    @hookspec(firstresult=True)
+    def annotate_batch(
+        self,
+        predictions: Sequence[Any],
+        targets: Sequence[Any],
+        fields: Mapping[str, Sequence[Any]],
+    ) -> Sequence[Any]:
+        """Annotate several responses at once.
+
+        What it raises is about all of them; they are then asked for one by one.
+
+        Args:
+            predictions: One for each row, at most `batch_rows`.
+            targets: One for each row.
+            fields: The annotator's `reads`, by name, one value for each row.
+
+        Returns:
+            A list of as many entries as there are rows, each as of `annotate_example`.
         """
 
 

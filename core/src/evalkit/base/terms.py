@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -93,6 +93,16 @@ class Unparsed:
     responses are counted by it."""
 
 
+class NamesFile:
+    """Marks a text that names a file inside the folder of the data."""
+
+
+FilePath = Annotated[str, NamesFile()]
+"""A field of `Input` that names a file, such as an image, relative to the folder of the
+data. The file must be there, and not lead out of the folder; what it holds is part of
+what the data is. Metrics and `verify_response` get the absolute path."""
+
+
 class Source(NamedTuple):
     """One file of a publisher, declared once."""
 
@@ -102,3 +112,36 @@ class Source(NamedTuple):
     """Its SHA-256 where it is known; a cached or fetched file must match it."""
     license: str | None = None
     citation: str | None = None
+
+
+class Annotation(NamedTuple):
+    """What an annotator says of a response, where that is more than a value."""
+
+    value: Any
+    """What metrics read: a number, a boolean, a text, or a list of numbers or texts; of
+    an annotator with several columns a dict of such values."""
+    text: str | None = None
+    """What it was read from, such as the verdict of a judge."""
+    cost: float | None = None
+    """What asking cost, in a unit of the annotator's choice."""
+
+
+class TryAgain(Exception):
+    """Says, from an annotator, that it may answer when it is asked again.
+
+    It is raised, and the rows are asked for again, as often as `retries` says. A
+    `TimeoutError` and a `ConnectionError` mean the same.
+
+    Args:
+        reason: Why, in a few words that many rows may share, such as `throttled`.
+        after: Seconds to wait; None for a pause that doubles.
+
+    Attributes:
+        reason: The same.
+        after: The same.
+    """
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+        self.after = after

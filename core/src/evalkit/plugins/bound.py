@@ -22,6 +22,7 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
 from evalkit.plugins.validation import validated
 
@@ -265,6 +266,7 @@ BOUND: Mapping[str, type[Bound]] = {
     "datasets": BoundDataset,
     "metrics": BoundMetric,
     "perturbations": BoundPerturbation,
+    "annotators": BoundAnnotator,
     "recognisers": BoundRecogniser,
     "observers": BoundObserver,
 }

@@ -1,4 +1,4 @@
-"""Base classes of tasks, data sets, metrics and perturbations."""
+"""Base classes of tasks, data sets, metrics, perturbations and annotators."""
 
 from __future__ import annotations
 
@@ -36,6 +36,30 @@ class Perturbation(Plugin):
 
     protects: ClassVar[bool] = True
     batch_texts: ClassVar[int] = 64
+
+
+class Annotator(Plugin):
+    """A column of values that is computed from responses before metrics read them.
+
+    A subclass sets `version` and implements `annotate_example` or `annotate_batch`.
+    `evalkit.hookspecs.AnnotatorAttributes` says what each attribute means.
+
+    Example:
+        ```python
+        class Length(evalkit.Annotator):
+            version = "1"
+
+            def annotate_example(self, prediction):
+                return len(prediction.split())
+        ```
+    """
+
+    columns: Sequence[str] = ()
+    reads: Sequence[str] = ()
+    batch_rows: ClassVar[int] = 32
+    retries: ClassVar[int] = 2
+    pause: ClassVar[float] = 1.0
+    shares_work: ClassVar[bool] = True
 
 
 class TaskIO(Plugin):
@@ -107,6 +131,7 @@ class Dataset(Plugin):
     content_warning: ClassVar[str | None] = None
     description: ClassVar[str | None] = None
     sources: ClassVar[Mapping[str, Source]] = {}
+    files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""

@@ -161,6 +161,30 @@ def _decode(name: str, raw: bytes) -> str:
         ) from error
 
 
+_LINE_GOES_ON = re.compile(r"\n[ \t]+")
+
+
+def installed_header(name: str) -> Header:
+    """Return what the metadata of an installed distribution say.
+
+    Args:
+        name: The distribution's name.
+
+    Returns:
+        The lines above its description.
+
+    Raises:
+        PackageNotFoundError: It is not installed.
+    """
+    found = importlib.metadata.distribution(name)
+    text = found.read_text("METADATA")
+    if text is None:  # an egg, whose requirements are in a file of their own
+        return Header(name, found.version, requires=tuple(found.requires or ()))
+    # importlib.metadata would parse it with the description, as if it were a mail
+    head = text.partition("\n\n")[0]
+    return _parse_header(_LINE_GOES_ON.sub(" ", head))
+
+
 def _parse_header(text: str) -> Header:
     first: dict[str, str] = {}
     requires: list[str] = []
@@ -247,6 +271,9 @@ def required_distribution(requirement: str) -> str:
     return normalise_distribution(name[0]) if name else ""
 
 
+_NOT_OURS = f"which is another project; evalkit's distribution is {CORE}"
+
+
 class Verdict(NamedTuple):
     """What one requirement says about the evalkit-core that is running."""
 
@@ -272,11 +299,10 @@ class CoreCheck:
         """The version of evalkit-core; None where it is not known."""
         if self._given is not None:
             return self._given
-        import importlib.metadata
 
         try:
             # a core whose own metadata are broken has no version to be compared
-            return importlib.metadata.version(CORE) or None
+            return installed_header(CORE).version or None
         except Exception:
             return None
 
@@ -291,6 +317,8 @@ class CoreCheck:
         """
         for text in requires:
             if not _ON_CORE.match(text):
+                if required_distribution(text) == "evalkit":
+                    yield Verdict(False, f"it requires {quote(text)}, {_NOT_OURS}")
                 continue
             if text not in self._verdicts:
                 self._verdicts[text] = self._judge(text)

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.annotating.annotations import Annotated
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
@@ -46,8 +47,8 @@ class Alignment(NamedTuple):
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """The task's scored fields; and `responses`, the predictions of all alternatives,
-    where some response holds ranked ones."""
+    """The task's scored fields; `responses`, the predictions of all alternatives, where
+    some response holds ranked ones; and what annotators said."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
@@ -59,6 +60,11 @@ class Alignment(NamedTuple):
     """What a user should know of the responses beside the counts."""
     unparsed: Mapping[str, int] = {}
     """How many answers could not be extracted for each reason that somebody gave."""
+    annotations: tuple[Annotated, ...] = ()
+    """What annotators said of the responses now."""
+    lacking: Mapping[str, pl.DataFrame] = {}
+    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
+    that have no value of it though they should."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -94,6 +100,8 @@ def align(
     reader: ResponseReader,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None = None,
+    *,
+    is_part: bool = False,
 ) -> Alignment:
     """Give every prediction row and every example its status.
 
@@ -105,6 +113,8 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
+        is_part: Whether the data may have other examples, that were not loaded: rows
+            with an id that is not known are then `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -112,7 +122,7 @@ def align(
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
-    return _settle(collected, on_duplicate, selected)
+    return _settle(collected, on_duplicate, selected, is_part)
 
 
 class _Matched(NamedTuple):
@@ -131,6 +141,7 @@ def _match(
     collected: JudgedRows,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None,
+    is_part: bool,
 ) -> _Matched:
     rows = collected.rows()
     examples = rows["example"].to_numpy()
@@ -141,6 +152,8 @@ def _match(
         chosen = selected.to_numpy()
         numbers = np.where(chosen, np.cumsum(chosen) - 1, NOWHERE)
         examples = np.where(is_stranger, NOWHERE, numbers[examples])
+    if is_part:
+        is_stranger = np.zeros_like(is_stranger)
     is_named = examples != NOWHERE
     replications = rows["replication"] if "replication" in rows.columns else None
     cells = place(examples, replications, count, on_duplicate == "last")
@@ -169,10 +182,13 @@ def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
 
 
 def _settle(
-    collected: JudgedRows, on_duplicate: OnDuplicate, selected: pl.Series | None
+    collected: JudgedRows,
+    on_duplicate: OnDuplicate,
+    selected: pl.Series | None,
+    is_part: bool,
 ) -> Alignment:
     ids = collected.ids if selected is None else collected.ids.filter(selected)
-    matched = _match(collected, on_duplicate, selected)
+    matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells
     codes = np.zeros(len(ids) * cells.width, dtype=np.uint32)
     kept = cells.of_rows[matched.is_kept]

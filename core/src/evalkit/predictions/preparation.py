@@ -102,6 +102,8 @@ def prepare(
     progress: Progress,
     columns: Collection[str] | None = None,
     fields: Collection[str] = (),
+    *,
+    needs_all: bool = False,
 ) -> Prepared:
     """Load, read and match.
 
@@ -119,6 +121,7 @@ def prepare(
             reads are not kept; None for all.
         fields: What metrics ask for beside prediction and answer, which responses may
             have.
+        needs_all: Whether later steps ask for examples that are not selected.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -134,7 +137,10 @@ def prepare(
     needed = None
     if columns is not None:
         needed = {*columns, *selection.columns, *fields_read(dataset, task)}
-    examples = load_examples(dataset, task, split, needed)
+    is_known_by_place = _has_plain_lines(predictions)
+    whole = needs_all or bool(selection.filters) or is_known_by_place
+    limit = None if whole else selection.limit
+    examples = load_examples(dataset, task, split, needed, limit=limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
@@ -143,12 +149,20 @@ def prepare(
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
-    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    is_part = examples.identity.limit is not None
+    alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
     return Prepared(examples, alignment, given, ids)
+
+
+def _has_plain_lines(predictions: Predictions) -> bool:
+    """Tell whether predictions are matched with examples by their places."""
+    if not isinstance(predictions, str | Path):
+        return False
+    return detect_format(Path(predictions)) is Format.PLAIN
 
 
 def read_responses(

@@ -81,6 +81,7 @@ def record_perturbed(
             for problem in each.alignment.problems
         ],
         frame,
+        [(each.alignment.annotations, each.examples.frame["id"]) for each in copies],
     )
 
 

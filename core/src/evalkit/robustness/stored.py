@@ -13,6 +13,7 @@ from evalkit.base.terms import AnswerKind
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples.clusters import INPUT_ID
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import (
     PERTURBATION,
@@ -24,6 +25,7 @@ from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems
 from evalkit.robustness.copies import Copies, Originals, place_copies
 from evalkit.robustness.inputs import RunSource
+from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
@@ -78,7 +80,7 @@ def copies_of_run(
         problems = _problems_of(run, {*frame["id"]})
         repeated = (problem.status == "duplicate" for problem in problems)
         counts["duplicate"] = sum(repeated)
-    alignment = _alignment(frame, counts, problems)
+    alignment = _alignment(run, frame, counts, problems)
     then = record.policies.on_duplicate
     _refuse_duplicates(source, counts["duplicate"], then, on_duplicate)
     return placed.copies(
@@ -122,7 +124,7 @@ def stored_copies(result: Result) -> Copies:
         frame[INPUT_ID],
         frame[PERTURBATION],
         (),
-        _alignment(frame, counts, Problems()),
+        _alignment(result, frame, counts, Problems(), of_copies=True),
         0,
     )
 
@@ -170,16 +172,20 @@ def _examples(record: RunRecord, frame: pl.DataFrame, kind: AnswerKind) -> Examp
         {},
         record.labels,
         kind,
-        str(record.data.sha256),
-        (),
+        DataIdentity(str(record.data.sha256), (), ()),
         (),
     )
 
 
 def _alignment(
-    frame: pl.DataFrame, counts: Mapping[str, int], problems: Problems
+    run: Result,
+    frame: pl.DataFrame,
+    counts: Mapping[str, int],
+    problems: Problems,
+    of_copies: bool = False,
 ) -> Alignment:
     """Return the outcome of rows of a run, with their numbers counted anew."""
+    said = (run.annotations, run.record.annotations)
     statuses = frame["status"]
     counted = {
         status: int((statuses == status).sum())
@@ -200,6 +206,7 @@ def _alignment(
             "unparsed": frame["pred"].null_count() - unanswered,
         },
         Counter(),
+        lacking=dict(stored_lacking(*said, frame, of_copies)),
     )
 
 

@@ -112,7 +112,7 @@ class PerturbedTables:
     ) -> pl.DataFrame:
         parts, reasons = [], []
         for table, start in zip(tables, self.pairs.starts, strict=True):
-            if table.frame.is_empty():
+            if table.lacking_for(metric).height == table.frame.height:
                 continue
             found = metric_outcomes(metric, table, workers)
             reasons += found.unscored["reason"].to_list()

@@ -45,6 +45,7 @@ SCORES_FILE = "scores.parquet"
 PROBLEMS_FILE = "problems.jsonl"
 PERTURBED_FILE = "perturbed.parquet"
 STATISTICS_FOLDER = "statistics"
+ANNOTATIONS_FOLDER = "annotations"
 
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": int,

@@ -57,6 +57,7 @@ class Changes(TypedDict, total=False):
     merged: Texts
     repeat_of: str | None
     components: tuple[recorded.Component, ...]
+    annotations: tuple[recorded.Annotations, ...]
     core: recorded.Core
     environment: Mapping[str, str]
     weight: Literal["original", "copy"] | None
@@ -159,7 +160,10 @@ class RunRecord(recorded.Part):
     components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )
-    """The data set, its task, the metrics, and the perturbations of copies."""
+    """The data set, its task, the metrics, the annotators whose columns they read, and
+    the perturbations of copies."""
+    annotations: tuple[recorded.Annotations, ...] = ()
+    """What annotators said of the responses."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""
@@ -177,6 +181,12 @@ class RunRecord(recorded.Part):
     def metrics(self) -> list[recorded.Component]:
         """The metrics, in the run's order, the headline first."""
         return [each for each in self.components if each.kind == "metrics"]
+
+    @property
+    def scorers(self) -> list[recorded.Component]:
+        """The metrics, and the annotators whose columns they read."""
+        kinds = ("metrics", "annotators")
+        return [each for each in self.components if each.kind in kinds]
 
     @property
     def metric_names(self) -> list[str]:

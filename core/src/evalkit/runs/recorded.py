@@ -161,6 +161,14 @@ class Data(Part):
     sha256: Recorded[Sha256] = None
     files: tuple[File, ...] = ()
     """The files that were read; empty where the data came from none."""
+    rows_sha256: Sha256 | None = None
+    """Of the rows that the data set returned; null where it returned a file, and in
+    runs of versions that did not record it."""
+    attached_sha256: Sha256 | None = None
+    """Of the files that rows name (`evalkit.FilePath`); null where they name none."""
+    limit: Whole | None = None
+    """How many examples the data set was asked for, where it looks at that; null for
+    all."""
     version: Recorded[Text] = None
     license: Text | None = None
     source_url: Text | None = None
@@ -183,7 +191,9 @@ class Component(Part):
 
     id: Annotated[
         str,
-        _text("^(tasks|datasets|metrics|perturbations)/[a-z0-9]+(-[a-z0-9]+)*$"),
+        _text(
+            "^(tasks|datasets|metrics|perturbations|annotators)/[a-z0-9]+(-[a-z0-9]+)*$"
+        ),
     ]
     distribution: Text = ""
     version: Recorded[Text] = None
@@ -227,6 +237,31 @@ class Component(Part):
         if not self.resources:
             found.pop("resources", None)
         return found
+
+
+class Annotations(Part):
+    """What an annotator said of the responses, those to perturbed copies among them.
+
+    How often it was asked, how long that took and what it cost make no other run.
+    """
+
+    annotator: Text
+    """Its name with the parameters that are not at their default."""
+    columns: Texts
+    """Its columns in `examples.parquet`, as metrics ask for them."""
+    rows: Count
+    """How many responses it was to say something of."""
+    without_value: Mapping[Text, Count]
+    """How many of them have no value, by the reason."""
+    sha256: Sha256
+    """Over the values and reasons, without those of perturbed copies."""
+    asked: Count
+    """How many of the rows it was asked for by this run; the others were known from
+    before, or are the same as another row."""
+    seconds: Number
+    """How long these answers took, added up."""
+    cost: Number | None
+    """What they cost, in the annotator's own unit; null where it does not say."""
 
 
 class Core(Part):

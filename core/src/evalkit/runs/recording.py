@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import cluster_names
@@ -28,6 +30,11 @@ from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
+from evalkit.runs.annotations import (
+    annotation_tables,
+    join_annotations,
+    record_annotations,
+)
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -80,6 +87,8 @@ class PerturbedRecord(NamedTuple):
     """Rows and copies that were not scored; they name their file."""
     examples: pl.DataFrame
     """One row for each copy."""
+    annotations: Sequence[tuple[Sequence[Annotated], pl.Series]] = ()
+    """What annotators said of each file of copies, and the ids of these."""
 
 
 class Parts(NamedTuple):
@@ -139,7 +148,19 @@ def make_result(
         examples,
         saved_statistics(parts.scored, options.include_examples),
         None if copies is None else copies.examples,
+        _annotation_tables(parts) if options.include_examples else {},
     )
+
+
+def _annotation_tables(parts: Parts) -> dict[str, pl.DataFrame]:
+    """Return what annotators said beside values, by their names."""
+    ids, alignment = parts.examples.frame["id"], parts.alignment
+    tables = annotation_tables(
+        alignment.annotations, ids, replication_column(alignment, len(ids))
+    )
+    copies = () if parts.perturbed is None else parts.perturbed.annotations
+    of_copies = (annotation_tables(*each, None) for each in copies)
+    return join_annotations([*tables, *chain.from_iterable(of_copies)])
 
 
 def _record(
@@ -197,6 +218,11 @@ def _record(
         data=_data(parts),
         predictions=recorded.Predictions.model_validate(given),
         components=components,
+        annotations=record_annotations(
+            parts.alignment.annotations,
+            _annotation_tables(parts),
+            options.include_examples,
+        ),
         core=core,
         environment=environment(),
         weight=None if copies is None else copies.weight,
@@ -217,10 +243,13 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
 
 
 def _data(parts: Parts) -> recorded.Data:
-    dataset = parts.dataset
+    dataset, identity = parts.dataset, parts.examples.identity
     return recorded.Data(
-        sha256=parts.examples.fingerprint,
-        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
+        sha256=identity.sha256,
+        files=tuple(map(recorded.File.model_validate, identity.files)),
+        rows_sha256=identity.rows_sha256,
+        attached_sha256=identity.attached_sha256,
+        limit=identity.limit,
         version=dataset.version,
         license=dataset.license,
         source_url=dataset.source_url,
@@ -247,7 +276,7 @@ def _inputs(
     chosen = parts.dataset.chosen_cluster
     return {
         "format": FORMAT_VERSION,
-        "data": parts.examples.fingerprint,
+        "data": parts.examples.identity.key,
         "predictions": given,
         "split": options.split,
         "policies": options.policies._asdict(),
@@ -278,7 +307,8 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
-    bound = (parts.dataset, parts.task, *parts.metrics)
+    annotators = [each.annotator for each in parts.alignment.annotations]
+    bound = (parts.dataset, parts.task, *parts.metrics, *annotators)
     of_copies = () if parts.perturbed is None else parts.perturbed.components
     return (*map(recorded_component, bound), *of_copies)
 
@@ -345,6 +375,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
             prediction_column(examples, alignment.predictions).alias("pred"),
             *alignment.fields.values(),
         ]
+    else:
+        columns += [c for each in alignment.annotations for c in each.columns.values()]
     columns += [
         examples.frame["tags"],
         examples.frame["cluster"],

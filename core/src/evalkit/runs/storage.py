@@ -24,6 +24,7 @@ from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
 from evalkit.plugins.provenance import run_id_of
 from evalkit.runs.folders import (
+    ANNOTATIONS_FOLDER,
     EXAMPLES_FILE,
     PERTURBED_FILE,
     PROBLEMS_FILE,
@@ -58,6 +59,8 @@ class RunContents(NamedTuple):
     """The statistics of each metric, by its name."""
     perturbed_examples: pl.DataFrame | None
     """One row for each perturbed copy."""
+    annotations: Mapping[str, pl.DataFrame] = {}
+    """What each annotator said beside its values, by its name."""
 
 
 class Published(NamedTuple):
@@ -170,7 +173,10 @@ def write_run(contents: RunContents, folder: Path) -> None:
         waiting = [
             threads.submit(_write_examples, contents, folder),
             threads.submit(
-                write_statistics, contents.statistics, folder / STATISTICS_FOLDER
+                write_tables, contents.statistics, folder / STATISTICS_FOLDER
+            ),
+            threads.submit(
+                write_tables, contents.annotations, folder / ANNOTATIONS_FOLDER
             ),
         ]
         write_parquet(scores_frame(contents.scores), folder / SCORES_FILE)
@@ -192,20 +198,20 @@ def _write_examples(contents: RunContents, folder: Path) -> None:
         write_parquet(contents.perturbed_examples, folder / PERTURBED_FILE)
 
 
-def write_statistics(statistics: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write the statistics of every metric.
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write the statistics of every metric, or what every annotator said.
 
     Args:
-        statistics: Statistics by name of the metric.
+        tables: Tables by name of the plugin.
         folder: Where to; made if there are any.
 
     Raises:
         OSError: They cannot be written.
     """
-    if statistics:
+    if tables:
         folder.mkdir()
-    for metric, frame in statistics.items():
-        write_parquet(frame, folder / statistics_file(metric))
+    for name, frame in tables.items():
+        write_parquet(frame, folder / statistics_file(name))
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

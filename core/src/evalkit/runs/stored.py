@@ -13,6 +13,7 @@ from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
+    ANNOTATIONS_FOLDER,
     COPY_COLUMNS,
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
@@ -49,6 +50,7 @@ class StoredResult(Result):
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
         del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
+        del self.__dict__["annotations"]
         self.path = self._folder = path
 
     @cached_property
@@ -58,6 +60,16 @@ class StoredResult(Result):
         folder = self._folder / STATISTICS_FOLDER
         paths = {name: folder / statistics_file(name) for name in names}
         found = {name: read_table(path, ("position",)) for name, path in paths.items()}
+        return {name: frame for name, frame in found.items() if frame is not None}
+
+    @cached_property
+    def annotations(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
+        """What each annotator said beside its values, by its name."""
+        folder = self._folder / ANNOTATIONS_FOLDER
+        names = [each.annotator for each in self.record.annotations]
+        paths = {name: folder / statistics_file(name) for name in names}
+        columns = ("id", "replication", "copy", "reason", "failed")
+        found = {name: read_table(path, columns) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property

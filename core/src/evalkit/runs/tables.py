@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
+from evalkit.runs import recorded
+from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
@@ -123,6 +125,9 @@ def measured_frame(
         MetricContext(result.record.labels, kind),
         result.record.replications,
         examples[CHOICES] if CHOICES in examples.columns else None,
+        lacking=dict(
+            stored_lacking(result.annotations, result.record.annotations, examples)
+        ),
     )
     counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))
@@ -159,9 +164,30 @@ def with_inputs(
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
     """
-    frame = measured.everything.frame
     wanted = {name for metric in metrics for name in metric.columns}
-    lacking = wanted - set(frame.columns)
+    return with_columns(measured, result, wanted, resolver)
+
+
+def with_columns(
+    measured: Measured, result: Result, wanted: Collection[str], resolver: Resolver
+) -> Measured:
+    """Do what `with_inputs` does, of columns that are named.
+
+    Args:
+        measured: As for `with_inputs`, like the other arguments.
+        result: The run.
+        wanted: Names of the columns; those that the data lack are left out.
+        resolver: Finds the data set.
+
+    Returns:
+        The same with these columns.
+
+    Raises:
+        EvalkitError: See `with_inputs`.
+        PluginError: See `with_inputs`.
+    """
+    frame = measured.everything.frame
+    lacking = {*wanted} - set(frame.columns)
     if not lacking:
         return measured
     try:
@@ -170,7 +196,7 @@ def with_inputs(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
         ) from error
-    if examples.fingerprint != result.record.data.sha256:
+    if not is_same_data(examples, result.record.data):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {min(lacking)!r}"
@@ -214,7 +240,30 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         )
     dataset = resolver.dataset(used.reference)
     task = resolver.task(dataset)
-    return load_examples(dataset, task, result.record.split, columns)
+    record = result.record
+    limit = record.data.limit
+    return load_examples(dataset, task, record.split, columns, limit=limit)
+
+
+def is_same_data(examples: Examples, recorded_data: recorded.Data) -> bool:
+    """Tell whether examples are of the data that a run recorded.
+
+    Args:
+        examples: The examples.
+        recorded_data: What the run recorded.
+
+    Returns:
+        Whether files, rows and attached files are the same, as far as the run recorded
+        them.
+    """
+    now, then = examples.identity, recorded_data
+    # of rows without files this hash tells in what order their keys are
+    if now.sha256 != then.sha256 and (then.files or then.rows_sha256 is None):
+        return False
+    return (
+        then.rows_sha256 in (None, now.rows_sha256)
+        and then.attached_sha256 == now.attached_sha256
+    )
 
 
 def stored_scoring_table(result: Result) -> ScoringTable:

@@ -21,6 +21,7 @@ from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
+from evalkit.scoring.outcomes import EXTRA, Left, with_left
 from evalkit.scoring.table import Batch, BatchFunction
 
 if TYPE_CHECKING:
@@ -205,6 +206,10 @@ def compute_batches(
         pace = watch.pace(batch.rows)
         check(parts[-1])
         tell(batch.rows)
+    if rows.lacking.height:
+        left = [Left(*row) for row in rows.lacking.iter_rows()]
+        statistics = parts[0].drop([n for n in EXTRA if n in parts[0].columns])
+        parts.append(with_left(statistics.clear(), left))
     return parts
 
 
@@ -256,6 +261,9 @@ class _Rows:
     def __init__(self, metric: BoundMetric, table: ScoringTable) -> None:
         columns = ["prediction", "target", *metric.columns]
         frame = table.frame.select(all_named(["position", *dict.fromkeys(columns)]))
+        self.lacking = table.lacking_for(metric)
+        if self.lacking.height:
+            frame = frame.join(self.lacking, "position", "anti", maintain_order="left")
         names = tuple(table.frame.columns)
         self._all = Batch(frame, table.ids, table.context, names)
         self._done = 0

@@ -31,7 +31,7 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, without_too_few
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
@@ -75,7 +75,15 @@ def score_lists(
         advance(f"{metric.name}: {tag or 'all'}")
         positions = lists.counted(groups.positions_of(group))
         scores.append(lists.score(group, positions, groups.sizes[group]))
-    return MetricScores(metric.name, metric, scores, None)
+    left = table.lacking_for(metric)
+    return MetricScores(
+        metric.name,
+        metric,
+        without_too_few(metric, scores, left, table, groups),
+        None,
+        error=failure_text(metric, left, table),
+        unscored=left,
+    )
 
 
 def list_values(
@@ -115,6 +123,7 @@ class _Lists:
         self._rows: dict[int, Row] = {position: tuple(row) for position, *row in rows}
         self._is_counted = np.zeros(len(table.ids), dtype=bool)
         self._is_counted[table.frame["position"].to_numpy()] = True
+        self._is_counted[table.lacking_for(metric)["position"].to_numpy()] = False
 
     def counted(self, positions: Positions) -> Codes:
         """Return those positions whose examples count."""

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import named
+from evalkit.base.failures import log_failure
 from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
@@ -38,6 +39,7 @@ from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
     failure_text,
+    reasons_of,
     unscored_notices,
     why_no_value,
     without_too_few,
@@ -94,6 +96,7 @@ def failed_scores(
     Returns:
         Nulls with the error as their reason.
     """
+    log_failure(error)
     nulls = _all_null(metric, groups, str(error))
     return nulls._replace(error=str(error), failure=error)
 
@@ -140,6 +143,9 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         return f"it needs the field {absent[0]!r}, which was not given"
     if table.frame.is_empty():
         return NOTHING_SCORED
+    unsaid = table.lacking_for(metric)
+    if unsaid.height == table.frame.height:
+        return f"no example has what it asks for: {reasons_of(unsaid)}"
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")

@@ -18,6 +18,9 @@ from evalkit.base.wording import count_of
 from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 
+LACKING = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
+"""Columns of the tables of rows that lack something, and why."""
+
 
 class ScoringTable(NamedTuple):
     """What metrics score."""
@@ -38,6 +41,9 @@ class ScoringTable(NamedTuple):
     """Lists of the options of every example, by position, where they have own ones."""
     unit_names: Sequence[str] | None = None
     """What the examples are called when they are resampled; by default their ids."""
+    lacking: Mapping[str, pl.DataFrame] = {}
+    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
+    of which it says nothing though it should."""
 
     @property
     def repeats(self) -> int:
@@ -55,6 +61,26 @@ class ScoringTable(NamedTuple):
         """
         clusters = None if self.clusters is None else self.clusters.to_numpy()
         return Units(self.unit_names or self.ids, clusters, seed, self.repeats)
+
+    def lacking_for(self, metric: BoundMetric) -> pl.DataFrame:
+        """Return the rows of which annotators do not say what a metric asks for.
+
+        Args:
+            metric: The metric.
+
+        Returns:
+            `position`, `reason` (of the first such column) and `failed`, by position.
+        """
+        found = [pl.DataFrame(schema=LACKING)]
+        for name in metric.columns:
+            if name in self.lacking:
+                # a failure says itself whose it is
+                named = pl.format("{}: {}", pl.lit(name), "reason")
+                reason = pl.when("failed").then("reason").otherwise(named)
+                found.append(self.lacking[name].with_columns(reason=reason))
+        rows = pl.concat(found).unique("position", keep="first")
+        is_here = pl.col("position").is_in(self.frame["position"].implode())
+        return rows.filter(is_here).sort("position")
 
     def without_prediction(self) -> int:
         """Count the examples whose prediction is null."""

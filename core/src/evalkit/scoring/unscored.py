@@ -62,7 +62,7 @@ def unscored_notices(
         notices.append(f"{origin}: {_what_it_did(metric)} for {how_many}; {rest}")
     named = unscored.filter(~pl.col("failed"))
     if named.height:
-        how_many = f"{_share(named.height, given, table)} ({_reasons(named)})"
+        how_many = f"{_share(named.height, given, table)} ({reasons_of(named)})"
         notices.append(f"{origin}: did not score {how_many}; {rest}")
     return notices
 
@@ -163,7 +163,7 @@ def why_no_value(evidence: Evidence, group: int, unscored: pl.DataFrame) -> str:
     whom = f"all {given} {word}s" if given > 1 else f"the only {word}"
     left = unscored.filter(pl.col("position").is_in(positions.tolist()))
     if left.height == given:
-        return f"{origin}: did not score {whom} ({_reasons(left)})"
+        return f"{origin}: did not score {whom} ({reasons_of(left)})"
     return f"{origin}: {_what_it_did(evidence.metric)} for {whom}"
 
 
@@ -172,8 +172,8 @@ def _share(some: int, given: int, table: ScoringTable) -> str:
     return f"{some} of {count_of(given, word)}"
 
 
-def _reasons(unscored: pl.DataFrame) -> str:
-    """Count the most frequent reasons."""
+def reasons_of(unscored: pl.DataFrame) -> str:
+    """Count the most frequent reasons of the rows of a table that says why."""
     counts = Counter(unscored["reason"].to_list())
     ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     shown = [f"{shorten(why, 60)}: {count}" for why, count in ranked[:_SHOWN_REASONS]]

@@ -19,6 +19,7 @@ from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
 from evalkit.workflows.evaluation_steps import (
+    annotate,
     announce,
     bind,
     find_copies,
@@ -216,6 +217,8 @@ def evaluate_with(
         refused = prepared.alignment.refusal(asked.options.policies)
         if copies is not None:
             refused += refusals_of_copies(copies, asked.options)
+        if not refused:
+            prepared, copies = annotate(asked, prepared, copies, progress)
         parts = group(asked, prepared)
         if not refused:
             asked.tell("before_scoring", model=model, metrics=asked.metric_names)

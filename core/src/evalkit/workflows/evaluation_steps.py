@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
@@ -36,8 +37,9 @@ from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.options import EvaluationOptions
 
-# what is done with copies is imported where there are some
+# what is done with copies and annotators is imported where there are some
 if TYPE_CHECKING:
+    from evalkit.annotating.wanted import Wanted
     from evalkit.robustness.evaluation import Perturbed
     from evalkit.robustness.inputs import CopySource, Given
 
@@ -52,6 +54,7 @@ class Asked:
     watchers: Observers
     options: Options
     registry: Registry
+    annotators: Sequence[Wanted] = ()
 
     @property
     def metric_names(self) -> list[str]:
@@ -60,8 +63,9 @@ class Asked:
 
     @property
     def fields(self) -> set[str]:
-        """What metrics ask for beside prediction and answer."""
-        return {name for each in self.metrics for name in each.columns}
+        """What metrics and annotators ask for beside prediction and answer."""
+        of_metrics = {name for each in self.metrics for name in each.columns}
+        return of_metrics.union(*(each.annotator.reads for each in self.annotators))
 
     @property
     def columns(self) -> set[str] | None:
@@ -107,7 +111,51 @@ def bind(
         watchers,
         options.for_split(bound.default_split),
         registry,
+        _annotators(resolver, bound_task, metrics),
     )
+
+
+def _annotators(
+    resolver: Resolver, task: BoundTask, metrics: Sequence[BoundMetric]
+) -> list[Wanted]:
+    """Find the annotators that metrics ask for."""
+    known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
+    if all(known.issuperset(metric.columns) for metric in metrics):
+        return []
+    from evalkit.annotating.wanted import find_annotators
+
+    return find_annotators(resolver, metrics, known)
+
+
+def annotate(
+    asked: Asked, prepared: Prepared, copies: Perturbed | None, progress: Progress
+) -> tuple[Prepared, Perturbed | None]:
+    """Have the annotators annotate the responses, and those to copies."""
+    if not asked.annotators:
+        return prepared, copies
+    from evalkit.predictions.annotations import annotated
+
+    jobs = asked.options.settings.jobs
+    wanted = asked.annotators
+
+    def told(text: str) -> None:
+        progress(text, 0.38)
+
+    examples = prepared.examples
+    alignment = annotated(examples, prepared.alignment, wanted, jobs, told)
+    alignments = [alignment]
+    if copies is not None:
+        files = [
+            each._replace(
+                alignment=annotated(each.examples, each.alignment, wanted, jobs, told)
+            )
+            for each in copies.copies
+        ]
+        copies = copies._replace(alignment=alignment, copies=files)
+        alignments += [each.alignment for each in files]
+    for said in (said for each in alignments for said in each.annotations):
+        asked.watchers.warnings += said.warnings
+    return prepared._replace(alignment=alignment), copies
 
 
 def match(
@@ -133,6 +181,7 @@ def match(
         progress,
         needed,
         asked.fields,
+        needs_all=has_copies,
     )
 
 

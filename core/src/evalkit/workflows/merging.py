@@ -25,6 +25,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
+from evalkit.runs.annotations import join_annotations, merged_annotations
 from evalkit.runs.listing import as_result
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
@@ -113,7 +114,18 @@ def merge(
     warnings = _changed_metrics(metrics, parts[0])
     record = record.changed(warnings=(*record.warnings, *warnings))
     statistics = join_statistics(parts)
-    joined = Result(record, (), join_problems(parts), examples, statistics)
+    said = (
+        {}
+        if not record.includes_examples
+        else join_annotations(
+            table for part in parts for table in part.annotations.items()
+        )
+    )
+    record = record.changed(
+        annotations=merged_annotations([p.record for p in parts], examples, said)
+    )
+    problems = join_problems(parts)
+    joined = Result(record, (), problems, examples, statistics, annotations=said)
     result = _scored(joined, metrics, progress)
     result.record_time(started, time.time() - started)
     if out is not None:
@@ -134,11 +146,12 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                     f"the runs {parts[0].run_id} and {part.run_id} differ in {key}: "
                     f"{shorten(mine)} and {shorten(its)}"
                 )
-        for one, other in zip(first.metrics, record.metrics, strict=False):
+        for one, other in zip(first.scorers, record.scorers, strict=False):
             if one.identity != other.identity:
+                word = "metric" if one.kind == "metrics" else "annotator"
                 raise EvalkitError(
                     f"the runs {parts[0].run_id} and {part.run_id} differ in the "
-                    f"metric {one.id}: {_difference(one.identity, other.identity)}"
+                    f"{word} {one.id}: {_difference(one.identity, other.identity)}"
                 )
         if mixed := mixed_clusters(parts[0], part):
             raise EvalkitError(mixed)
@@ -218,7 +231,8 @@ def _scored(
     statistics = saved_statistics(scored, includes)
     problems = [found for found in joined.problems if found.metric is None]
     problems += unscored_problems(joined.examples, scored)
-    return Result(record, scores, problems, examples, statistics)
+    said = joined.annotations
+    return Result(record, scores, problems, examples, statistics, annotations=said)
 
 
 def _usable_statistics(

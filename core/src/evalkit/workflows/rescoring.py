@@ -11,7 +11,7 @@ from evalkit.base.progress import Progress
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment, run_id_of
 from evalkit.plugins.registry import Registry
@@ -40,6 +40,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.workflows.annotated_runs import annotate_run
 from evalkit.workflows.evaluation_steps import announce, write
 
 
@@ -114,6 +115,8 @@ def _rescored(
     )
     measured = measured_run(parent)
     settings = settings_of(parent.record, jobs)
+    said = annotate_run(parent, measured, bound, resolver, jobs, progress)
+    parent, measured, annotations = said
     lacking: dict[str, MetricScores] = {}
     for metric in bound:
         try:
@@ -134,7 +137,8 @@ def _rescored(
     if holds_copies(parent):
         progress("scoring the perturbed copies", 0.9)
         perturbed = rescore_perturbed(parent, measured, scored, settings)
-    result = _extended(parent, bound, scored, measured.groups, perturbed)
+    annotators = [each.annotator for each in annotations]
+    result = _extended(parent, bound, annotators, scored, measured.groups, perturbed)
     return result, [*result.scores[len(parent.scores) :]]
 
 
@@ -171,11 +175,12 @@ def _mixed_rules(parent: Result, bound: Sequence[BoundMetric]) -> list[str]:
 def _extended(
     parent: Result,
     bound: Sequence[BoundMetric],
+    annotators: Sequence[Bound],
     scored: list[MetricScores],
     groups: Groups,
     perturbed: PerturbedScores | None,
 ) -> Result:
-    record = _record(parent, bound, scored, perturbed)
+    record = _record(parent, bound, annotators, scored, perturbed)
     scores = [*parent.scores, *to_scores(scored, groups, record.split)]
     copies = parent.perturbed_examples
     if perturbed is not None and copies is not None:
@@ -190,17 +195,19 @@ def _extended(
         with_example_scores(examples, scored),
         parent.statistics | saved_statistics(scored, record.includes_examples),
         copies,
+        parent.annotations,
     )
 
 
 def _record(
     parent: Result,
     bound: Sequence[BoundMetric],
+    annotators: Sequence[Bound],
     scored: Sequence[MetricScores],
     perturbed: PerturbedScores | None,
 ) -> RunRecord:
     before, core = parent.record, recorded_core()
-    components = tuple(map(recorded_component, bound))
+    components = tuple(map(recorded_component, (*bound, *annotators)))
     failed = [found.error for found in scored if found.error]
     failed += () if perturbed is None else perturbed.errors
     inputs = {

@@ -16,6 +16,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
+from evalkit.runs.annotations import values_hash
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
@@ -24,6 +25,7 @@ from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import (
+    is_same_data,
     load_data,
     measured_run,
     settings_of,
@@ -161,11 +163,15 @@ def verify(
         len(stored),
         tuple(_differences(stored, computed, _compared(result))),
         unverified,
-        tuple(code.changes),
+        (*code.changes, *_changed_annotations(result)),
         _check_data(result, resolver),
         result.interval_rules,
         tuple(code.compared),
-        (*_unchecked_calls(ready, kept), *code.unchecked),
+        (
+            *_unchecked_calls(ready, kept),
+            *_unasked_annotators(record),
+            *code.unchecked,
+        ),
         result.model,
     )
 
@@ -196,6 +202,26 @@ def _unchecked_calls(
                 f"what {metric.name} makes of single examples: it {why}, and was not "
                 "called again; its scores are computed from what the run keeps of them"
             )
+
+
+def _changed_annotations(result: Result) -> Iterator[CodeChange]:
+    """Say of which annotators the run does not hold what it recorded."""
+    examples = examples_of(result)
+    for each in result.record.annotations:
+        table = result.annotations.get(each.annotator)
+        now = None
+        if table is not None and {*each.columns} <= {*examples.columns}:
+            now = values_hash((examples[name] for name in each.columns), table)
+        if now != each.sha256:
+            what = f"what {each.annotator} said, as the run holds it"
+            yield CodeChange(what, each.sha256, now)
+
+
+def _unasked_annotators(record: RunRecord) -> Iterator[str]:
+    """Say which annotators were not asked again."""
+    for each in record.annotations:
+        columns = ", ".join(each.columns)
+        yield f"what {each.annotator} says ({columns}): taken from the run, not asked"
 
 
 def _compared(result: Result) -> list[str]:
@@ -281,7 +307,7 @@ def _check_data(result: Result, resolver: Resolver) -> str:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    is_same = examples.fingerprint == result.record.data.sha256
+    is_same = is_same_data(examples, result.record.data)
     return "same" if is_same else "changed"
 
 

@@ -1,0 +1,1 @@
+"""Columns that annotators compute of responses before metrics read them."""

@@ -1,0 +1,248 @@
+"""Annotates the rows of a table: what is kept is read, and the rest is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.annotating.answers import Answer, of_one_kind, without_value
+from evalkit.annotating.asking import Row, ask_rows
+from evalkit.annotating.cache import AnswerCache
+from evalkit.annotating.wanted import Wanted
+from evalkit.base.wording import count_of
+from evalkit.errors import EvalkitError, PluginError
+from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.plugins.bound import BoundAnnotator
+from evalkit.plugins.registry import load_component
+
+MOST_FAILURES = 20
+"""Failures in a row, after which an annotator is not asked any more."""
+
+_SHARED_ROWS = 4
+"""Rows that a worker gets at least, as handing them over takes time too."""
+
+_DETAILS = {
+    "position": pl.UInt32,
+    "text": pl.String,
+    "reason": pl.String,
+    "failed": pl.Boolean,
+    "seconds": pl.Float64,
+    "cost": pl.Float64,
+    "kept": pl.Boolean,
+}
+
+Tell = Callable[[str], None]
+
+
+class Annotated(NamedTuple):
+    """What an annotator said of the rows of a table."""
+
+    annotator: BoundAnnotator
+    columns: dict[str, pl.Series]
+    """Its values by the names that metrics ask by, null where there is none."""
+    details: pl.DataFrame
+    """Of each row that was asked for: `position`, `text`, `reason` (null where there is
+    a value), `failed`, `seconds`, `cost`, and whether it was `kept` from before."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def lacking(self) -> pl.DataFrame:
+        """`position`, `reason` and `failed` of the rows that should have a value."""
+        reasons = self.details.filter(pl.col("reason").is_not_null())
+        return reasons.select("position", "reason", "failed")
+
+
+def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Annotated:
+    """Annotate the rows of a table.
+
+    Args:
+        wanted: The annotator, and the columns that are asked for.
+        table: `prediction`, `target` and the columns that it reads. A row without a
+            prediction is left out, unless the annotator takes none.
+        jobs: Processes that may ask it at the same time.
+        tell: Told how far it is.
+
+    Returns:
+        What it said.
+    """
+    annotator = wanted.annotator
+    rows, positions = _rows(annotator, table)
+    cache = AnswerCache(annotator)
+    lacking = [name for name in annotator.reads if name not in table.columns]
+    if lacking and "fields" in annotator.arguments:
+        why = f"it reads the field {lacking[0]!r}, which was not given"
+        failed = without_value(f"{annotator.component.origin}: {why}", failed=True)
+        answers = [failed] * len(rows)
+    else:
+        answers = _Asking(annotator, cache, jobs, tell).answers(rows)
+    answers, values = of_one_kind(annotator, answers)
+    everyone = pl.DataFrame({"position": range(table.height)})
+    columns = {}
+    for name, part in wanted.columns.items():
+        filled = pl.DataFrame({"position": positions, "value": values[part]})
+        filled = filled.cast({"position": pl.Int64})
+        joined = everyone.join(filled, "position", "left", maintain_order="left")
+        columns[name] = joined["value"].alias(name)
+    listed = [
+        (position, *(getattr(answer, name) for name in _FIELDS))
+        for position, answer in zip(positions, answers, strict=True)
+    ]
+    details = pl.DataFrame(listed, schema=_DETAILS, orient="row")
+    return Annotated(annotator, columns, details, tuple(_warnings(annotator, cache)))
+
+
+_FIELDS = ("text", "reason", "failed", "seconds", "cost", "is_kept")
+
+
+def _rows(
+    annotator: BoundAnnotator, table: pl.DataFrame
+) -> tuple[list[Row], list[int]]:
+    """Return the arguments of each row that can be annotated, and the rows' places."""
+    takes = annotator.arguments
+    everyone = table.with_columns(pl.int_range(pl.len()).alias("position"))
+    if "prediction" in takes:
+        everyone = everyone.filter(pl.col("prediction").is_not_null())
+    columns = {
+        name: everyone[name].to_list()
+        for name in ("prediction", "target")
+        if name in takes
+    }
+    names = [name for name in annotator.reads if name in table.columns]
+    read = {name: everyone[name].to_list() for name in names}
+    rows: list[Row] = []
+    for place in range(everyone.height):
+        row: dict[str, Any] = {name: each[place] for name, each in columns.items()}
+        if "fields" in takes:
+            row["fields"] = {name: values[place] for name, values in read.items()}
+        rows.append(row)
+    return rows, everyone["position"].to_list()
+
+
+class _Asking:
+    """Asks for the rows of one table, each distinct row once."""
+
+    def __init__(
+        self, annotator: BoundAnnotator, cache: AnswerCache, jobs: int, tell: Tell
+    ) -> None:
+        self._annotator = annotator
+        self._cache = cache
+        self._jobs = jobs if annotator.shares_work else 1
+        self._tell = tell
+        self._found: dict[str, Answer] = {}
+        self._failures = 0
+        self._started = time.monotonic()
+        self._asked = 0
+        self._rows = 0
+
+    def answers(self, rows: Sequence[Row]) -> list[Answer]:
+        """Return what is said of each row."""
+        keys = [self._cache.key(row) for row in rows]
+        distinct = dict(zip(keys, rows, strict=True))
+        for key in distinct:
+            known = self._cache.read(key)
+            if known is not None:
+                self._found[key] = known
+        waiting = [key for key in distinct if key not in self._found]
+        self._rows = len(waiting)
+        if waiting:
+            self._tell_rate()
+            self._ask(waiting, distinct)
+        told: set[str] = set()
+        answers = []
+        for key in keys:
+            is_repeated = key in told
+            told.add(key)
+            answer = self._found[key]
+            answers.append(answer._replace(is_kept=True) if is_repeated else answer)
+        return answers
+
+    def _ask(self, keys: Sequence[str], rows: dict[str, Row]) -> None:
+        size = self._annotator.rows_at_once
+        try:
+            self._share(keys, rows, max(size, _SHARED_ROWS))
+        except NotPortable:
+            left = [key for key in keys if key not in self._found]
+            for part in _parts(left, size):
+                if self._is_given_up:
+                    break
+                self._keep(part, ask_rows(self._annotator, [rows[key] for key in part]))
+        except EvalkitError as error:
+            self._leave(keys, str(error), failed=True)
+        if self._is_given_up:
+            last = next(
+                self._found[key].reason for key in reversed(keys) if key in self._found
+            )
+            why = f"not asked, after {MOST_FAILURES} failures in a row: {last}"
+            self._leave(keys, why, failed=False)
+
+    def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
+        """Ask in processes of their own.
+
+        Raises:
+            NotPortable: That cannot be.
+            PluginError: A process ended.
+        """
+        annotator = self._annotator
+        if self._jobs == 1 or annotator.loaded_with is None or len(keys) <= size:
+            raise NotPortable
+        handed_out: list[Sequence[str]] = []
+
+        def requests() -> Iterator[list[Row]]:
+            for part in _parts(keys, size):
+                if self._is_given_up:
+                    return
+                handed_out.append(part)
+                yield [rows[key] for key in part]
+
+        def died(part: Sequence[Row], ending: str) -> PluginError:
+            rows_of_it = count_of(len(part), "row")
+            origin = annotator.component.origin
+            return PluginError(
+                f"{origin}: its worker process {ending}, of {rows_of_it}"
+            )
+
+        parts = (annotator.component, dict(annotator.loaded_with))
+        with Workers(self._jobs) as workers:
+            asked = workers.map(load_component, parts, ask_rows, requests(), died)
+            with closing(asked):
+                for part, answers in enumerate(asked):
+                    self._keep(handed_out[part], answers)
+
+    @property
+    def _is_given_up(self) -> bool:
+        return self._failures >= MOST_FAILURES
+
+    def _keep(self, keys: Sequence[str], answers: Sequence[Answer]) -> None:
+        for key, answer in zip(keys, answers, strict=True):
+            self._found[key] = answer
+            self._cache.write(key, answer)
+            self._failures = 0 if answer.is_final else self._failures + 1
+        self._asked += len(keys)
+        self._tell_rate()
+
+    def _leave(self, keys: Sequence[str], why: str, failed: bool) -> None:
+        for key in keys:
+            self._found.setdefault(key, without_value(why, failed))
+
+    def _tell_rate(self) -> None:
+        rate = self._asked / max(time.monotonic() - self._started, 1e-3)
+        done = f"{self._asked:,} of {self._rows:,}, {rate:.3g} rows/s"
+        self._tell(f"{self._annotator.name}: {done}")
+
+
+def _parts(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(keys), size):
+        yield keys[start : start + size]
+
+
+def _warnings(annotator: BoundAnnotator, cache: AnswerCache) -> Iterator[str]:
+    origin = annotator.component.origin
+    if cache.damaged:
+        entries = count_of(cache.damaged, "damaged answer")
+        yield f"{origin}: {entries} in the cache; asked again"
+    if cache.problem:
+        yield f"{origin}: its answers cannot be kept: {cache.problem}"

@@ -1,0 +1,114 @@
+"""Annotates the responses of a run that was made before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evalkit.annotating.annotations import Annotated, annotate
+from evalkit.annotating.wanted import Wanted, find_annotators
+from evalkit.base.columns import frame_of
+from evalkit.base.progress import Progress
+from evalkit.errors import EvalkitError
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.annotations import (
+    annotation_tables,
+    join_annotations,
+    record_annotations,
+)
+from evalkit.runs.results import Result
+from evalkit.runs.stored import examples_of
+from evalkit.runs.tables import with_columns
+from evalkit.scoring.measurement import Measured
+
+
+class AnnotatedRun(NamedTuple):
+    """A run, and what metrics score of it, with what annotators said now."""
+
+    run: Result
+    measured: Measured
+    annotations: Sequence[Annotated] = ()
+    """What was said now; nothing where the run has all that metrics ask for."""
+
+
+def annotate_run(
+    run: Result,
+    measured: Measured,
+    metrics: Sequence[BoundMetric],
+    resolver: Resolver,
+    jobs: int,
+    progress: Progress,
+) -> AnnotatedRun:
+    """Have those annotators annotate a run of which it lacks a column.
+
+    Args:
+        run: The run; perturbed copies that it holds are not annotated.
+        measured: What metrics score of it.
+        metrics: Metrics that may ask for columns of annotators.
+        resolver: Finds annotators, and the data for what they read.
+        jobs: Processes that may ask an annotator at the same time.
+        progress: Told how far each is.
+
+    Returns:
+        The run with the columns, and what annotators said.
+
+    Raises:
+        PluginError: An annotator is broken, or does not give such a column.
+    """
+    held = {*measured.everything.frame.columns}
+    wanted = find_annotators(resolver, metrics, held)
+    if not wanted:
+        return AnnotatedRun(run, measured)
+    columns = {name for each in wanted for name in each.columns}
+    reads = {name for each in wanted for name in each.annotator.reads}
+    try:
+        # a column of the data is no annotator's
+        measured = with_columns(measured, run, columns | reads, resolver)
+    except EvalkitError:
+        if not reads <= held:
+            raise
+    said: list[Annotated] = []
+    for each in wanted:
+        present = measured.everything.frame.columns
+        asked = {n: part for n, part in each.columns.items() if n not in present}
+        if asked:
+            found = annotate(
+                Wanted(each.annotator, asked),
+                measured.everything.frame,
+                jobs,
+                lambda text: progress(text, 0.0),
+            )
+            measured = _with(measured, found)
+            said.append(found)
+    return AnnotatedRun(_holding(run, said), measured, said)
+
+
+def _with(measured: Measured, found: Annotated) -> Measured:
+    table = measured.everything
+    frame = table.frame.hstack(list(found.columns.values()))
+    lacking = {**table.lacking, **dict.fromkeys(found.columns, found.lacking)}
+    return measured._replace(everything=table._replace(frame=frame, lacking=lacking))
+
+
+def _holding(run: Result, said: Sequence[Annotated]) -> Result:
+    """Return a run that holds what was said of it, too."""
+    examples = examples_of(run)
+    columns = [c for each in said for c in each.columns.values()]
+    place = examples.columns.index("pred") + 1
+    before, after = examples.get_columns()[:place], examples.get_columns()[place:]
+    ids, replications = examples["id"], examples["replication"]
+    tables = join_annotations(annotation_tables(said, ids, replications))
+    recorded = record_annotations(said, tables, include_reasons=True)
+    joined = [*run.annotations.items(), *tables.items()]
+    result = Result(
+        run.record.changed(annotations=(*run.record.annotations, *recorded)),
+        run.scores,
+        run.problems,
+        frame_of([*before, *columns, *after]),
+        run.statistics,
+        run.perturbed_examples,
+        join_annotations(joined),
+    )
+    result.path = run.path
+    return result

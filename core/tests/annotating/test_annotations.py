@@ -1,0 +1,223 @@
+"""Annotators give metrics their columns, row by row, and are asked once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import evalkit
+from evalkit.annotating import annotations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bench
+
+TEXTS = ["good", "odd", "bad film", "good", "bug"]
+
+
+def test_a_metric_reads_what_an_annotator_says(bench: Bench) -> None:
+    result = bench.evaluate(["a b", "c", "a b"], ["words", "times"])
+    assert result["words"].value == pytest.approx(5 / 3)
+    assert result["times"].value == pytest.approx(50 / 3)
+    assert bench.asked() == ["length"] * 4  # twice each for two distinct texts
+    assert result.examples is not None
+    assert result.examples["length"].to_list() == [2, 1, 2]
+    used = [each for each in result.record.components if each.kind == "annotators"]
+    assert [each.parameters for each in used] == [{}, {"factor": 10}]
+    assert result.status == "complete"
+
+
+def test_rows_fail_on_their_own(bench: Bench) -> None:
+    result = bench.evaluate(TEXTS, ["accuracy", "judged", "listed"])
+    assert result["accuracy"].n == 5
+    for name in ("judged", "listed"):
+        assert result[name].n == 3
+    assert (result["judged"].value, result["listed"].value) == (1.0, 3.0)
+    assert result.record.not_scored == {"judged": 2, "listed": 2}
+    failed = "annotators/judge (judges 2.0): annotate_batch failed with LookupError"
+    reasons = {
+        (each.metric, each.id): each.reason
+        for each in result.problems
+        if each.reason is not None
+    }
+    assert reasons["judged", "1"] == reasons["listed", "1"] == "judge.score: odd"
+    assert str(reasons["judged", "4"]).startswith(failed)
+    assert result.status == "partial"
+    assert all(failed in text for text in result.errors)
+    assert len(result.errors) == 2
+    # two at a time; the two after the failure one by one
+    first = ["judge good,odd", "judge bad film,bug"]
+    assert bench.asked() == [*first, "judge bad film", "judge bug"]
+
+
+def test_the_same_is_never_asked_again(bench: Bench) -> None:
+    first = bench.evaluate(TEXTS[:4], ["judged", "words"])
+    assert len(bench.asked()) == 5
+    again = bench.evaluate(TEXTS[:4], ["judged", "words"])
+    assert bench.asked() == []
+    assert again.run_id == first.run_id
+    assert again["judged"] == first["judged"]
+    told = {each.annotator: each for each in again.record.annotations}
+    assert (told["judge"].asked, told["judge"].cost) == (0, None)
+    assert told["judge"].sha256 == first.record.annotations[0].sha256
+    other = [{"id": str(n), "label": "negative"} for n in range(4)]
+    bench.evaluate(TEXTS[:4], ["judged", "words"], said=other)
+    assert all(line.startswith("judge") for line in bench.asked())  # other predictions
+
+
+def test_a_damaged_answer_is_noticed_and_asked_for_again(bench: Bench) -> None:
+    bench.evaluate(["a b", "c"], ["words"])
+    entry, other = sorted(bench.cache.glob("annotations/length/*/*"))
+    entry.write_bytes(entry.read_bytes()[:-1])
+    other.write_bytes(b"")
+    bench.asked()
+    result = bench.evaluate(["a b", "c"], ["words"])
+    assert result["words"].value == 1.5
+    assert bench.asked() == ["length"] * 2
+    (warning,) = result.warnings
+    assert "2 damaged answers in the cache" in warning
+    assert not bench.evaluate(["a b", "c"], ["words"]).warnings
+    assert not [*bench.cache.glob("**/*.partial")]
+
+
+def test_answers_that_cannot_be_kept_are_told(bench: Bench) -> None:
+    bench.cache.write_text("no folder")
+    result = bench.evaluate(["a b"], ["words"])
+    assert result["words"].value == 2
+    assert "its answers cannot be kept" in result.warnings[0]
+
+
+def test_a_server_that_is_down_is_not_asked_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(annotations, "MOST_FAILURES", 4)
+    rows = [
+        {"uid": str(n), "statement": f"down {n}", "label": "positive"}
+        for n in range(20)
+    ]
+    for row in rows:
+        row["statement"] = "down"
+    rows[0]["statement"] = "good"
+    for number, row in enumerate(rows[1:]):
+        row["label"] = ("positive", "negative")[number % 2]
+    said = [
+        {"id": row["uid"], "label": ("positive", "negative", "neutral")[n % 3]}
+        for n, row in enumerate(rows)
+    ]
+    result = bench.evaluate([], ["accuracy", "judged"], rows=rows, said=said)
+    assert result["accuracy"].n == 20
+    assert result["judged"].value is None
+    (told,) = result.record.annotations
+    reasons = dict(told.without_value)
+    hung_up = "ConnectionError: hung up (asked once)"
+    assert {hung_up, f"not asked, after 4 failures in a row: {hung_up}"} == {*reasons}
+
+
+def test_several_processes_give_the_same(bench: Bench) -> None:
+    texts = [f"{'a ' * n}b" for n in range(12)]
+    alone = bench.evaluate(texts, ["words"])
+    assert len(bench.asked()) == 12
+    for entry in bench.cache.glob("annotations/length/*/*"):
+        entry.unlink()
+    shared = bench.evaluate(texts, ["words"], jobs=2)
+    assert len(bench.asked()) == 12
+    assert shared["words"] == alone["words"]
+    assert shared.run_id == alone.run_id
+
+
+def test_no_examples_keeps_the_value_only(bench: Bench, tmp_path: Path) -> None:
+    result = bench.evaluate(
+        TEXTS, ["judged"], include_examples=False, out=tmp_path / "runs"
+    )
+    assert result.examples is not None
+    assert "judge.score" in result.examples.columns
+    assert "pred" not in result.examples.columns
+    assert not result.annotations
+    assert result.path is not None
+    assert not (result.path / "annotations").exists()
+    written = (result.path / "run.json").read_text()
+    written += (result.path / "problems.jsonl").read_text()
+    assert "no such word" not in written
+    assert "odd" not in written
+
+
+def test_a_column_of_the_data_wins(bench: Bench) -> None:
+    rows = [
+        {"uid": str(n), "statement": "a b", "label": "positive", "length": 7}
+        for n in range(3)
+    ]
+    result = bench.evaluate([], ["words"], rows=rows)
+    assert result["words"].value == 7
+    assert bench.asked() == []
+    assert any("'length' that metrics ask for is one of" in n for n in result.notices)
+
+
+def test_what_is_wrong_with_a_name_is_told(bench: Bench) -> None:
+    with pytest.raises(evalkit.PluginContractError, match=r"gives judge\.score, judge"):
+        bench.evaluate(["a"], ["wrong"])
+    with pytest.raises(
+        evalkit.UnknownPluginError,
+        match=r"asks for the column 'toxicity': .* it is part of the distribution",
+    ):
+        bench.evaluate(["a"], ["elsewhere"])
+
+
+def test_rescore_verify_and_merge_ask_nothing_twice(
+    bench: Bench, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    first = bench.evaluate(TEXTS[:4], ["accuracy", "judged"], out=runs)
+    bench.asked()
+    assert first.path is not None
+    stored = evalkit.read_run(first.path)
+    more = evalkit.rescore(stored, ["listed"])
+    assert (more["listed"].n, more["listed"].value) == (3, 3.0)
+    checked = evalkit.verify(stored)
+    assert checked.agrees
+    assert not checked.unverified
+    assert any("what judge says (judge.score)" in text for text in checked.unchecked)
+    assert [each.what for each in checked.changes] == []
+    assert bench.asked() == []
+
+    plain = bench.evaluate(["x", "y y"], ["accuracy"], out=runs)
+    with pytest.raises(evalkit.EvalkitError):
+        evalkit.rescore(plain, ["words"])  # rows of a file, which nobody loads again
+
+    rows = [
+        {"uid": f"b{n}", "statement": text, "label": "positive"}
+        for n, text in enumerate(["odd", "new"])
+    ]
+    second = bench.evaluate([], ["accuracy", "judged"], rows=rows)
+    bench.asked()
+    joined = evalkit.merge([stored, second], dataset="both")
+    assert (joined["judged"].n, joined["judged"].value) == (4, 1.0)
+    assert joined.record.not_scored == {"judged": 2}
+    (told,) = joined.record.annotations
+    assert (told.rows, dict(told.without_value)) == (6, {"odd": 2})
+    assert bench.asked() == []
+    assert first.path is not None
+    (first.path / "annotations" / "judge.parquet").unlink()
+    (change,) = evalkit.verify(evalkit.read_run(first.path)).changes
+    assert change.what == "what judge said, as the run holds it"
+
+
+def test_copies_are_annotated_too(bench: Bench) -> None:
+    rows = [
+        {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(3)
+    ]
+    copies = [*evalkit.perturb(rows, "lowercase", task="sentiment")]
+    assert len(copies) == 3
+    answers = [{"id": row["uid"], "label": "positive"} for row in copies]
+    result = bench.evaluate(
+        [], ["words"], rows=rows, perturbed=[copies], perturbed_predictions=[answers]
+    )
+    assert len(bench.asked()) == 6
+    (told,) = result.record.annotations
+    assert told.rows == 6
+    assert result.perturbed_examples is not None
+    assert result.perturbed_examples["length"].to_list() == [2, 2, 2]
+    assert result.annotations["length"]["copy"].to_list() == [False] * 3 + [True] * 3
+    values = {s.computed_on: s.value for s in result.under_perturbation}
+    assert (values["original"], values["perturbed"]) == (2, 2)

@@ -20,7 +20,7 @@ pluggy would, because a call through pluggy costs more than most of them.
 What touches a response, once and for all in this order: adapters that a user declares,
 `adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
 `Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
-declared, extractors and annotators are yet to come; their places are these.
+declared and extractors are yet to come; their places are these.
 
 Each field of a task's `Input` and `Output` has one type as a column, which follows
 from its annotation, whichever way the rows came (`field_type` of the module

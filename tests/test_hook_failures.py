@@ -179,6 +179,12 @@ class Hooked(Loud):
         return act("perturbations", "expect", "pass")
 
 
+class Batched(Loud):
+    def perturb_batch(self, texts):
+        usual = [text.upper() for text in texts]
+        return act("perturbations", "perturb_batch", usual)
+
+
 class Whole(Loud):
     def perturb_example(self, example):
         usual = {"text": example["text"].upper()}
@@ -247,7 +253,10 @@ ENTRY_POINTS = {
         "batches": "Batches",
         "example-sums": "ExampleSums",
     },
-    "evalkit.perturbations": {"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
+    "evalkit.perturbations": {
+        **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
+        "batched": "Batched",
+    },
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
 }
@@ -320,6 +329,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ],
     ("perturbations", "make_rng"): [None, 7],
     ("perturbations", "perturb"): [None, 1, b"x"],
+    ("perturbations", "perturb_batch"): [None, [], "text", [1], [b"x"]],
     ("perturbations", "find_edits"): [None, [], "text", [[(0, 99, "x")]], [["x"]]],
     ("perturbations", "perturb_example"): ["text", [1], 3],
     ("perturbations", "change_tags"): [None, "text", [1]],
@@ -347,6 +357,7 @@ PLACES = {
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("perturbations", "perturb"): "perturbations/loud",
+    ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
 }
 DEFAULT_PLACES = {

@@ -118,7 +118,7 @@ class TestArguments:
             ("self, **kwargs", "load: '*kwargs' gets nothing; name the arguments that"),
             ("self, split, extra", "load: there is no argument 'extra'; the hook of"),
             ("self, spilt", "load: there is no argument 'spilt'; the hook offers: spl"),
-            ("self, split, limit=3", "load: there is no argument 'limit'"),
+            ("self, split, most=3", "load: there is no argument 'most'"),
         ],
     )
     def test_an_argument_that_would_get_no_value_is_refused(
@@ -164,7 +164,9 @@ class TestArguments:
 
     def test_a_default_takes_part_in_a_call(self) -> None:
         members = make("datasets", load=lambda self, split="none": [split])
-        assert load("datasets", members).hooks.load(split="dev") == ["dev"]
+        assert load("datasets", members).hooks.load(
+            split="dev", columns=None, limit=None
+        ) == ["dev"]
 
     def test_a_hook_without_readable_signature_is_refused(self) -> None:
         def load(self: Any, split: str) -> Any: ...
@@ -279,7 +281,7 @@ class TestHooks:
         exec(f"def load({first}split): return [split]", scope)
         bound = load("datasets", make("datasets", load=wrap(scope["load"])))
         assert bound.has("load")
-        assert bound.hooks.load(split="x") == ["x"]
+        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
 
     def test_a_function_put_on_the_object_is_a_hook_too(self) -> None:
         class Late(evalkit.Dataset):
@@ -289,7 +291,9 @@ class TestHooks:
                 super().__init__()
                 self.load = lambda split: [split]
 
-        assert load("datasets", Late).hooks.load(split="x") == ["x"]
+        assert load("datasets", Late).hooks.load(
+            split="x", columns=None, limit=None
+        ) == ["x"]
 
     def test_an_attribute_that_is_no_method_is_no_hook(self) -> None:
         declared = {"id": "uid", "answer": "label"}
@@ -303,7 +307,7 @@ class TestHooks:
             return [split]
 
         bound = load("datasets", make("datasets", load=marked))
-        assert bound.hooks.load(split="x") == ["x"]
+        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
 
     @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
     def test_wrappers_are_refused(self, option: str) -> None:
@@ -324,7 +328,10 @@ class TestHooks:
     def test_nothing_else_answers_a_plugins_calls(self) -> None:
         one = load("datasets", make("datasets", load=lambda self, split: "one"))
         two = load("datasets", make("datasets", load=lambda self, split: "two"))
-        assert (one.hooks.load(split=""), two.hooks.load(split="")) == ("one", "two")
+        assert (
+            one.hooks.load(split="", columns=None, limit=None),
+            two.hooks.load(split="", columns=None, limit=None),
+        ) == ("one", "two")
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
         assert hook_names("metrics") == [

@@ -434,7 +434,9 @@ def test_two_plugins_of_one_class_do_not_share_calls() -> None:
     bounds: list[Bound] = [
         bind(component("named", kind="datasets"), Named(word)) for word in "ab"
     ]
-    assert [bound.hooks.load(split="") for bound in bounds] == ["a", "b"]
+    assert [
+        bound.hooks.load(split="", columns=None, limit=None) for bound in bounds
+    ] == ["a", "b"]
 
 
 def test_asking_for_a_component_imports_no_plugin_but_the_one_named(

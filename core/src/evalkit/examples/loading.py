@@ -154,7 +154,9 @@ def load_rows(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     with dataset.guard_of_load(split):
-        rows = asked.load(dataset, split) if given is None else given
+        rows = given
+        if given is None:
+            rows = dataset.hooks.load(split=split, **asked.arguments)
         loaded = _materialise(dataset, task, rows, kept)
     if given is None and loaded.path is None:
         identifying, limit = asked.looked_at(dataset)

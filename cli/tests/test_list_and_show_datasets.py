@@ -105,7 +105,7 @@ def test_the_first_rows_of_a_data_set_are_shown(invoke: Invoke) -> None:
     assert cells[1] == ["id", "answer", "tags", "cluster", "question", "hint"]
     assert cells[2] == ["0", "so 0", "first", "p0", "H"]
     assert cells[4] == ["2", "so 2", "–", "p1", "Why? Why?", "H"]
-    assert cells[6] == ["3 of 5 examples"]
+    assert cells[6] == ["the first 3 of 5 examples"]
 
 
 def test_the_rows_as_json(invoke: Invoke) -> None:

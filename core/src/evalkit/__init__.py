@@ -14,6 +14,7 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import Entity as Entity
+    from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
@@ -73,7 +74,8 @@ else:
         __name__,
         {
             "base.terms": (
-                "Annotation Entity MetricContext NotScored Source TryAgain Unparsed"
+                "Annotation Entity FilePath MetricContext NotScored Source TryAgain "
+                "Unparsed"
             ),
             "base.violations": "Violation",
             "comparing.comparison": "compare",

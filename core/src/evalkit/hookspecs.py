@@ -87,7 +87,15 @@ class TaskIOAttributes:
     labels: Sequence[str] | None
     """The labels, where the output is one of a fixed set."""
     answer_kind: AnswerKind
-    """What shape an answer has."""
+    """What shape an answer has; `none` for a task without right answers, which metrics
+    score that have `none` among their `answer_kinds`, and no others. An empty list is
+    an answer for `all-of` and `spans`."""
+    choices_field: str | None
+    """Name of the field of `Input` that lists an example's own options, in their order.
+    Answers must be among them, and the baselines are of them; None for none."""
+    only_choices: bool
+    """Whether a prediction that is none of the example's options is invalid; where not,
+    it is wrong."""
     answer_field: str | None
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
@@ -237,6 +245,9 @@ class DatasetAttributes:
     """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
+    files_folder: str | Path | None
+    """The folder in which the files are that fields annotated `evalkit.FilePath` name;
+    None for that of the file that `load` returns, or else of the data set's module."""
     example_predictions: Mapping[str, str | Path]
     """Files of predictions that ship with the data set, by name of the model."""
 
@@ -246,12 +257,19 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def load(
-        self, split: str
+        self, split: str, columns: Sequence[str] | None, limit: int | None
     ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
         """Return the examples of a split. Required.
 
+        Scores are the same whether `columns` and `limit` are looked at or not; they are
+        there to read less. A data set that takes `columns` is identified by the columns
+        that are always asked for: those of `Input`, of the answers, tags and clusters.
+
         Args:
             split: One of `splits`.
+            columns: The columns that will be read, as far as there are such; others may
+                be left out. None where any may be read.
+            limit: How many examples are wanted, the first ones; None for all.
 
         Returns:
             A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,
@@ -365,7 +383,8 @@ class MetricAttributes:
     scale: float
     """What a stored value is multiplied with to be shown (100 for proportions)."""
     answer_kinds: Sequence[AnswerKind]
-    """Shapes of answers that the metric can take."""
+    """Shapes of answers that the metric can take; `none` if it needs no answer, and
+    then gets null as `target` where there is none."""
     interval: IntervalKind | None
     """How its confidence interval is computed; None for `t` with `score_example` and
     else `bootstrap`."""

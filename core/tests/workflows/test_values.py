@@ -274,6 +274,64 @@ def test_a_run_folder_keeps_the_types(case: str, tmp_path: Path) -> None:
     assert (merged["same"].value, merged["same"].n) == (0.75, 4)
 
 
+NULLABLE = """
+import evalkit
+from pydantic import BaseModel
+
+
+class Text(BaseModel):
+    uid: str
+    text: str | None
+
+
+class Said(BaseModel):
+    id: str
+    value: str | None
+
+
+class Task(evalkit.TaskIO):
+    Input, Output = Text, Said
+    answer_field, perf_metric = "value", "same"
+    example = {"uid": "1", "text": None}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_null_is_a_value_of_a_field_that_may_be_null_and_has_no_default(
+    way: str, tmp_path: Path, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(NULLABLE, {"evalkit.tasks": {"nullable": "Task"}})
+    texts = [
+        {"uid": "1", "text": None, "value": "a"},
+        {"uid": "2", "text": "t", "value": "b"},
+    ]
+    said = [{"id": "1", "value": None}, {"id": "2", "value": "b"}]
+    folders = [tmp_path / "data", tmp_path / "said"]
+    for folder in folders:
+        folder.mkdir()
+    rows_of_data = WAYS[way](texts, folders[0])
+    if way == "JSON lines":
+        keep_nulls(rows_of_data, texts)
+
+    class Rows(evalkit.Dataset):
+        task = "nullable"
+
+        def load(self, split: str) -> Any:
+            return rows_of_data
+
+    predictions = WAYS[way](said, folders[1])
+    if way == "JSON lines":
+        keep_nulls(predictions, said)
+    result = evalkit.evaluate(Rows, predictions, metrics=["accuracy"])
+    assert result.examples is not None
+    assert result.examples["pred"].to_list() == [None, "b"]
+    assert result["accuracy"].value == 0.5
+
+
+def keep_nulls(path: Path, given: Sequence[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in given))
+
+
 def test_a_default_within_an_answer_is_filled_in() -> None:
     bare = {"start": 0, "end": 3}
     data = rows([[bare], [SPAN]], "uid", text="t", day=DAY)

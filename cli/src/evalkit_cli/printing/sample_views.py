@@ -44,7 +44,8 @@ def print_sample(sample: ExampleSample, *, show_text: bool, as_json: bool) -> No
         table.append(cells)
     draw(table, "table", texts=range(len(header)))
     echo()
-    echo(f"{len(sample.rows)} of {sample.examples} examples")
+    of_all = "" if sample.examples is None else f" of {sample.examples}"
+    echo(f"the first {len(sample.rows)}{of_all} examples")
     if masked:
         echo("masked, as the texts may be hurtful; --show-text shows them")
     for notice in sample.notices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -17,11 +17,13 @@ class Entity(NamedTuple):
     """What it names: `person` for the name of a person."""
 
 
-AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
+AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number", "none"]
 """What shape an answer has.
 
 `one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
-text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
+text; a `ranked` list; a `number`; `none` where there is no right answer, as in open
+conversation. A list given where the task says `one` is `any-of`. An empty list is an
+answer for `all-of` and `spans`.
 """
 
 
@@ -89,6 +91,16 @@ class Unparsed:
     reason: str = ""
     """Why, in words that are the same for all such responses and quote none of them:
     responses are counted by it."""
+
+
+class NamesFile:
+    """Marks a text that names a file inside the folder of the data."""
+
+
+FilePath = Annotated[str, NamesFile()]
+"""A field of `Input` that names a file, such as an image, relative to the folder of the
+data. The file must be there, and not lead out of the folder; what it holds is part of
+what the data is. Metrics and `verify_response` get the absolute path."""
 
 
 class Source(NamedTuple):

@@ -199,6 +199,38 @@ def answer_column(
     return kind, column
 
 
+def refuse_other_answers(
+    reporter: Reporter, answers: pl.Series, choices: pl.Series
+) -> None:
+    """Refuse answers that are none of the options that their example has.
+
+    Args:
+        reporter: Says which example is wrong.
+        answers: The column of answers; null for none.
+        choices: The options of each example.
+
+    Raises:
+        SchemaError: There is one.
+    """
+    problems = []
+    for position, (found, options) in enumerate(
+        zip(answers.to_list(), choices.to_list(), strict=True)
+    ):
+        items = found if isinstance(answers.dtype, pl.List) else [found]
+        problems += [
+            reporter.problem(
+                position,
+                reporter.field,
+                f"must be one of the example's choices ({choices.name}) "
+                f"{', '.join(map(str, options or ()))}, found {shorten(item)}",
+            )
+            for item in items or ()
+            if item is not None and item not in (options or ())
+        ]
+    if problems:
+        raise reporter.error(problems)
+
+
 def _acceptable(
     reporter: Reporter, answers: Sequence[Any], type_of_them: AnswerType
 ) -> tuple[AnswerKind, pl.Series]:

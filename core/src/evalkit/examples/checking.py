@@ -19,11 +19,14 @@ from evalkit.errors import SchemaError
 from evalkit.examples.loading import ExampleRows, input_plan
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import model_types
+from evalkit.reading.files import OF_TEXTS
+from evalkit.reading.formats import detect_format
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
 from evalkit.reading.typed_values import (
     MisfitError,
     fits,
+    holds_null,
     row_of_table,
     typed_series,
 )
@@ -114,11 +117,14 @@ def _validated(
     """
     problems = []
     is_table = loaded.rows is None and loaded.lines is None
+    nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
+    is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
+    nulls = dict.fromkeys(nullable if is_of_texts else ())
     for position, row in enumerate(loaded.named()):
         if accepted is not None and accepted[position]:
             continue
         try:
-            given = row_of_table(task.Input, row) if is_table else row
+            given = row_of_table(task.Input, row) if is_table else {**nulls, **row}
             found = task.validate_input(given)
         except ValidationError as error:
             problems.append(

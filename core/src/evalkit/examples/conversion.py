@@ -63,9 +63,11 @@ def find_converter(
             return bound, None
         declared = getattr(bound.plugin, hook, None)
         if isinstance(declared, Mapping):
-            _check_declaration(bound, hook, declared)
+            _check_declaration(bound, hook, declared, task.answer_kind == "none")
             return bound, declared
     answer_field = task.answer_field
+    if hook == LABEL_CONVERTER and task.answer_kind == "none":
+        return task, {"id": "uid", "tags": "tags"}
     if answer_field is None:
         raise PluginContractError(
             f"{task.component.origin} has neither `answer_field` nor {hook}, and the "
@@ -76,17 +78,20 @@ def find_converter(
     return task, default_pred_converter(answer_field)
 
 
-def _check_declaration(bound: Converting, hook: str, declared: Declaration) -> None:
+def _check_declaration(
+    bound: Converting, hook: str, declared: Declaration, has_no_answers: bool
+) -> None:
     for key in declared:
         if key not in _KEYS[hook]:
             raise PluginContractError(
                 f"{bound.component.origin}: {hook} has the key {key!r}; "
                 f"{_what_it_takes(hook, key)}"
             )
-    if hook == LABEL_CONVERTER and "answer" not in declared:
-        raise PluginContractError(
-            f"{bound.component.origin}: {hook} declares no column for 'answer'"
-        )
+    if hook == LABEL_CONVERTER and ("answer" in declared) == has_no_answers:
+        problem = "declares no column for 'answer'"
+        if has_no_answers:
+            problem = "declares a column for 'answer', and its task has no answers"
+        raise PluginContractError(f"{bound.component.origin}: {hook} {problem}")
 
 
 def _what_it_takes(hook: str, key: Any) -> str:

@@ -37,6 +37,7 @@ class FileDataset(Dataset):
         super().__init__()
         self._path = path
         self.task = task
+        self.files_folder = path.parent
 
     def load(self, split: str) -> Path:
         """Return the file."""

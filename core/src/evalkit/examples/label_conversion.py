@@ -10,6 +10,7 @@ import polars as pl
 from evalkit.base.columns import named
 from evalkit.base.failures import described, hook_failures
 from evalkit.base.names import is_component_name
+from evalkit.base.violations import shorten
 from evalkit.errors import DataError, PluginContractError, PluginError
 from evalkit.examples.conversion import LABEL_CONVERTER, Declaration, converted
 from evalkit.plugins.bound import Converting
@@ -46,7 +47,7 @@ def convert_labels_by_columns(
         # with_columns, as select would give one row for a literal
         converted = frame.with_columns(
             _expression(bound, declared.get("id", "uid")).cast(pl.String).alias("__id"),
-            _expression(bound, declared["answer"]).alias("__answer"),
+            _answer_expression(bound, declared).alias("__answer"),
             _tag_expression(bound, tags).alias("__tags"),
         ).select("uid", id="__id", answer="__answer", tags="__tags")
     except pl.exceptions.ColumnNotFoundError as error:
@@ -76,7 +77,7 @@ def _has_expressions(declared: Declaration) -> bool:
 def _missing_column(
     bound: Converting, declared: Declaration, columns: Sequence[str], error: Exception
 ) -> str:
-    answer = declared["answer"]
+    answer = declared.get("answer")
     has = f"the data has the columns {', '.join(columns)}"
     if isinstance(answer, str) and answer not in columns:
         return (
@@ -106,6 +107,12 @@ def _expression(bound: Converting, column: Any) -> pl.Expr:
     )
 
 
+def _answer_expression(bound: Converting, declared: Declaration) -> pl.Expr:
+    if "answer" not in declared:  # the task has none
+        return pl.lit(None, dtype=pl.String)
+    return _expression(bound, declared["answer"])
+
+
 def _tag_expression(bound: Converting, tags: Any) -> pl.Expr:
     if not isinstance(tags, Mapping):
         return pl.lit(None) if tags is None else _expression(bound, tags)
@@ -130,10 +137,20 @@ def _facets(bound: Converting, facets: Mapping[str, Any]) -> pl.Expr:
     ).list.drop_nulls()
 
 
+def _refuse_answer(bound: Converting, result: Mapping[str, Any], uid: str) -> None:
+    if result.get("answer") is not None:
+        raise PluginContractError(
+            f"{bound.component.origin}: {LABEL_CONVERTER} returned the answer "
+            f"{shorten(result['answer'])} for the example {uid!r}, and its task has no "
+            "answers (answer_kind 'none')"
+        )
+
+
 def convert_labels_by_rows(
     bound: Converting,
     rows: Iterable[Mapping[str, Any]],
     dtype: pl.DataType | None = None,
+    has_no_answers: bool = False,
 ) -> list[Mapping[str, Any]]:
     """Apply a label converter's method to every example.
 
@@ -141,6 +158,7 @@ def convert_labels_by_rows(
         bound: Whose method it is.
         rows: The examples; `uid` holds their ids.
         dtype: The type of answers and predictions; None where that is not known.
+        has_no_answers: Whether the task has no answers, so that it returns none.
 
     Returns:
         What it returned for each.
@@ -153,5 +171,8 @@ def convert_labels_by_rows(
     for row in rows:
         uid = row["uid"]
         result = bound.label_field_converter(row)
+        if has_no_answers and isinstance(result, Mapping):
+            _refuse_answer(bound, result, uid)
+            result = {**result, "answer": None}
         results.append(converted(bound, LABEL_CONVERTER, result, uid, dtype))
     return results

@@ -18,6 +18,7 @@ from evalkit.base.violations import Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
+from evalkit.examples.requests import Asked
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
@@ -55,6 +56,14 @@ class ExampleRows(NamedTuple):
     """Hashes of the long texts of columns that were dropped."""
     sha256: Future[str] | None = None
     """SHA-256 of the file, which is computed meanwhile."""
+    identifying: frozenset[str] | None = None
+    """The columns that are there whatever is asked for; None where all are."""
+    limit: int | None = None
+    """How many examples the data set was asked for; None for all."""
+    attached: Mapping[str, pl.Series] = {}
+    """Absolute paths of the files that columns name, by column."""
+    attached_sha256: str | None = None
+    """SHA-256 of names and contents of these files; None where there are none."""
     given: pl.DataFrame | None = None
     """The frame as it was before its rows were checked, by which data is identified."""
     validated: Mapping[int, Mapping[str, Any]] = {}
@@ -115,6 +124,7 @@ def load_rows(
     split: str,
     kept: Collection[str] | None = None,
     given: Any = None,
+    asked: Asked | None = None,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -126,6 +136,7 @@ def load_rows(
             checked. None for all.
         given: Rows in place of those that the data set loads, in any form that it may
             load them in.
+        asked: What is told to a data set that looks at it; nothing by default.
 
     Returns:
         The rows.
@@ -134,14 +145,17 @@ def load_rows(
         DataError: The split is unknown, cannot be loaded, or is empty.
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
-    splits = dataset.splits
+    splits, asked = dataset.splits, asked or Asked()
     if split not in splits:
         raise DataError(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     with dataset.guard_of_load(split):
-        rows = dataset.hooks.load(split=split) if given is None else given
+        rows = asked.load(dataset, split) if given is None else given
         loaded = _materialise(dataset, task, rows, kept)
+    if given is None and loaded.path is None:
+        identifying, limit = asked.looked_at(dataset)
+        loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
     return _with_ids(dataset, loaded)

@@ -32,8 +32,8 @@ class ExampleSample(NamedTuple):
     dataset: str
     task: str
     split: str
-    examples: int
-    """How many the split has."""
+    examples: int | None
+    """How many the split has; None where the data set loaded these alone."""
     sensitive: bool
     """Whether the data set or its task warns of the texts."""
     has_labels: bool
@@ -71,7 +71,7 @@ def sample_examples(
     bound = bind_dataset(resolver, dataset, task)
     bound_task = resolver.task(bound)
     split = split or bound.default_split
-    found = load_examples(bound, bound_task, split)
+    found = load_examples(bound, bound_task, split, limit=limit)
     clusters = [name for name in cluster_names(bound) if name in found.inputs.columns]
     rows = []
     frames = (found.inputs.head(limit), found.frame.head(limit))
@@ -91,7 +91,7 @@ def sample_examples(
         bound.component.name,
         bound_task.component.name,
         split,
-        found.frame.height,
+        found.frame.height if found.identity.limit is None else None,
         any(each.content_warning is not None for each in (bound, bound_task)),
         found.labels is not None,
         tuple(rows),

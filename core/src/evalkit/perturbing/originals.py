@@ -13,6 +13,7 @@ import polars as pl
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
+from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
@@ -38,7 +39,7 @@ class SourceExamples(NamedTuple):
     """Their tags, where these are not a field of the rows."""
     loaded: ExampleRows
     fingerprint: str
-    """SHA-256 of the data."""
+    """What identifies the data."""
     answer_field: str | None
     """The field that holds the answer, where it is one."""
     aliases: Mapping[str, str]
@@ -161,12 +162,13 @@ def read_originals(
     loaded = load_rows(dataset, task, split)
     if not again:
         _refuse_perturbed(dataset, loaded)
-    loaded = checked_inputs(dataset, task, loaded)
+    loaded = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     answer_field = _answer_field(dataset, task)
     aliases = _aliases(task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
-    if is_file and answer_field not in loaded.columns:
+    has_answers = task.answer_kind != "none"
+    if is_file and has_answers and answer_field not in loaded.columns:
         if selection.filters:
             raise EvalkitError(
                 f"{loaded.source(dataset)}: examples without answers "
@@ -176,7 +178,7 @@ def read_originals(
         if selection.limit is not None:
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
-        identity = fingerprint(dataset, loaded)[0]
+        identity = fingerprint(dataset, loaded).key
         return SourceExamples(uids, selected, None, loaded, identity, None, aliases)
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
@@ -186,7 +188,7 @@ def read_originals(
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
     return SourceExamples(
-        ids, selected, own, loaded, examples.fingerprint, answer_field, aliases
+        ids, selected, own, loaded, examples.identity.key, answer_field, aliases
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+from functools import cache
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,7 +29,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
     contract = CONTRACTS[kind]
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for name, annotation in _annotations(contract.attributes).items():
+    for name, adapter in _adapters(contract.attributes).items():
         value = getattr(plugin, name, _MISSING)
         if value is _MISSING:
             value = getattr(contract.base, name, _MISSING)
@@ -36,7 +37,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
             problems.append(f"the attribute {name!r} is missing")
             continue
         try:
-            values[name] = TypeAdapter(annotation).validate_python(value)
+            values[name] = adapter.validate_python(value)
         except ValidationError as error:
             rules = sorted({violation.rule for violation in from_pydantic(error)})
             problems.append(
@@ -48,13 +49,15 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
 _MISSING = object()
 
 
-def _annotations(attributes: type) -> dict[str, Any]:
+@cache
+def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
     from pydantic import BaseModel
 
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(attributes, localns=names)
+    hints = get_type_hints(attributes, localns=names)
+    return {name: TypeAdapter(annotation) for name, annotation in hints.items()}
 
 
 def attribute_problems(
@@ -99,6 +102,7 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
             for name in attributes["input_keys"] or ()
             if name not in known
         ]
+    problems += _choices_problems(attributes)
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):
@@ -112,6 +116,17 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
     except hook_failures() as error:
         problems.append(f"its Input failed for its example with {described(error)}")
     return problems
+
+
+def _choices_problems(attributes: Mapping[str, Any]) -> list[str]:
+    name, fields = attributes["choices_field"], attributes["Input"].model_fields
+    if name is not None and name not in fields:
+        return [f"its Input has no field {name!r} (choices_field)"]
+    if name is not None and get_origin(fields[name].annotation) not in (list, tuple):
+        return [f"the field {name!r} of its Input (choices_field) is no list"]
+    if name is None and attributes["only_choices"]:
+        return ["it has only_choices, and no choices_field"]
+    return []
 
 
 RESERVED_FIELDS = (
@@ -225,7 +240,7 @@ def _scores_problems(
         problems.append(f"its batch_rows must be 1 or more, is {rows}")
     if "example_statistics" in implemented and attributes["keys"]:
         problems.append("keys are for statistics, not for example_statistics")
-    annotations = _annotations(CONTRACTS["metrics"].attributes)
+    adapters = _adapters(CONTRACTS["metrics"].attributes)
     for name, changes in attributes["scores"].items():
         for attribute, value in changes.items():
             where = f"its score {name!r} has {attribute!r}"
@@ -233,7 +248,7 @@ def _scores_problems(
                 problems.append(f"{where}, which is none of {', '.join(_OF_SCORES)}")
                 continue
             try:
-                TypeAdapter(annotations[attribute]).validate_python(value)
+                adapters[attribute].validate_python(value)
             except ValidationError as error:
                 rules = sorted({found.rule for found in from_pydantic(error)})
                 problems.append(f"{where}, which {' or '.join(rules)}")

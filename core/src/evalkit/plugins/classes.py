@@ -74,6 +74,8 @@ class TaskIO(Plugin):
     delta_metrics: ClassVar[Sequence[str]] = ()
     labels: Sequence[str] | None = None
     answer_kind: ClassVar[AnswerKind] = "one"
+    choices_field: ClassVar[str | None] = None
+    only_choices: ClassVar[bool] = False
     answer_field: ClassVar[str | None] = None
     input_keys: ClassVar[Sequence[str] | None] = None
     scored_fields: ClassVar[Sequence[str]] = ()
@@ -129,6 +131,7 @@ class Dataset(Plugin):
     content_warning: ClassVar[str | None] = None
     description: ClassVar[str | None] = None
     sources: ClassVar[Mapping[str, Source]] = {}
+    files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""

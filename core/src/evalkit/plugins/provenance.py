@@ -24,7 +24,7 @@ from evalkit.plugins.libraries import (
     source_files,
     source_hash,
 )
-from evalkit.plugins.metadata import required_distribution
+from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
@@ -159,7 +159,7 @@ def describe_core() -> dict[str, Any]:
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {
-        "version": importlib.metadata.version("evalkit-core"),
+        "version": installed_header("evalkit-core").version,
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
     }
 
@@ -184,7 +184,7 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
     for text in bound.component.requires:
         name = required_distribution(text)
         try:
-            found[name] = importlib.metadata.version(name)
+            found[name] = installed_header(name).version
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
     return {**found, **_data_files(bound)}
@@ -235,5 +235,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in _RECORDED},
+        **{name: installed_header(name).version for name in _RECORDED},
     }

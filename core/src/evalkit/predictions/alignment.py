@@ -100,6 +100,8 @@ def align(
     reader: ResponseReader,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None = None,
+    *,
+    is_part: bool = False,
 ) -> Alignment:
     """Give every prediction row and every example its status.
 
@@ -111,6 +113,8 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
+        is_part: Whether the data may have other examples, that were not loaded: rows
+            with an id that is not known are then `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -118,7 +122,7 @@ def align(
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
-    return _settle(collected, on_duplicate, selected)
+    return _settle(collected, on_duplicate, selected, is_part)
 
 
 class _Matched(NamedTuple):
@@ -137,6 +141,7 @@ def _match(
     collected: JudgedRows,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None,
+    is_part: bool,
 ) -> _Matched:
     rows = collected.rows()
     examples = rows["example"].to_numpy()
@@ -147,6 +152,8 @@ def _match(
         chosen = selected.to_numpy()
         numbers = np.where(chosen, np.cumsum(chosen) - 1, NOWHERE)
         examples = np.where(is_stranger, NOWHERE, numbers[examples])
+    if is_part:
+        is_stranger = np.zeros_like(is_stranger)
     is_named = examples != NOWHERE
     replications = rows["replication"] if "replication" in rows.columns else None
     cells = place(examples, replications, count, on_duplicate == "last")
@@ -175,10 +182,13 @@ def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
 
 
 def _settle(
-    collected: JudgedRows, on_duplicate: OnDuplicate, selected: pl.Series | None
+    collected: JudgedRows,
+    on_duplicate: OnDuplicate,
+    selected: pl.Series | None,
+    is_part: bool,
 ) -> Alignment:
     ids = collected.ids if selected is None else collected.ids.filter(selected)
-    matched = _match(collected, on_duplicate, selected)
+    matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells
     codes = np.zeros(len(ids) * cells.width, dtype=np.uint32)
     kept = cells.of_rows[matched.is_kept]

@@ -31,7 +31,7 @@ from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.plain import read_plain_blocks
-from evalkit.reading.rows import object_row
+from evalkit.reading.rows import Row, object_row
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 
@@ -102,6 +102,8 @@ def prepare(
     progress: Progress,
     columns: Collection[str] | None = None,
     fields: Collection[str] = (),
+    *,
+    needs_all: bool = False,
 ) -> Prepared:
     """Load, read and match.
 
@@ -119,6 +121,7 @@ def prepare(
             reads are not kept; None for all.
         fields: What metrics ask for beside prediction and answer, which responses may
             have.
+        needs_all: Whether later steps ask for examples that are not selected.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -134,7 +137,10 @@ def prepare(
     needed = None
     if columns is not None:
         needed = {*columns, *selection.columns, *fields_read(dataset, task)}
-    examples = load_examples(dataset, task, split, needed)
+    is_known_by_place = _has_plain_lines(predictions)
+    whole = needs_all or bool(selection.filters) or is_known_by_place
+    limit = None if whole else selection.limit
+    examples = load_examples(dataset, task, split, needed, limit=limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
@@ -143,12 +149,20 @@ def prepare(
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
-    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    is_part = examples.identity.limit is not None
+    alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
     return Prepared(examples, alignment, given, ids)
+
+
+def _has_plain_lines(predictions: Predictions) -> bool:
+    """Tell whether predictions are matched with examples by their places."""
+    if not isinstance(predictions, str | Path):
+        return False
+    return detect_format(Path(predictions)) is Format.PLAIN
 
 
 def read_responses(
@@ -217,16 +231,25 @@ def read_prediction_file(
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
     if found in TABLES:
-        return read_table_blocks(path, found, reader.plan)
+        return read_table_blocks(path, found, reader.plan, reader.nullable)
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
-        return iter([Block(rows=rows)])
+        return iter([Block(rows=_with_nulls(rows, reader.nullable))])
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "
             f"{reader.origin} does not. Give JSON lines"
         )
     return read_plain_blocks(path, reader.plan, ids, reader.answer_field)
+
+
+def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
+    """Say that a cell with nothing in it is null where null is a value."""
+    nulls = dict.fromkeys(nullable)
+    for row in rows:
+        if nulls and row.values is not None:
+            row = row._replace(values={**nulls, **row.values})
+        yield row
 
 
 def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
@@ -240,7 +263,7 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
         Blocks of its rows, which are numbered from 1.
     """
     if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan)
+        return table_blocks(predictions, 1, reader.plan, reader.nullable)
     return iter([Block(rows=_object_rows(predictions))])
 
 

@@ -34,7 +34,7 @@ from evalkit.predictions.alternatives import (
 from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
-from evalkit.reading.typed_values import row_of_table
+from evalkit.reading.typed_values import holds_null, row_of_table
 
 
 class ResponseReader:
@@ -56,6 +56,9 @@ class ResponseReader:
         answer_field: The field that a plain line holds; None for none.
         prediction_type: The type of predictions; None where that is not known.
         field_types: The types of the fields of `Output`, as far as they have one.
+        nullable: Fields of `Output` that may be null and have no default: what a
+            table, which cannot leave a value out, has as null, and a cell with nothing
+            in it.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -74,6 +77,7 @@ class ResponseReader:
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
         self._adapters = Adapters(dataset, task, self._rows)
+        self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
@@ -98,6 +102,7 @@ class ResponseReader:
         self.text_fields = cell_texts(self._output) | keys
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
+        self.nullable = [n for n in names if holds_null(self._output, n)]
         self.field_types = types_of_fields(self._output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
@@ -108,7 +113,7 @@ class ResponseReader:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapters:
+        if not column or self._adapters or self._choices is not None:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
@@ -267,7 +272,22 @@ class ResponseReader:
             return None, {}, tuple(violations)
         # before the converter is called, which might change the response
         fields = self._fields(shaped)
-        return self._to_prediction(shaped, self._rows.get(uid)), fields, ()
+        prediction = self._to_prediction(shaped, self._rows.get(uid))
+        return prediction, fields, self._other_choices(prediction, position)
+
+    def _other_choices(self, prediction: Any, position: int) -> tuple[Violation, ...]:
+        """Say what of a prediction is none of its example's options."""
+        if self._choices is None or isinstance(prediction, Unparsed):
+            return ()
+        options = self._choices[position].to_list()
+        items = prediction if isinstance(prediction, list) else [prediction]
+        field = self._scored or "(response)"
+        rule = f"must be one of the example's choices: {', '.join(map(str, options))}"
+        return tuple(
+            Violation(field, rule, item)
+            for item in items
+            if item is not None and item not in options
+        )
 
     def _fields(self, shaped: Mapping[str, Any]) -> dict[str, Any]:
         names = (*self.scored_fields, *self._of_alternatives.values())

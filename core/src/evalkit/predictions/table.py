@@ -37,9 +37,9 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
-    names = alignment.replications
+    names, choices = alignment.replications, examples.choices
     lacking = alignment.lacking
-    return ScoringTable(frame, ids, clusters, context, names, lacking=lacking)
+    return ScoringTable(frame, ids, clusters, context, names, choices, lacking=lacking)
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:

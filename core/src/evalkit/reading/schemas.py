@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.terms import NamesFile
 from evalkit.reading.field_types import field_type
 from evalkit.reading.typed_values import fits
 
@@ -199,6 +200,7 @@ def has_own_rules(model: type[BaseModel]) -> bool:
         or config.get("extra") == "allow"
         or any(setting.startswith("str_") for setting in config)
         or not config.get("allow_inf_nan", True)
+        or config.get("validate_default")
         or _is_overridden(model)
     )
 
@@ -312,6 +314,8 @@ def _plan_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         attribute, compare = bounds[type(rule)]
         limit = getattr(rule, attribute)
         return compare(value, limit) if isinstance(limit, int | float) else None
+    if isinstance(rule, NamesFile) and is_text:
+        return pl.lit(True)  # the file is looked for where the data is loaded
     if isinstance(rule, AllowInfNan) and is_number:
         return pl.lit(True)  # numbers that are not finite never pass
     return None

@@ -161,6 +161,14 @@ class Data(Part):
     sha256: Recorded[Sha256] = None
     files: tuple[File, ...] = ()
     """The files that were read; empty where the data came from none."""
+    rows_sha256: Sha256 | None = None
+    """Of the rows that the data set returned; null where it returned a file, and in
+    runs of versions that did not record it."""
+    attached_sha256: Sha256 | None = None
+    """Of the files that rows name (`evalkit.FilePath`); null where they name none."""
+    limit: Whole | None = None
+    """How many examples the data set was asked for, where it looks at that; null for
+    all."""
     version: Recorded[Text] = None
     license: Text | None = None
     source_url: Text | None = None

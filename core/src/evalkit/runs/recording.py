@@ -40,6 +40,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
+    CHOICES,
     replication_column,
     saved_statistics,
     unscored_counts,
@@ -242,10 +243,13 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
 
 
 def _data(parts: Parts) -> recorded.Data:
-    dataset = parts.dataset
+    dataset, identity = parts.dataset, parts.examples.identity
     return recorded.Data(
-        sha256=parts.examples.fingerprint,
-        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
+        sha256=identity.sha256,
+        files=tuple(map(recorded.File.model_validate, identity.files)),
+        rows_sha256=identity.rows_sha256,
+        attached_sha256=identity.attached_sha256,
+        limit=identity.limit,
         version=dataset.version,
         license=dataset.license,
         source_url=dataset.source_url,
@@ -272,7 +276,7 @@ def _inputs(
     chosen = parts.dataset.chosen_cluster
     return {
         "format": FORMAT_VERSION,
-        "data": parts.examples.fingerprint,
+        "data": parts.examples.identity.key,
         "predictions": given,
         "split": options.split,
         "policies": options.policies._asdict(),
@@ -363,6 +367,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         *kept_columns(examples, alignment.fields, options.include_examples),
         replication_column(alignment, examples.frame.height),
     ]
+    if examples.choices is not None and options.include_examples:
+        columns.append(examples.choices.alias(CHOICES))
     if options.include_examples:
         columns += [
             examples.frame["answer"],

@@ -11,11 +11,13 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
+from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
+from evalkit.runs import recorded
 from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
@@ -27,6 +29,10 @@ from evalkit.scoring.table import ScoringTable, comparable
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
+
+
+CHOICES = f"{AS_STORED}choices"
+"""The column of `examples.parquet` with the options that each example has."""
 
 
 def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
@@ -118,6 +124,7 @@ def measured_frame(
         clusters if clusters.null_count() < examples.height else None,
         MetricContext(result.record.labels, kind),
         result.record.replications,
+        examples[CHOICES] if CHOICES in examples.columns else None,
         lacking=dict(
             stored_lacking(result.annotations, result.record.annotations, examples)
         ),
@@ -189,7 +196,7 @@ def with_columns(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
         ) from error
-    if examples.fingerprint != result.record.data.sha256:
+    if not is_same_data(examples, result.record.data):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {min(lacking)!r}"
@@ -233,7 +240,30 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         )
     dataset = resolver.dataset(used.reference)
     task = resolver.task(dataset)
-    return load_examples(dataset, task, result.record.split, columns)
+    record = result.record
+    limit = record.data.limit
+    return load_examples(dataset, task, record.split, columns, limit=limit)
+
+
+def is_same_data(examples: Examples, recorded_data: recorded.Data) -> bool:
+    """Tell whether examples are of the data that a run recorded.
+
+    Args:
+        examples: The examples.
+        recorded_data: What the run recorded.
+
+    Returns:
+        Whether files, rows and attached files are the same, as far as the run recorded
+        them.
+    """
+    now, then = examples.identity, recorded_data
+    # of rows without files this hash tells in what order their keys are
+    if now.sha256 != then.sha256 and (then.files or then.rows_sha256 is None):
+        return False
+    return (
+        then.rows_sha256 in (None, now.rows_sha256)
+        and then.attached_sha256 == now.attached_sha256
+    )
 
 
 def stored_scoring_table(result: Result) -> ScoringTable:

@@ -160,6 +160,8 @@ def with_possible_range(
     """
     if scored.error or not scored.metric.has_possible_range:
         return scored
+    if everything.context.answer_kind == "none":
+        return scored  # nothing is known to be right
     low = _values(scored.metric, everything, groups)
     try:
         high = _values(scored.metric, _all_right(everything, left_out), groups)

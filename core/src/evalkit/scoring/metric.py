@@ -131,6 +131,8 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     """
     kind = table.context.answer_kind
     if kind not in metric.answer_kinds:
+        if kind == "none":
+            return "the task has no answers, and the metric needs them"
         if kind == "any-of":
             return "examples have several acceptable answers"
         return f"the metric does not take answers of the kind {kind!r}"

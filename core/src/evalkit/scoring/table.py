@@ -37,6 +37,8 @@ class ScoringTable(NamedTuple):
     """Names of the replications, where each example has several answers; its answers
     then stand at consecutive positions, in this order."""
 
+    choices: pl.Series | None = None
+    """Lists of the options of every example, by position, where they have own ones."""
     unit_names: Sequence[str] | None = None
     """What the examples are called when they are resampled; by default their ids."""
     lacking: Mapping[str, pl.DataFrame] = {}

@@ -181,6 +181,7 @@ def match(
         progress,
         needed,
         asked.fields,
+        needs_all=has_copies,
     )
 
 

@@ -136,7 +136,13 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
     hashes = sorted({str(record.data.sha256) for record in records})
     sha256 = hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}])
     files = tuple(file for record in records for file in record.data.files)
-    return records[0].data.model_copy(update={"sha256": sha256, "files": files})
+    own = {
+        name: values.pop() if len(values) == 1 else None
+        for name in ("rows_sha256", "attached_sha256", "limit")
+        if (values := {getattr(record.data, name) for record in records})
+    }
+    update = {"sha256": sha256, "files": files, **own}
+    return records[0].data.model_copy(update=update)
 
 
 def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:

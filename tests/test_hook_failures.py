@@ -199,6 +199,31 @@ class Names:
         return act("recognisers", "find_entities", [[] for text in texts])
 
 
+class Single(evalkit.Annotator):
+    version = "1"
+
+    def annotate_example(self, prediction):
+        return act("annotators", "annotate_example", 1.0)
+
+
+class Several(evalkit.Annotator):
+    version = "1"
+
+    def annotate_batch(self, predictions):
+        return act("annotators", "annotate_batch", [1.0 for _ in predictions])
+
+
+class OfSingle(evalkit.Metric):
+    columns = ("single",)
+
+    def score_example(self, fields):
+        return sum(fields.values())
+
+
+class OfSeveral(OfSingle):
+    columns = ("several",)
+
+
 class Watcher:
     def before_load(self):
         act("observers", "before_load", None)
@@ -247,6 +272,8 @@ ENTRY_POINTS = {
         "hooks": "Hooks",
     },
     "evalkit.metrics": {
+        "of-single": "OfSingle",
+        "of-several": "OfSeveral",
         "lists": "get_lists",
         "right": "Right",
         "sums": "Sums",
@@ -257,6 +284,7 @@ ENTRY_POINTS = {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
         "batched": "Batched",
     },
+    "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
 }
@@ -334,6 +362,8 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("perturbations", "perturb_example"): ["text", [1], 3],
     ("perturbations", "change_tags"): [None, "text", [1]],
     ("perturbations", "expect"): [None, True, "maybe"],
+    ("annotators", "annotate_example"): [{}, float("inf"), b"x", [None], ["a", 1]],
+    ("annotators", "annotate_batch"): [None, "text", [], [[[1]]], [{}]],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""
@@ -356,6 +386,7 @@ PLACES = {
     ("metrics", "prepare"): "metrics/batches",
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "example_statistics"): "metrics/example-sums",
+    ("annotators", "annotate_batch"): "annotators/several",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
@@ -364,6 +395,7 @@ DEFAULT_PLACES = {
     "datasets": "datasets/hooks",
     "metrics": "metrics/sums",
     "perturbations": "perturbations/hooked",
+    "annotators": "annotators/single",
     "recognisers": "recognisers/names",
     "observers": "observers/watcher",
 }
@@ -374,7 +406,10 @@ def place_of(kind: str, hook: str) -> str:
 
 
 @pytest.fixture
-def plugins(fake_distribution: Any) -> Any:
+def plugins(
+    fake_distribution: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Any:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     made = fake_distribution(CODE, ENTRY_POINTS, name="acting", version="3.1")
     load_recogniser.cache_clear()
     return importlib.import_module(made.module)
@@ -415,6 +450,8 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
         return None
     metric = name if kind == "metrics" else "right"
+    if kind == "annotators":
+        metric = f"of-{name}"
     dataset = {"tasks/by-columns": "rows-by-columns"}.get(place_of(kind, hook), "rows")
     if place_of(kind, hook) == "tasks/converting":
         dataset = "rows-converted"
@@ -454,7 +491,7 @@ def is_made_by(kind: str, score: Score) -> bool:
     """Tell whether a score is made of what a kind of plugin returned."""
     if kind == "datasets":
         return score.metric.startswith("hooks#")
-    return kind == "metrics" or score.computed_on == "expected"
+    return kind in ("metrics", "annotators") or score.computed_on == "expected"
 
 
 def blamed(kind: str, hook: str, out: Any, policy: str) -> str:

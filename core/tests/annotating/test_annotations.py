@@ -180,6 +180,14 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     assert any("what judge says (judge.score)" in text for text in checked.unchecked)
     assert [each.what for each in checked.changes] == []
     assert bench.asked() == []
+    used = [
+        each.model_copy(update={"version": "1.9"}) if each.name == "judge" else each
+        for each in stored.record.components
+    ]
+    older = evalkit.read_run(first.path)
+    older._record = older.record.changed(components=tuple(used))
+    (change,) = evalkit.verify(older).changes
+    assert (change.what, change.then) == ("annotators/judge version", "1.9")
 
     plain = bench.evaluate(["x", "y y"], ["accuracy"], out=runs)
     with pytest.raises(evalkit.EvalkitError):

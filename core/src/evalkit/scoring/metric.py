@@ -71,7 +71,12 @@ def score_metric(
         refuse_absent_fields(metric, table)
         reason = why_not(metric, table)
         if reason:
-            return _all_null(metric, groups, reason)
+            unsaid = table.lacking_for(metric)
+            if unsaid.height < table.frame.height:  # that is not the reason
+                unsaid = unsaid.clear()
+            error = failure_text(metric, unsaid, table)
+            nulls = _all_null(metric, groups, reason)
+            return nulls._replace(unscored=unsaid, error=error)
         if metric.has("compute"):
             return score_lists(metric, table, groups, settings, advance)
         rate = _Rate(metric.name, table.frame.height, advance)
@@ -145,7 +150,9 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         return NOTHING_SCORED
     unsaid = table.lacking_for(metric)
     if unsaid.height == table.frame.height:
-        return f"no example has what it asks for: {reasons_of(unsaid)}"
+        failed = unsaid.filter("failed")["reason"]
+        why = failed[0] if len(failed) else reasons_of(unsaid)
+        return f"no example has what it asks for: {why}"
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")

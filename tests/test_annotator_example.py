@@ -1,0 +1,77 @@
+"""The annotator that `docs/authoring/annotators.md` builds does what the page says."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from evalkit.hookspecs import AnnotatorAttributes
+
+PAGE = (
+    Path(__file__)
+    .parents[1]
+    .joinpath("docs/authoring/annotators.md")
+    .read_text("utf-8")
+)
+Run = Callable[..., CompletedProcess[str]]
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)
+    return str(found)
+
+
+@pytest.fixture
+def annotator(
+    fake_distribution: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    project = tomllib.loads(block("toml"))["project"]
+    entry_points = {
+        group: {name: value.partition(":")[2] for name, value in names.items()}
+        for group, names in project["entry-points"].items()
+    }
+    fake_distribution(
+        block("python"), entry_points, name=project["name"], version=project["version"]
+    )
+
+
+@pytest.mark.usefixtures("annotator")
+def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
+    show, evaluate, verify = (
+        line.split()[2:] for line in block("console").splitlines()
+    )
+    shown = run_evalkit(*show)
+    assert "Has a program judge a response" in shown.stdout, shown.stderr
+    ended = run_evalkit(*evaluate, "--json")
+    assert ended.returncode == 0, ended.stderr
+    record, other = json.loads(ended.stdout)
+    (told,) = record["annotations"]
+    assert (told["annotator"], told["rows"]) == ("program-judge", 5)
+    assert told["asked"] == 5
+    assert told["columns"] == ["program-judge.approved"]
+    (score,) = [s for s in record["scores"] if s["tag"] is None and not s["aggregate"]]
+    assert (score["n"], record["errors"]) == (5, [])
+    again, _ = json.loads(run_evalkit(*evaluate, "--json").stdout)
+    assert again["annotations"][0]["asked"] == 0
+    assert again["run_id"] == record["run_id"]
+    verified = run_evalkit(*verify)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    entries = [*tmp_path.glob("cache/annotations/program-judge/*/*")]
+    assert len(entries) == 5 + other["annotations"][0]["asked"]
+    listed = run_evalkit("list", "annotators", "--check")
+    assert listed.stdout.startswith("ok      annotators/program-judge"), listed.stderr
+
+
+def test_the_page_names_every_attribute() -> None:
+    for name in AnnotatorAttributes.__annotations__:
+        assert f"`{name}`" in PAGE

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.edits import apply_edits
-from evalkit.perturbing.copying import Perturber
+from evalkit.perturbing.copying import Example, Perturber
 from evalkit.perturbing.rng import LazyRandom
-from evalkit.perturbing.steps import Settings
+from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -137,7 +137,7 @@ def measure_engine(name: str, data: list[dict[str, Any]], runs: int) -> None:
 
     def whole() -> None:
         for row in data:
-            for _ in perturber.copies(row, row["uid"]):
+            for _ in perturber.copies_of([Example(row["uid"], row)])[0]:
                 pass
 
     pairs = [(cpu_seconds(alone), cpu_seconds(whole)) for _ in range(runs)]

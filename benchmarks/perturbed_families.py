@@ -39,7 +39,7 @@ from evalkit.robustness.tested_drops import (
     mean_differences,
 )
 from evalkit.scoring.calls import call_finalize
-from evalkit.scoring.metric import metric_statistics
+from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 

@@ -5,6 +5,8 @@
   of one process. The budget is 1.5.
 - A whole evaluation with a function of about 50 µs a call, in one process and with two
   workers, each in a process of its own.
+- The same with 1 ms a row, which is slept or computed, in each of the three ways that
+  workers share; two workers should be at least 1.7 times as fast as one process.
 
 Run it as `python benchmarks/python_metric.py [--examples N] [--runs R]`; each figure is
 the median over the runs.
@@ -39,6 +41,7 @@ PLUGIN = '''
 import time
 
 import evalkit
+import polars as pl
 from pydantic import BaseModel
 
 
@@ -74,13 +77,54 @@ class Slow(evalkit.Metric):
         for number in range(ROUNDS):
             total += number ^ 5
         return float(prediction == target) + 0.0 * total
+
+
+def wait():
+    if SLEEPS:
+        time.sleep(SECONDS)
+        return
+    total = 0
+    for number in range(ROUNDS):
+        total += number ^ 5
+
+
+class ByExample(evalkit.Metric):
+    def score_example(self, prediction, target):
+        wait()
+        return float(prediction == target)
+
+
+class ByBatch(evalkit.Metric):
+    def score_batch(self, predictions, targets):
+        for _ in predictions:
+            wait()
+        return [float(p == t) for p, t in zip(predictions, targets)]
+
+
+class ByStatistics(evalkit.Metric):
+    def statistics(self, batch):
+        for _ in range(batch.height):
+            wait()
+        return pl.DataFrame({"row": range(batch.height), "n": 1.0})
+
+    def finalize(self, sums):
+        return sums.select("group", value="n")
 '''
+
+WAYS = {
+    "slow": "Slow",
+    "by-example": "ByExample",
+    "by-batch": "ByBatch",
+    "by-statistics": "ByStatistics",
+}
+LEAST_GAIN = 1.7
 
 EVALUATE = """
 import sys, evalkit
 sys.path.insert(0, sys.argv[1])
-result = evalkit.evaluate("slow", f"{sys.argv[1]}/data.jsonl", jobs=int(sys.argv[2]))
-print(result["slow"].value)
+data, jobs, metric = f"{sys.argv[1]}/data.jsonl", int(sys.argv[2]), sys.argv[3]
+result = evalkit.evaluate("slow", data, jobs=jobs, metrics=[metric])
+print(result[metric].value)
 """
 
 
@@ -139,7 +183,7 @@ def scoring_step(microseconds: float, examples: int, runs: int) -> None:
         started = time.perf_counter()
         found = score_examples(metric, table)
         ours.append(time.perf_counter() - started)
-        assert found["score"].to_list() == expected
+        assert found.statistics["score"].to_list() == expected
     loop, step = statistics.median(bare), statistics.median(ours)
     print(
         f"{loop / examples * 1e6:6.2f} us a call: {examples} examples, list "
@@ -148,9 +192,14 @@ def scoring_step(microseconds: float, examples: int, runs: int) -> None:
     )
 
 
-def write_plugin(folder: Path, examples: int, microseconds: float) -> None:
+def write_plugin(
+    folder: Path, examples: int, microseconds: float, sleeps: bool = False
+) -> None:
     """Write a package with entry points, as pip would install it, and its data."""
     code = PLUGIN.replace("ROUNDS", str(rounds_for(microseconds)))
+    code = code.replace("SLEEPS", str(sleeps)).replace(
+        "SECONDS", str(microseconds / 1e6)
+    )
     (folder / "slow_plugin.py").write_text(code)
     metadata = folder / "slow_plugin-1.dist-info"
     metadata.mkdir()
@@ -160,7 +209,8 @@ def write_plugin(folder: Path, examples: int, microseconds: float) -> None:
     (metadata / "entry_points.txt").write_text(
         "[evalkit.tasks]\nslow = slow_plugin:Task\n"
         "[evalkit.datasets]\nslow = slow_plugin:Data\n"
-        "[evalkit.metrics]\nslow = slow_plugin:Slow\n"
+        "[evalkit.metrics]\n"
+        + "".join(f"{name} = slow_plugin:{made}\n" for name, made in WAYS.items())
     )
     with (folder / "data.jsonl").open("w") as stream:
         for number in range(examples):
@@ -168,26 +218,45 @@ def write_plugin(folder: Path, examples: int, microseconds: float) -> None:
             stream.write(row)
 
 
+def seconds_of(folder: Path, metric: str, runs: int) -> dict[int, float]:
+    """Give the median time of an evaluation with one and with two jobs."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(runs):
+        for jobs, found in seconds.items():
+            started = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-c", EVALUATE, str(folder), str(jobs), metric],
+                check=True,
+                capture_output=True,
+            )
+            found.append(time.perf_counter() - started)
+    return {jobs: statistics.median(found) for jobs, found in seconds.items()}
+
+
 def whole_evaluation(microseconds: float, examples: int, runs: int) -> None:
     """Print how long an evaluation takes with one and with two jobs."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_plugin(folder, examples, microseconds)
-        seconds: dict[int, list[float]] = {1: [], 2: []}
-        for _ in range(runs):
-            for jobs, found in seconds.items():
-                started = time.perf_counter()
-                subprocess.run(
-                    [sys.executable, "-c", EVALUATE, str(folder), str(jobs)],
-                    check=True,
-                    capture_output=True,
-                )
-                found.append(time.perf_counter() - started)
+        write_plugin(Path(name), examples, microseconds)
+        seconds = seconds_of(Path(name), "slow", runs)
     for jobs, found in seconds.items():
         print(
             f"{microseconds:6.2f} us a call: whole evaluation of {examples} examples "
-            f"with jobs={jobs}: {statistics.median(found):.2f} s"
+            f"with jobs={jobs}: {found:.2f} s"
         )
+
+
+def shared_evaluation(examples: int, runs: int) -> None:
+    """Print how much faster two workers are with rows of 1 ms, in each way."""
+    for sleeps in (True, False):
+        with tempfile.TemporaryDirectory() as name:
+            write_plugin(Path(name), examples, 1_000, sleeps)
+            for way in ("by-example", "by-batch", "by-statistics"):
+                one, two = seconds_of(Path(name), way, runs).values()
+                print(
+                    f"{examples} rows of 1 ms {'slept' if sleeps else 'computed'}, "
+                    f"{way}: one process {one:.1f} s, two workers {two:.1f} s, "
+                    f"{one / two:.2f} times as fast (at least {LEAST_GAIN})"
+                )
 
 
 def main() -> None:
@@ -199,6 +268,7 @@ def main() -> None:
     scoring_step(1, chosen.examples * 5, chosen.runs)
     scoring_step(10, chosen.examples, chosen.runs)
     whole_evaluation(50, chosen.examples, min(3, chosen.runs))
+    shared_evaluation(chosen.examples // 10, min(3, chosen.runs))
 
 
 if __name__ == "__main__":

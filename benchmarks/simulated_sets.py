@@ -31,7 +31,8 @@ from evalkit.robustness.drops import DropIntervals
 from evalkit.robustness.tested_drops import GroupedStatistics
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import metric_statistics, score_metric
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 

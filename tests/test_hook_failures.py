@@ -126,6 +126,26 @@ class Right(evalkit.Metric):
         return act("metrics", "score_example", float(prediction == target))
 
 
+class Batches(evalkit.Metric):
+    def prepare(self, targets):
+        return act("metrics", "prepare", None)
+
+    def resources(self):
+        return act("metrics", "resources", {})
+
+    def score_batch(self, predictions):
+        return act("metrics", "score_batch", [1.0] * len(predictions))
+
+
+class ExampleSums(evalkit.Metric):
+    def example_statistics(self, prediction, target):
+        usual = {"right": float(prediction == target), "n": 1}
+        return act("metrics", "example_statistics", usual)
+
+    def finalize(self, sums):
+        return sums["right"] / sums["n"]
+
+
 class Sums(evalkit.Metric):
     def statistics(self, batch):
         usual = pl.DataFrame({"row": range(batch.height), "x": [1.0] * batch.height})
@@ -220,7 +240,13 @@ ENTRY_POINTS = {
         "rows-converted": "RowsConverted",
         "hooks": "Hooks",
     },
-    "evalkit.metrics": {"lists": "get_lists", "right": "Right", "sums": "Sums"},
+    "evalkit.metrics": {
+        "lists": "get_lists",
+        "right": "Right",
+        "sums": "Sums",
+        "batches": "Batches",
+        "example-sums": "ExampleSums",
+    },
     "evalkit.perturbations": {"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
@@ -278,6 +304,10 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ],
     ("metrics", "compute"): [None, float("nan"), "text", [1.0], 10**400],
     ("metrics", "score_example"): [None, float("nan"), "text", [1.0], {}],
+    ("metrics", "score_batch"): [None, 1.0, "texts!", [1.0], [float("nan")] * 6],
+    ("metrics", "example_statistics"): [None, 1.0, {}, {"right": "x", "n": 1}],
+    ("metrics", "resources"): [None, "text", {"x": 1}, {"x": Path("no-such-file")}],
+    ("metrics", "prepare"): [],
     ("metrics", "statistics"): [None, [1.0], LONG, NAN_SUMS, NO_ROWS, pl.DataFrame()],
     ("metrics", "finalize"): [
         None,
@@ -312,6 +342,10 @@ PLACES = {
     ("datasets", "load"): "datasets/rows",
     ("metrics", "compute"): "metrics/lists",
     ("metrics", "score_example"): "metrics/right",
+    ("metrics", "score_batch"): "metrics/batches",
+    ("metrics", "prepare"): "metrics/batches",
+    ("metrics", "resources"): "metrics/batches",
+    ("metrics", "example_statistics"): "metrics/example-sums",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_example"): "perturbations/whole",
 }

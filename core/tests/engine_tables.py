@@ -14,7 +14,8 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.grouping import Groups, group_by_tag
-from evalkit.scoring.metric import metric_statistics, score_metric
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import (
     AggregateScore,
     GroupScore,

@@ -13,8 +13,11 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.terms import Entity as Entity
+    from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
+    from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
+    from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
     from evalkit.comparing.comparison import compare as compare
     from evalkit.comparing.records import ComparedScore as ComparedScore
@@ -38,10 +41,10 @@ if TYPE_CHECKING:
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
-    from evalkit.plugins.classes import metric as metric
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.dynabench import BaseTaskIO as BaseTaskIO
+    from evalkit.plugins.functions import metric as metric
     from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.runs.listing import find_run as find_run
@@ -67,7 +70,7 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.terms": "Entity MetricContext Source",
+            "base.terms": ("Entity FilePath MetricContext NotScored Source Unparsed"),
             "base.violations": "Violation",
             "comparing.comparison": "compare",
             "comparing.records": "ComparedScore Comparison",
@@ -81,10 +84,11 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Dataset Metric Perturbation TaskIO metric",
+            "plugins.classes": "Dataset Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",
+            "plugins.functions": "metric",
             "plugins.plugin": "Parameters",
             "plugins.registry": "Registry",
             "runs.listing": "find_run",

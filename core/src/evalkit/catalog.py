@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
+    from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
-    from evalkit.plugins.classes import FunctionMetric as FunctionMetric
     from evalkit.plugins.commands import command_failure as command_failure
     from evalkit.plugins.commands import find_command as find_command
     from evalkit.plugins.components import Catalog as Catalog
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
+    from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.registry import Registry as Registry
@@ -53,14 +54,16 @@ else:
             "examples.files": "is_file_name local_path",
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
-            "plugins.bound": "Bound BoundMetric BoundPerturbation BoundTask",
-            "plugins.classes": "FunctionMetric",
+            "plugins.bound": (
+                "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
+            ),
             "plugins.commands": "command_failure find_command",
             "plugins.components": "Catalog Component DiscoveryProblem",
             "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
                 "COMMANDS KINDS OBSERVERS find_components iter_kinds"
             ),
+            "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
             "plugins.metadata": "required_distribution",
             "plugins.registry": "Registry load_component",

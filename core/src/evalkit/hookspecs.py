@@ -11,11 +11,26 @@ An attribute that the base class gives a value is optional; the others are requi
 Attributes are checked against the annotations below when a plugin is loaded.
 
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
-`statistics`, `finalize`) are called through pluggy. Hooks that handle one row or
-example (`verify_response`, the converters, `adapt_response`, `score_example`, and all
-of perturbations and recognisers) are called directly, with those of the spec's
-arguments that the implementation names, as pluggy would, because a call through pluggy
-costs more than most of them.
+`statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
+row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
+`score_batch`, `example_statistics`, and all of perturbations and recognisers) are
+called directly, with those of the spec's arguments that the implementation names, as
+pluggy would, because a call through pluggy costs more than most of them.
+
+What touches a response, once and for all in this order: adapters that a user declares,
+`adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
+`Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
+declared, extractors and annotators are yet to come; their places are these.
+
+Each field of a task's `Input` and `Output` has one type as a column, which follows
+from its annotation, whichever way the rows came (`field_type` of the module
+`evalkit.reading.field_types` has the table). Metrics see columns of these types: bytes
+are bytes, a nested model is a struct (a dict, in Python), a list of models a list of
+them, and a map (`dict[str, T]`) a list of its entries, `{"key": …, "value": …}`, by
+key. Converters, `verify_response` and perturbations see the values that pydantic
+returns, after defaults, aliases and validators; there a map is a dict. A field whose
+annotation names no one type (`Any`, a union, a dict of anything) is stored as its text,
+number or boolean, and where it is none of these as JSON text.
 
 Whatever a hook raises or returns that is not as it is said here is a failure of its
 plugin, which is named with its distribution and version. It is never a reason to call a
@@ -42,7 +57,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
-    from evalkit.base.terms import Entity, MetricContext, Source
+    from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
     from evalkit.edits import Edit
 
@@ -65,24 +80,37 @@ class TaskIOAttributes:
     eval_metrics: Sequence[str]
     """Names of the metrics computed beside it."""
     delta_metrics: Sequence[str]
-    """Families of perturbation whose effect is reported."""
+    """Families of perturbation whose effect is to be reported: of those without copies
+    a notice says so where a run has copies of others. In `run.json`."""
     example: Mapping[str, Any]
     """One valid input."""
     labels: Sequence[str] | None
     """The labels, where the output is one of a fixed set."""
     answer_kind: AnswerKind
-    """What shape an answer has."""
+    """What shape an answer has; `none` for a task without right answers, which metrics
+    score that have `none` among their `answer_kinds`, and no others. An empty list is
+    an answer for `all-of` and `spans`."""
+    choices_field: str | None
+    """Name of the field of `Input` that lists an example's own options, in their order.
+    Answers must be among them, and the baselines are of them; None for none."""
+    only_choices: bool
+    """Whether a prediction that is none of the example's options is invalid; where not,
+    it is wrong."""
     answer_field: str | None
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
     input_keys: Sequence[str] | None
-    """What a model is sent; None for the required fields of `Input`."""
+    """Fields of `Input` that a model is sent; None for those that it requires, without
+    the id. In `run.json`, and what `evalkit show datasets/NAME -n 3` shows."""
     scored_fields: Sequence[str]
-    """Fields of a response that metrics may ask for beside the prediction."""
+    """Fields of a response that are kept for metrics beside the prediction. Those that
+    a metric asks for in `columns` are kept too, whether they stand here or not;
+    `responses.NAME` is the field NAME of all ranked alternatives."""
     verify_fields: Sequence[str] | None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
     perturb_fields: Sequence[str]
-    """Fields of the input that a perturbation changes by default."""
+    """Fields of the input that a perturbation changes by default: texts, lists of
+    texts, and paths to texts in a field (`context.title`, `messages[].content`)."""
     content_warning: str | None
     """What a reader of any data of this task should be warned of."""
 
@@ -104,8 +132,8 @@ class TaskIOSpec:
         exists. May be left out.
 
         Args:
-            response: The response as the model wrote it, after the data set's
-                response adapter, with undeclared keys; its id is under `id`.
+            response: The response as the model wrote it, after the response
+                adapters, with undeclared keys; its id is under `id`.
             example: The example's `verify_fields` and its `uid`.
             labels: The data set's labels, or the task's; None where it has none.
             data: The same as `example`, under the name that dynalab used.
@@ -144,9 +172,21 @@ class TaskIOSpec:
         """
 
     @hookspec(firstresult=True)
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
+        """Map what models write to `Output`, after the data set's own adapter.
+
+        May be left out. See `DatasetSpec.adapt_response`.
+        """
+
+    @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored, where the data set does not.
 
         May be left out when `answer_field` is set, or be declared as a mapping.
@@ -157,12 +197,13 @@ class TaskIOSpec:
 class DatasetAttributes:
     """Attributes of a data set."""
 
-    task: str
-    """Name of the task."""
+    task: Any
+    """The task: its name, or the class or an instance of one that need not be
+    installed. A run of such a data set says that the task was given as an object."""
     name: str | None
     """The data set's own name; where given it must equal the entry point's."""
     round_id: int
-    """Round of a data collection; 0 for none."""
+    """Round of a data collection; 0 for none. In `run.json`."""
     splits: Sequence[str]
     """Names of the splits that `load` knows."""
     default_split: str
@@ -170,6 +211,9 @@ class DatasetAttributes:
     labels: Sequence[str] | Mapping[str, str] | None
     """The labels, as the task spells them, or a mapping from stored to the task's,
     which core applies to the answers; None for the task's labels."""
+    scored_fields: Sequence[str]
+    """Fields of a response that its metrics, or `evaluate`, ask for beside those of the
+    task; the task need not declare them."""
     perf_metric: str | None
     """The headline metric, where it differs from the task's."""
     eval_metrics: Sequence[str] | None
@@ -179,11 +223,13 @@ class DatasetAttributes:
     cluster: Sequence[str] | str | None
     """Columns whose rows are not independent of each other."""
     tags: Sequence[str]
-    """Tags of the data set as a whole."""
+    """Tags of the data set as a whole, which `evalkit list --tag` asks for. In
+    `run.json`."""
     version: str
     """Raised by any change of data, configuration or metric."""
     changes: Mapping[str, str]
-    """What changed in each version."""
+    """What changed in each version, by version; `evalkit verify` says it of a run of an
+    older version. In `run.json`."""
     license: str | None
     """Licence of the data (SPDX where there is one)."""
     source_url: str | None
@@ -191,13 +237,17 @@ class DatasetAttributes:
     citation: str | None
     """How to cite it, as BibTeX."""
     languages: Sequence[str]
-    """BCP 47 codes of the languages of the texts."""
+    """BCP 47 codes of the languages of the texts, such as `en` and `pt-BR`, which
+    `evalkit list --language` asks for. In `run.json`."""
     content_warning: str | None
     """What a reader should be warned of."""
     description: str | None
-    """A sentence about the data set."""
+    """A sentence about the data set. In `run.json`."""
     sources: Mapping[str, Source]
     """The publisher's files, by file name."""
+    files_folder: str | Path | None
+    """The folder in which the files are that fields annotated `evalkit.FilePath` name;
+    None for that of the file that `load` returns, or else of the data set's module."""
     example_predictions: Mapping[str, str | Path]
     """Files of predictions that ship with the data set, by name of the model."""
 
@@ -207,12 +257,19 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def load(
-        self, split: str
+        self, split: str, columns: Sequence[str] | None, limit: int | None
     ) -> pl.LazyFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, Any]]:
         """Return the examples of a split. Required.
 
+        Scores are the same whether `columns` and `limit` are looked at or not; they are
+        there to read less. A data set that takes `columns` is identified by the columns
+        that are always asked for: those of `Input`, of the answers, tags and clusters.
+
         Args:
             split: One of `splits`.
+            columns: The columns that will be read, as far as there are such; others may
+                be left out. None where any may be read.
+            limit: How many examples are wanted, the first ones; None for all.
 
         Returns:
             A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,
@@ -242,8 +299,11 @@ class DatasetSpec:
 
     @hookspec(firstresult=True)
     def pred_field_converter(
-        self, response: Mapping[str, Any], example: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+        self,
+        response: Mapping[str, Any],
+        example: Mapping[str, Any],
+        row: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | Unparsed:
         """Turn a response into what is scored.
 
         May be left out: then the task's is used. May be a mapping with the keys `id`
@@ -252,42 +312,62 @@ class DatasetSpec:
         Args:
             response: One response, checked against the task's `Output`.
             example: The same response, under the name that Dynabench used.
+            row: What the model was asked: `uid` and the fields of `Input` of the
+                example that the response answers, such as its `choices`; never the
+                answer.
 
         Returns:
             A dict with `id` and `pred` (an element of a metric's `predictions`: a text,
-            number or boolean, or a list of them), and no other key; None as `pred` says
-            that no answer could be extracted. What it raises ends the evaluation:
-            `verify_response` is the place to refuse a response.
+            number or boolean, a list of them, or a value of the type of the task's
+            `answer_field`), and no other key. `evalkit.Unparsed(reason)` in place of
+            the dict or of `pred`, or None as `pred`, says that no answer could be
+            extracted: the example is scored as wrong, and counted by the reason. What
+            it raises ends the evaluation: `verify_response` is the place to refuse a
+            response.
         """
 
     @hookspec(firstresult=True)
-    def adapt_response(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | Unparsed:
         """Map what models of this benchmark write to the task's `Output`.
 
-        Called before validation. May be left out.
+        Called before the task's own adapter and before validation. May be left out.
 
         Args:
             response: One response as it was read.
+            row: As for `pred_field_converter`; None where the response has no id of an
+                example under `id` or `uid`.
 
         Returns:
-            A new response; the given one must not be changed. A `ValueError`, a
-            `TypeError` or a `LookupError` says that this response is invalid; anything
-            else that is raised ends the evaluation.
+            A new response; the given one must not be changed. In its place, or as one
+            of its values, `evalkit.Unparsed(reason)`, or None as the field that is
+            scored, says that no answer could be extracted, also where `Output` requires
+            one: the example is scored as wrong, and counted by the reason. A
+            `ValueError`, a `TypeError` or a `LookupError` says that this response is
+            invalid; anything else that is raised ends the evaluation.
         """
 
     @hookspec(firstresult=True)
-    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, float]:
+    def evaluate(self, frame: pl.DataFrame) -> Mapping[str, Any]:
         """Score a data set that no list of metrics can score.
 
         May be left out. Its scores are added to those of the metrics.
 
         Args:
-            frame: One row for each scored example: `id`, `answer`, `pred`, `tags`
-                and the task's scored fields.
+            frame: One row for each scored example: `id` (text), `answer` (the type of
+                the task's answers, a list where several are acceptable), `pred`,
+                `tags` (list of texts) and the task's scored fields.
 
         Returns:
-            One or more values by name of the score; None where one is not defined.
-            Where it fails, the run is partial.
+            One or more scores by name. Each is a number, or None where it is not
+            defined; or a dict with `value` and, as far as they are known, `n` (how many
+            examples it is of; all by default), `ci_low` and `ci_high` (the confidence
+            interval, both or none), `reason` (why there is no value, or else no
+            interval), `unit`, `scale` (100 for a proportion that is shown in %) and
+            `higher_is_better`; or a list of such dicts, of which those of a tag have it
+            under `tag`. Where it fails, or returns something else, the run is partial,
+            and the error names the data set.
         """
 
 
@@ -303,7 +383,8 @@ class MetricAttributes:
     scale: float
     """What a stored value is multiplied with to be shown (100 for proportions)."""
     answer_kinds: Sequence[AnswerKind]
-    """Shapes of answers that the metric can take."""
+    """Shapes of answers that the metric can take; `none` if it needs no answer, and
+    then gets null as `target` where there is none."""
     interval: IntervalKind | None
     """How its confidence interval is computed; None for `t` with `score_example` and
     else `bootstrap`."""
@@ -323,43 +404,175 @@ class MetricAttributes:
     has_possible_range: bool
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""
+    scores: Mapping[str, Mapping[str, Any]]
+    """The scores of a metric that gives several in one pass, by name ("" is the main
+    one); of each the attributes in which it differs from the metric: `unit`, `bounds`,
+    `higher_is_better`, `scale`, `interval` and `worst_value`. They are called
+    `NAME#score`. Empty for a metric of one score, and where `finalize` alone says which
+    there are."""
+    most_not_scored: float
+    """Share of a group's examples, 0 to 1, of which the metric may have scored none
+    before the group's score is null; one example never is too many."""
+    batch_rows: int | None
+    """The most examples that `score_batch` (256 by default) or `statistics` gets at
+    once."""
+    shares_work: bool
+    """Whether several processes may compute it at once (`--jobs`). False for what
+    needs a graphics card or a large model."""
+    costly: bool | None
+    """Whether a call costs so much that each example is scored once: no baselines, no
+    bounds of what was left out, no resampling of lists unless it is asked for, and
+    `verify` uses the kept scores of the examples. None for True with `score_batch`,
+    else False."""
+    deterministic: bool
+    """Whether it gives the same for the same. Where not, a repeated evaluation is a run
+    of its own, and `verify` uses the kept scores of the examples."""
 
 
 class MetricSpec:
-    """Hooks of a metric, which implements one of three ways.
+    """Hooks of a metric, which implements one of five ways.
 
     1. `compute`: a function of two whole lists; called for the whole set and each tag.
        A plain function `get_<name>(predictions, targets)` is wrapped as this.
-    2. `score_example`: a score for one example; the mean is taken.
-    3. `statistics` and `finalize`: columns that add up, and what to make of the sums.
+    2. `score_example`: a score for one example; the mean is taken. A plain function
+       `<name>(prediction, target)` is wrapped as this.
+    3. `score_batch`: the same for a list of examples at once, for what is slow by call.
+    4. `statistics` and `finalize`: columns that add up, and what to make of the sums.
+    5. `example_statistics` and `finalize`: the same with a dict of numbers for each
+       example, and for each group one of their sums.
+
+    `prepare` and `resources` may stand beside each of them.
+
+    One example that cannot be scored does not take the others' score. A metric says so
+    by `evalkit.NotScored(reason)`, returned or raised for the example; with
+    `statistics` by the column `not_scored`. Whatever else is raised for one example, or
+    returned that is no score, leaves the example out as well and is an error of the
+    run. Either is counted, listed in `problems.jsonl` with the metric, the id and the
+    reason, and makes the run partial. Where more than the share `most_not_scored` of a
+    group is left out, its score is null with that reason; where so many examples of all
+    fail, the metric fails.
     """
 
     @hookspec(firstresult=True)
-    def compute(self, predictions: list[Any], targets: list[Any]) -> float | None:
+    def prepare(self, targets: list[Any], context: MetricContext) -> Any:
+        """Look at all answers before the first example is scored.
+
+        For what depends on the whole set, such as document frequencies. May be left
+        out. Runs of parts of a set that are merged are scored anew, or not at all where
+        they hold no examples.
+
+        Args:
+            targets: The answers of all examples of the split, also of those whose
+                prediction is missing, in the order of the data.
+            context: As for the other hooks, with `prepared` None.
+
+        Returns:
+            Anything that can be pickled; it should not depend on the order of the
+            answers. The other hooks find it as `context.prepared`.
+        """
+
+    @hookspec(firstresult=True)
+    def resources(self) -> Mapping[str, Any]:
+        """Name what the numbers depend on beside the metric's own code.
+
+        May be left out. The data files of its package, and files that a parameter
+        names, are known anyway.
+
+        Returns:
+            By a name of its own each: a `pathlib.Path` of a file or folder, which is
+            hashed; a module, whose source files are hashed; or a text, such as the name
+            of a model, the version of a service or of a library. They are part of the
+            run's id, stand in `run.json`, and `verify` names those that have changed.
+        """
+
+    @hookspec(firstresult=True)
+    def compute(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: MetricContext,
+    ) -> float | None:
         """Score two lists of equal, non-zero length.
 
         Args:
             predictions: One prediction for each example.
             targets: One answer for each example; lists where several are acceptable.
+            fields: The metric's `columns` by name, one value for each example.
+            context: Fixed before the first call.
 
         Returns:
-            The value, or None where it is not defined.
+            The value; None or `evalkit.NotScored` where it is not defined. A metric
+            with `scores` returns a dict with a value for each.
         """
 
     @hookspec(firstresult=True)
     def score_example(
-        self, prediction: Any, target: Any, fields: Mapping[str, Any]
-    ) -> float | None:
+        self,
+        prediction: Any,
+        target: Any,
+        fields: Mapping[str, Any],
+        context: MetricContext,
+    ) -> Any:
         """Score one example.
 
         Args:
             prediction: The prediction.
             target: The answer; a list where several are acceptable.
             fields: The metric's `columns` of this example.
+            context: Fixed before the first call.
 
         Returns:
-            Its score, or None to leave the example out of the mean and of n, which a
-            notice counts.
+            Its score; `evalkit.NotScored` where it cannot be scored; None to leave the
+            example out of the mean and of n, as one to which the metric does not apply,
+            which a notice counts. A metric with `scores` returns a dict with one of
+            these for each, or one of the latter two for all.
+        """
+
+    @hookspec(firstresult=True)
+    def score_batch(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: MetricContext,
+    ) -> Sequence[Any]:
+        """Score some examples at once.
+
+        Called with `batch_rows` examples, or fewer at the end, in the order of the
+        data. Where it raises, it is called again with each example alone.
+
+        Args:
+            predictions: Their predictions.
+            targets: Their answers; lists where several are acceptable.
+            fields: The metric's `columns` by name, one value for each example.
+            context: Fixed before the first call.
+
+        Returns:
+            As many entries, each as `score_example` returns it; a list, or a numpy
+            array or tensor of shape (n,).
+        """
+
+    @hookspec(firstresult=True)
+    def example_statistics(
+        self,
+        prediction: Any,
+        target: Any,
+        fields: Mapping[str, Any],
+        context: MetricContext,
+    ) -> Any:
+        """Give numbers of one example that add up.
+
+        Args:
+            prediction: The prediction.
+            target: The answer; a list where several are acceptable.
+            fields: The metric's `columns` of this example.
+            context: Fixed before the first call.
+
+        Returns:
+            A dict from name to number, with the same names for each example; or
+            `evalkit.NotScored`, or None, as `score_example`. `merges` says how each
+            merges, where not by sum.
         """
 
     @hookspec(firstresult=True)
@@ -375,16 +588,23 @@ class MetricSpec:
         Returns:
             `row` (position in the batch, an unsigned or signed integer; an example
             may have no, one or several rows; a notice counts those without any), the
-            metric's `keys`, and one or more
-            number columns without nulls or nan. No column is named `position`, `group`,
-            `unit`, `cell`, `replicate`, `example` or `replication`.
+            metric's `keys`, and one or more number columns without nulls or nan; and
+            optionally `not_scored`, the reason (a text) why the example of a row is not
+            scored, null for the others: it has no other row, and its numbers are not
+            read. No column is named `position`, `group`, `unit`, `cell`, `replicate`,
+            `example` or `replication`.
         """
 
     @hookspec(firstresult=True)
-    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+    def finalize(self, sums: Any, context: MetricContext) -> Any:
         """Turn sums into scores, for all groups at once.
 
         The whole set, each tag and each bootstrap replicate are groups alike.
+
+        With `example_statistics` it is called for each group: `sums` is the dict of the
+        merged numbers, and it returns the value (a number, None or
+        `evalkit.NotScored`), or a dict of values by name of the score ("" is the main
+        one).
 
         Args:
             sums: `group` (an integer), the metric's keys, and the merged columns
@@ -415,18 +635,28 @@ class PerturbationAttributes:
     protects: bool
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
     placeholders (`docs/perturbations.md` lists them)."""
+    batch_texts: int
+    """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
 
 
 class PerturbationSpec:
-    """Hooks of a perturbation, which is written in one of three ways.
+    """Hooks of a perturbation, which is written in one of four ways.
 
     1. `perturb`: one text at a time.
-    2. `find_edits`: the edits of all texts of an example at once, so that the same
+    2. `perturb_batch`: many texts at a time, where a call costs much whatever it is
+       given, as with a model.
+    3. `find_edits`: the edits of all texts of an example at once, so that the same
        name gets the same replacement everywhere. Core makes the edits, and leaves out
        those of numbers, addresses, code, mark-up and placeholders.
-    3. `perturb_example`: whole examples, whose answers and other fields may change.
+    4. `perturb_example`: whole examples, whose answers and other fields may change.
 
-    Of one that implements several, the last of these is called.
+    Of one that implements several, the last of these is called. Where the texts of an
+    example are in objects or lists (`perturb_fields = ("messages[].content",)`), the
+    first three get the texts themselves, as of any other field.
+
+    A copy must be an example of its task before it is written: it keeps `Input`, its
+    answer is one of the labels, and is the original's where `label_effect` says
+    `invariant`. A copy that does not is an error of the perturbation.
     """
 
     @hookspec(firstresult=True)
@@ -456,6 +686,28 @@ class PerturbationSpec:
         Returns:
             The changed text; the same text, byte for byte, where nothing was to be
             changed.
+        """
+
+    @hookspec(firstresult=True)
+    def perturb_batch(
+        self, texts: Sequence[str], rngs: Sequence[Random], task: str
+    ) -> Sequence[str]:
+        """Change many texts.
+
+        Which texts come together, and how many, is not said: it depends on
+        `batch_texts`, on how long a call takes and on the processes that share the
+        work. What becomes of a text must depend on the text and its generator alone.
+
+        Args:
+            texts: Texts of several examples and fields, none of them empty, at most
+                `batch_texts`.
+            rngs: A generator for each text, derived from seed, perturbation, example,
+                variant and the text's place in the example.
+            task: Name of the examples' task; "" where they have none.
+
+        Returns:
+            The changed texts, as many and in the same order; a text in which nothing
+            was to be changed byte for byte.
         """
 
     @hookspec(firstresult=True)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.comparing.conclusions import show_p as show_p
+    from evalkit.examples.samples import ExampleSample as ExampleSample
+    from evalkit.examples.samples import sample_examples as sample_examples
     from evalkit.inference.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
     from evalkit.inference.levels import check_confidence as check_confidence
@@ -35,6 +37,7 @@ else:
             "base.violations": "describe",
             "base.wording": "count_of",
             "comparing.conclusions": "show_p",
+            "examples.samples": "ExampleSample sample_examples",
             "inference.draw_counts": "DRAWS_BY_METHOD",
             "inference.intervals": "INTERVAL_RULES",
             "inference.levels": "check_confidence",

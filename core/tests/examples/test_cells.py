@@ -20,6 +20,11 @@ class Question(BaseModel):
     hints: list[str]
 
 
+class Saying(BaseModel):
+    id: str
+    amount: str
+
+
 class Guess(BaseModel):
     id: str
     amount: float
@@ -36,9 +41,13 @@ def read(folder: Path, content: str, **attributes: Any) -> list[Any]:
     }
     task_class = type("Guessing", (evalkit.TaskIO,), members)
     task = bind(Component("tasks", "guessing", "m:T", "g-dist", "1.0"), task_class)
+    folder.mkdir(exist_ok=True)
     path = folder / "data.csv"
     path.write_text("uid,text,year,hints,amount,tags,note\n" + content, "utf-8")
-    return list(read_cells(task, path, Format.CSV))
+    members = {"task": "guessing", "load": lambda self, split: path}
+    data_class = type("Data", (evalkit.Dataset,), members)
+    data = bind(Component("datasets", "data", "m:D", "g-dist", "1.0"), data_class)
+    return list(read_cells(data, task, path, Format.CSV))
 
 
 def test_cells_become_what_the_task_says(tmp_path: Path) -> None:
@@ -56,8 +65,11 @@ def test_cells_become_what_the_task_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one", "any-of"])
-def test_answers_that_are_no_numbers_stay_texts(tmp_path: Path, kind: str) -> None:
-    (row,) = read(tmp_path, "7,a,1,[],2.5,,\n", answer_kind=kind)
+def test_answers_are_read_as_predictions_are(tmp_path: Path, kind: str) -> None:
+    cells = "7,a,1,[],2.5,,\n"
+    (row,) = read(tmp_path / "1", cells, answer_kind=kind)
+    assert row.values["amount"] == 2.5
+    (row,) = read(tmp_path / "2", cells, answer_kind=kind, Output=Saying)
     assert row.values["amount"] == "2.5"
     assert not {"tags", "note"} & row.values.keys()
 

@@ -107,7 +107,7 @@ def test_every_format_gives_the_same_examples(tmp_path: Path, name: str) -> None
         for row in ROWS
     ]
     assert found.inputs["statement"].to_list() == [row["statement"] for row in ROWS]
-    assert found.files == (
+    assert found.identity.files == (
         {"name": name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
     )
 

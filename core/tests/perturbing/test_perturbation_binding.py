@@ -64,6 +64,7 @@ def test_attributes_are_read() -> None:
         "version": "1",
         "label_effect": {"*": "invariant"},
         "protects": True,
+        "batch_texts": 64,
     }
 
 
@@ -75,7 +76,7 @@ def test_attributes_are_read() -> None:
         ({"families": "robustness"}, ["families", "found 'robustness'"]),
         (
             {"perturb": None},
-            ["must implement perturb or find_edits or perturb_example"],
+            ["must implement perturb or perturb_batch or find_edits or perturb_"],
         ),
         (
             {"perturb": lambda self, text, *, rng: text},

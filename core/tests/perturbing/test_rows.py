@@ -23,7 +23,7 @@ from evalkit.errors import (
     UnknownPluginError,
 )
 from evalkit.perturbing.copying import Perturber
-from evalkit.perturbing.steps import Settings
+from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 

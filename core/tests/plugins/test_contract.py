@@ -132,7 +132,7 @@ class TestArguments:
     def test_every_wrong_argument_of_every_hook_is_reported(self) -> None:
         def load(self: Any, *, split: str, more: int) -> Any: ...
 
-        def adapt_response(self: Any, row: Any) -> Any: ...
+        def adapt_response(self: Any, line: Any) -> Any: ...
 
         found = problem(
             "datasets", make("datasets", load=load, adapt_response=adapt_response)
@@ -143,7 +143,7 @@ class TestArguments:
         ]
         assert "'split' is keyword-only" in found
         assert "'more' is keyword-only" in found
-        assert "adapt_response: there is no argument 'row'" in found
+        assert "adapt_response: there is no argument 'line'" in found
 
     @pytest.mark.parametrize("count", range(4))
     def test_fewer_arguments_than_offered_may_be_taken_in_any_order(
@@ -155,7 +155,7 @@ class TestArguments:
             exec(f"def score_example({', '.join(['self', *names])}): {body}", scope)
             bound = load("metrics", make("metrics", **scope))
             function = bound.row_function("score_example")
-            offered = {"prediction": "p", "target": "t", "fields": "f"}
+            offered = {"prediction": "p", "target": "t", "fields": "f", "context": "c"}
             assert function(**offered) == [offered[name] for name in names]
             assert bound.arguments_of("score_example") == names
             assert bound.hooks.score_example(**offered) == list(
@@ -208,13 +208,13 @@ class TestHooks:
             ("datasets", "a data set must implement load"),
             (
                 "metrics",
-                "a metric must implement compute or score_example or statistics and "
-                "finalize",
+                "a metric must implement compute or score_example or score_batch or "
+                "statistics and finalize or example_statistics and finalize",
             ),
             (
                 "perturbations",
-                "a perturbation must implement perturb or find_edits or "
-                "perturb_example",
+                "a perturbation must implement perturb or perturb_batch or find_edits "
+                "or perturb_example",
             ),
         ],
     )
@@ -328,8 +328,12 @@ class TestHooks:
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
         assert hook_names("metrics") == [
+            "prepare",
+            "resources",
             "compute",
             "score_example",
+            "score_batch",
+            "example_statistics",
             "statistics",
             "finalize",
         ]
@@ -520,7 +524,7 @@ class TestNamesOfOthers:
         [
             ("perturb_fields", "statment", "did you mean 'statement'?"),
             ("perturb_fields", "mesages[].content", "did you mean 'messages'?"),
-            ("input_keys", "label", "declare it there"),
+            ("perturb_fields", "title", "declare it there"),
             ("verify_fields", "statemnt", "did you mean 'statement'?"),
             ("scored_fields", "confs", "did you mean 'conf'?"),
         ],
@@ -536,7 +540,6 @@ class TestNamesOfOthers:
         ("attribute", "names"),
         [
             ("perturb_fields", ("statement", "messages[].content", "by")),
-            ("input_keys", ("uid", "statement")),
             ("verify_fields", ("uid", "label", "tags", "reviewer", "of-the-data")),
             ("scored_fields", ("conf", "responses", "a.b[]")),
         ],

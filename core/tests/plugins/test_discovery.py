@@ -95,7 +95,9 @@ def test_one_name_in_two_distributions_is_refused_when_used_naming_both(
     )
     for name in ("zeta-dist", "alpha-dist"):
         bound = registry.load("metrics", f"twice@{name}")
-        assert bound.hooks.compute(predictions=[], targets=[]) == len(name)
+        assert len(name) == bound.hooks.compute(
+            predictions=[], targets=[], fields={}, context=None
+        )
 
 
 def test_of_two_copies_of_one_distribution_the_first_on_the_path_counts(

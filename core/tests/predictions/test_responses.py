@@ -138,7 +138,7 @@ class TestAdapter:
 
     def test_without_an_adapter_rows_stay(self) -> None:
         values = {"id": "b"}
-        adapted, refused = make_reader().adapt(values)
+        adapted, refused, _ = make_reader().adapt(values)
         assert adapted is values
         assert refused is None
 
@@ -147,7 +147,7 @@ class TestAdapter:
             return {"id": response["case"], "answer": response["out"].upper()}
 
         response = {"case": "b", "out": "x"}
-        assert self.adapt(adapter, response) == ({"id": "b", "answer": "X"}, None)
+        assert self.adapt(adapter, response) == ({"id": "b", "answer": "X"}, None, None)
 
     @pytest.mark.parametrize(
         "error",
@@ -163,7 +163,7 @@ class TestAdapter:
             "adapt_response of datasets/questions (data-dist 1.0) must accept it "
             f"({type(error).__name__}: {error})"
         )
-        response, refused = self.adapt(adapter, {"id": "b"})
+        response, refused, _ = self.adapt(adapter, {"id": "b"})
         assert response == {"id": "b"}
         assert refused == Violation("(response)", rule)
 
@@ -202,7 +202,7 @@ class TestAdapter:
         )
 
     def test_an_adapted_response_must_be_writable_as_json(self) -> None:
-        _, found = self.adapt(lambda self, response: {"id": "\ud800"}, {"id": "b"})
+        _, found, _ = self.adapt(lambda self, response: {"id": "\ud800"}, {"id": "b"})
         assert found.field == "(row)"
         assert "surrogates not allowed" in found.rule
 
@@ -221,7 +221,7 @@ class TestVerify:
         reader = verifying(verify, labels=("one", "three"))
         assert violations(reader, {"answer": "x", "signed": "s"}) == []
         assert seen == {
-            "data": {"uid": "b", "context": "three", "options": None},
+            "data": {"uid": "b", "context": "three", "hint": None, "options": None},
             "labels": ("one", "three"),
             "response": {"id": "b", "answer": "x", "signed": "s"},
         }
@@ -234,7 +234,9 @@ class TestVerify:
 
         reader = verifying(verify)
         violations(reader, {"answer": "x"}, "1")
-        assert seen == [{"uid": "1", "context": "one two", "options": [1, "x"]}]
+        assert seen == [
+            {"uid": "1", "context": "one two", "hint": None, "options": [1, "x"]}
+        ]
 
     def test_it_sees_only_the_columns_that_the_task_names(self) -> None:
         seen: list[Any] = []

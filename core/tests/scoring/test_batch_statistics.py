@@ -88,6 +88,13 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
         return found
 
     texts = [f"bad {row}" if bad else "good" for row, bad in enumerate(is_bad)]
+    steps = 2 + 2 * math.ceil(math.log2(len(texts)))
+    if sum(is_bad) <= max(1, len(texts) / 10):
+        found = batch_statistics(bind(statistics), batch_of(texts))
+        good = [row + 1 for row, bad in enumerate(is_bad) if not bad]
+        assert found.filter(pl.col("x").is_not_null())["position"].to_list() == good
+        assert called <= 1 + steps * sum(is_bad)
+        return
     with pytest.raises(MetricError) as caught:
         batch_statistics(bind(statistics), batch_of(texts))
     first = is_bad.index(True)
@@ -96,17 +103,54 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
         f"bad {first}"
     )
     assert isinstance(caught.value.__cause__, ValueError)
-    assert called <= 2 + 2 * math.ceil(math.log2(len(texts)))
+    assert called <= steps * (1 + max(1, len(texts) / 10))
 
 
 def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "BATCH_ROWS", 7)
     texts = ["good"] * 50
-    texts[33] = texts[41] = "bad"
+    texts[33] = texts[34] = texts[41] = "bad"
     message = error_of(bind(by_row(length)), table_of(texts))
     assert message == (
         f"{WHERE} failed for the example 'id-34' with ValueError: cannot read bad"
     )
+
+
+def test_examples_that_cannot_be_scored_are_left_out() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        texts = batch["prediction"]
+        odd = texts.is_in(["odd"])
+        rows = [(at, 1.0) for at in range(batch.height) if not odd[at]]
+        if "bad" in texts:
+            raise ValueError("no")
+        return pl.DataFrame(
+            {
+                "row": [*(at for at, _ in rows), *odd.arg_true()],
+                "x": [*(1.0 for _ in rows), *[None] * odd.sum()],
+                "not_scored": [*[None] * len(rows), *["unknown"] * odd.sum()],
+            },
+            schema={"row": pl.UInt32, "x": pl.Float64, "not_scored": pl.String},
+        )
+
+    texts = ["good"] * 30
+    texts[7], texts[9], texts[11] = "odd", "bad", "odd"
+    found = compute_statistics(bind(statistics, per_example="x"), table_of(texts))
+    scored = [at + 1 for at in range(30) if at not in (7, 9, 11)]
+    assert found.statistics["position"].to_list() == scored
+    assert found.statistics.columns == ["position", "x"]
+    assert found.unscored.rows() == [
+        (8, "unknown", False),
+        (10, f"{WHERE} failed for the example 'id-10' with ValueError: no", True),
+        (12, "unknown", False),
+    ]
+
+
+def test_reasons_must_be_texts() -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        return pl.DataFrame({"row": [0], "x": [1.0], "not_scored": [1]})
+
+    message = error_of(bind(statistics), table_of(["a"]))
+    assert message.startswith(f"{WHERE}: the column 'not_scored' must hold texts")
 
 
 def test_a_failure_of_a_combination_names_no_example() -> None:
@@ -176,7 +220,9 @@ def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
 
 def test_infinities_may_be_statistics() -> None:
     metric = bind(by_row(lambda _: math.inf), merges={"x": "max"})
-    assert compute_statistics(metric, table_of(["a"]))["x"].to_list() == [math.inf]
+    assert compute_statistics(metric, table_of(["a"])).statistics["x"].to_list() == [
+        math.inf
+    ]
 
 
 def test_an_example_with_several_rows_and_one_score_is_named() -> None:
@@ -198,7 +244,7 @@ def test_a_type_that_one_example_spoils_names_it() -> None:
         return pl.DataFrame(columns, schema=schema, strict=False)
 
     texts = ["good"] * 9
-    texts[6] = "odd"
+    texts[6] = texts[8] = "odd"
     message = error_of(bind(statistics), table_of(texts))
     assert message == (
         f"{WHERE}: the column 'x' must hold numbers (the example 'id-7')"
@@ -262,7 +308,7 @@ def test_an_error_about_columns_in_other_words_is_quoted() -> None:
 def test_a_key_that_is_missing_for_one_example_names_it() -> None:
     values = {"good": 1.0}
     metric = bind(by_row(lambda text: values[text]))
-    message = error_of(metric, table_of(["good", "good", "odd"]))
+    message = error_of(metric, table_of(["good", "good", "odd", "odd"]))
     assert message == f"{WHERE} failed for the example 'id-3' with KeyError: 'odd'"
 
 
@@ -273,7 +319,7 @@ def test_positions_stand_for_the_rows_of_all_batches(
     told: list[int] = []
     metric = bind(by_row(lambda text: float(len(text))), columns=("sure",))
     table = table_of(["a"] * 10, sure=[0.5] * 10)
-    found = compute_statistics(metric, table, advance=told.append)
+    found = compute_statistics(metric, table, advance=told.append).statistics
     assert found["position"].to_list() == list(range(1, 11))
     assert found.columns == ["position", "x"]
     assert told == [3, 3, 3, 1]
@@ -284,7 +330,7 @@ def test_rows_may_be_integers_of_any_kind(kind: type[pl.DataType]) -> None:
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame({"row": pl.Series([9, 3], dtype=kind), "x": [1, 2]})
 
-    found = compute_statistics(bind(statistics), table_of(["a"] * 400))
+    found = compute_statistics(bind(statistics), table_of(["a"] * 64)).statistics
     assert found["position"].to_list() == [10, 4]
     assert found.schema == {"position": pl.UInt32, "x": pl.Float64}
 

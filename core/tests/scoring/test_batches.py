@@ -1,20 +1,32 @@
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from evalkit.scoring import batches
-from evalkit.scoring.batches import GrowingSizes, Pace, TimedSizes
+from evalkit.scoring.batches import FixedSizes, GrowingSizes, Pace, TimedSizes
 
 
-def test_growing_sizes_depend_on_nothing() -> None:
-    sizes, others = GrowingSizes(32_768), GrowingSizes(32_768)
-    paces = itertools.cycle([None, Pace(10, 5.0, 0.0), Pace(10_000, 1e-6, 0.0)])
-    found = [sizes.own(pace) for _, pace in zip(range(6), paces, strict=False)]
-    assert found == [1_024, 4_096, 16_384, 32_768, 32_768, 32_768]
-    assert [others.shared(Pace(1, 1.0, 0.0), 99, 3) for _ in range(6)] == found
+def test_sizes_grow_where_the_work_is_quick() -> None:
+    sizes, quick = GrowingSizes(32_768), Pace(10_000, 1e-6, 0.0)
+    found = [sizes.own(pace) for pace in [None, *[quick] * 6]]
+    assert found == [64, 256, 1_024, 4_096, 16_384, 32_768, 32_768]
     assert GrowingSizes(5).own(None) == 5
+
+
+def test_sizes_stay_small_where_the_work_is_slow() -> None:
+    sizes, slow = GrowingSizes(32_768), Pace(64, 0.064, 0.0)
+    assert [sizes.own(pace) for pace in [None, *[slow] * 4]] == [64, *[250] * 4]
+
+
+def test_slow_work_on_whole_batches_is_shared_evenly() -> None:
+    sizes, slow = GrowingSizes(32_768), Pace(250, 0.25, 0.0)
+    assert [sizes.shared(slow, left, jobs=2) for left in (19_000, 1_000)] == [500, 125]
+    assert GrowingSizes(100).shared(slow, 19_000, jobs=2) == 100
+
+
+def test_the_batches_of_a_model_have_one_size() -> None:
+    sizes, pace = FixedSizes(32), Pace(32, 9.0, 0.0)
+    assert [sizes.own(None), sizes.own(pace), sizes.shared(pace, 99, 4)] == [32] * 3
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,10 @@ from scipy import stats
 import evalkit
 from evalkit import Metric
 from evalkit.inference.intervals import Interval
+from evalkit.inference.percentiles import percentile_interval
+from evalkit.inference.resampling import unit_weights
 from evalkit.scoring import group_replicates, statistics_rows
+from evalkit.scoring.group_replicates import REPLICATES
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import GroupScore, ScoringSettings
 
@@ -28,6 +31,10 @@ from ..engine_tables import (
     scored,
 )
 
+EXTREMES = (
+    "the metric's statistics merge by min or max, of which resampled examples say "
+    "nothing"
+)
 NO_SUM = "the metric's statistics do not merge by sum"
 RANDOM = np.random.default_rng(0)
 VALUES = RANDOM.exponential(size=60).round(2).tolist()
@@ -146,7 +153,7 @@ def test_a_delta_interval_of_a_mean_is_students() -> None:
         (BootstrapMean, [1.0, 2.0], [1, 1], "all examples are in one cluster"),
         (BootstrapMean, [2.0, 2.0], None, "all bootstrap replicates are equal"),
         (Most, [1.0, 2.0], None, NO_SUM),
-        (MostResampled, [1.0, 2.0], None, NO_SUM),
+        (MostResampled, [1.0, 2.0], None, EXTREMES),
         (Unsmooth, [0.0, 0.0], None, "the score has no gradient at these sums"),
         (Ratio, [2.0, 2.0], None, "all values are equal"),
     ],
@@ -342,6 +349,48 @@ def test_a_large_group_gets_the_delta_method_and_small_ones_are_resampled(
     assert main_score(found, 1).interval.method == "bootstrap"
     # the group of one example is neither
     assert main_score(found, 2).interval.reason == "n is 1"
+
+
+class Median(Metric):
+    """A rank statistic, which keeps all values."""
+
+    merges: ClassVar[Any] = {"x": "values"}
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        numbers = batch["prediction"].cast(pl.Float64)
+        return pl.DataFrame({"row": range(batch.height), "x": numbers})
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        return sums.select("group", value=pl.col("x").list.median())
+
+
+@pytest.mark.parametrize("clusters", [None, CLUSTERS])
+def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
+    table = make_table(VALUES, clusters=clusters)
+    found = main_score(scored(Median, table))
+    assert found.value == np.median(VALUES)
+    units = table.units(0)
+    weights = unit_weights(units.keys, 0, REPLICATES, REPLICATES)
+    medians = [
+        np.median(np.repeat(VALUES, weights[units.codes, number]))
+        for number in range(REPLICATES)
+    ]
+    interval = percentile_interval(np.array(medians), REPLICATES, 0.95, "bootstrap")
+    assert found.interval[:2] == pytest.approx(interval[:2], abs=1e-12)
+    clustered = "-clustered" if clusters else ""
+    assert found.interval.method == f"bootstrap{clustered}"
+
+
+def test_many_kept_values_are_resampled_on_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_replicates, "MOST_KEPT", 59)
+    found = main_score(scored(Median, make_table(VALUES)))
+    assert str(found.interval.reason).startswith("statistics that keep values are not")
+    asked = ScoringSettings(resample_lists=True)
+    groups = make_groups([[] for _ in VALUES])
+    again = score_metric(bound(Median), make_table(VALUES), groups, asked)
+    assert again.scores[0].interval.low is not None
 
 
 def test_confidence_widens_intervals() -> None:

@@ -10,7 +10,7 @@ import evalkit
 from evalkit import Metric, MetricError, Result
 from evalkit.scoring import measurement
 from evalkit.scoring.measurement import Measured, measure
-from evalkit.scoring.metric import metric_statistics
+from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import ScoringSettings
 
 from ..engine_runs import install, predictions, scores_of

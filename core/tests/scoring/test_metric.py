@@ -234,7 +234,7 @@ def test_sums_without_an_interval_say_so() -> None:
         (2.0, "its value 2.0 is outside of its bounds 0.0 to 1.0"),
     ],
 )
-def test_a_wrong_score_of_one_example_fails_the_metric(
+def test_a_wrong_score_is_left_out_and_several_fail_the_metric(
     returned: Any, text: str
 ) -> None:
     class Probe(Metric):
@@ -244,9 +244,15 @@ def test_a_wrong_score_of_one_example_fails_the_metric(
             return returned if prediction == "b" else 1.0
 
     with pytest.raises(MetricError) as caught:
-        score(Probe, ["a", "b"], ["a", "b"])
+        score(Probe, ["a", "b", "b"], ["a", "b", "b"])
     assert str(caught.value).startswith("metrics/probe (given as an object): ")
     assert text in str(caught.value)
+    found = score(Probe, ["a", "b", "a"], ["a", "b", "c"])
+    assert (found["probe"].value, found["probe"].n) == (1.0, 2)
+    assert found.status == "partial"
+    [error] = found.record.errors
+    assert text in error
+    assert ": 1 of 3 examples left out, as it failed: score_example for" in error
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
@@ -258,7 +264,7 @@ def test_an_exception_names_the_example(error: BaseException) -> None:
             return 1.0
 
     with pytest.raises(MetricError) as caught:
-        score(Probe, ["a", "b"], ["a", "b"])
+        score(Probe, ["a", "b", "b"], ["a", "b", "b"])
     assert str(caught.value) == (
         "metrics/probe (given as an object): score_example failed for the example '1' "
         f"with {type(error).__name__}: no"

@@ -114,3 +114,36 @@ def test_the_worst_of_many_groups_has_the_spread_of_all() -> None:
         interval = aggregate(found, "worst:f").interval
         held += interval.low <= truth <= interval.high
     assert held >= 0.95 * sets
+
+
+def test_intervals_of_small_skewed_groups_hold_the_truth() -> None:
+    """By their own examples they cover .79."""
+    sigma = 1.5
+    values = np.exp(sigma * np.random.default_rng(6).normal(size=1_600))
+    tags = [[f"f{number // 200}:{number % 20}"] for number in range(1_600)]
+    found = scored(Mean, make_table(values), make_groups(tags))
+    truth = math.exp(sigma**2 / 2)
+    held = [
+        score.interval.low <= truth <= score.interval.high
+        for score in found.scores
+        if score.n == 10
+    ]
+    assert len(held) == 160
+    assert np.mean(held) >= 0.93
+
+
+def test_a_small_group_has_the_mean_skewness_of_the_groups_of_its_facet() -> None:
+    values = np.exp(np.random.default_rng(2).normal(size=75))
+    values[::5] *= 1_000  # one group's unit says nothing of the others
+    found = scored(Mean, make_table(values), make_groups(TAGS))
+    groups = values.reshape(15, 5).T
+    skewness = float(stats.skew(groups, axis=1).mean())
+    quantile = float(stats.t.isf(0.025, 14))
+    _, most = hall_bounds(skewness / math.sqrt(15), quantile)
+    small = [score for score in found.scores if score.n == 15]
+    assert len(small) == 5
+    reaches = [
+        (score.interval.high - score.value) / score.interval.standard_error
+        for score in small
+    ]
+    assert min(reaches) == pytest.approx(most, rel=1e-9)

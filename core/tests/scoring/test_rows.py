@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit import Metric
+from evalkit import Metric, NotScored
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
@@ -41,7 +41,7 @@ def table_of(predictions: list[Any], targets: list[Any], **columns: Any) -> Any:
 
 
 def scores_of(metric: Bound, table: ScoringTable) -> list[tuple[int, float]]:
-    found = score_examples(metric, table)
+    found = score_examples(metric, table).statistics
     assert found.schema == {"position": pl.UInt32, "score": pl.Float64}
     return list(found.iter_rows())
 
@@ -88,6 +88,7 @@ def test_scores_are_those_of_a_plain_loop(
     low, high = bounds or (None, None)
 
     expected: list[tuple[int, float]] = []
+    failed: list[int] = []
     for row, (value, has) in enumerate(rows):
         value = value if has or accepts else worst
         if value is None:
@@ -101,13 +102,19 @@ def test_scores_are_those_of_a_plain_loop(
             or (low is not None and number < low - 1e-9)
             or (high is not None and number > high + 1e-9)
         ):
-            message = error_of(metric, table)
-            assert message.startswith(f"{ORIGIN}: score_example for the example ")
-            if has:
-                assert f"'id-{3 * row + 1}'" in message
-            return
+            failed.append(3 * row + 1)
+            continue
         expected.append((3 * row + 1, number))
-    assert scores_of(metric, table) == expected
+    if len(failed) > max(1, 0.1 * len(rows)) or (failed and not expected):
+        where = f"the example 'id-{failed[0]}'"
+        assert error_of(metric, table).startswith(
+            f"{ORIGIN}: score_example for {where}"
+        )
+        return
+    found = score_examples(metric, table)
+    assert found.statistics.rows() == expected
+    assert found.unscored["position"].to_list() == failed
+    assert found.unscored["failed"].all()
 
 
 @pytest.mark.parametrize(
@@ -166,8 +173,8 @@ def test_every_example_is_scored_once_and_in_order() -> None:
     table = table_of([""] * n, list(range(n)))
     found = score_examples(bind(score_example), table, advance=told.append)
     assert seen == list(range(n))
-    assert found["score"].to_list() == seen
-    assert found["position"].to_list() == [3 * row + 1 for row in range(n)]
+    assert found.statistics["score"].to_list() == seen
+    assert found.statistics["position"].to_list() == [3 * row + 1 for row in range(n)]
     assert sum(told) == n
     assert len(told) > 1
 
@@ -216,7 +223,7 @@ def test_a_score_may_be_any_number(value: Any) -> None:
         (pl.exceptions.PanicException("boom"), "failed with PanicException: boom"),
     ],
 )
-@pytest.mark.parametrize("row", [0, 5, 899])
+@pytest.mark.parametrize("row", [0, 5, 800])
 def test_what_a_function_raises_names_its_example(
     error: BaseException, text: str, row: int
 ) -> None:
@@ -233,14 +240,102 @@ def test_what_a_function_raises_names_its_example(
 
 def test_the_first_of_several_failures_is_named() -> None:
     def score_example(target: int) -> float:
-        if target == 700:
+        if target >= 700:
             raise ValueError("too late")
-        return math.nan if target == 650 else 1.0
+        return math.nan if 650 <= target < 690 else 1.0
 
     message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
     assert message == (
         f"{ORIGIN}: score_example for the example 'id-1951': it returned nan"
     )
+
+
+def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:
+    def score_example(target: int) -> Any:
+        if target == 3:
+            raise ValueError("bad")
+        if target == 4:
+            raise NotScored("late")
+        return {5: NotScored("empty"), 6: None}.get(target, 1.0)
+
+    found = score_examples(bind(score_example), table_of([""] * 20, list(range(20))))
+    scored = [row for row in range(20) if row not in (3, 4, 5, 6)]
+    assert found.statistics["position"].to_list() == [3 * row + 1 for row in scored]
+    assert found.unscored.rows() == [
+        (
+            10,
+            f"{ORIGIN}: score_example failed for the example 'id-10' with "
+            "ValueError: bad",
+            True,
+        ),
+        (13, "late", False),
+        (16, "empty", False),
+    ]
+
+
+@pytest.mark.parametrize(("failing", "share"), [(1, 0.0), (10, 0.1), (50, 0.5)])
+def test_a_declared_share_of_failures_ends_a_metric(failing: int, share: float) -> None:
+    def score_example(target: int) -> float:
+        return 1.0 / (target >= failing)
+
+    table = table_of([""] * 100, list(range(100)))
+    metric = bind(score_example, most_not_scored=share)
+    assert score_examples(metric, table).unscored.height == failing
+    failing += 1
+    assert "id-1' with ZeroDivisionError" in error_of(metric, table)
+
+
+def test_all_that_fail_are_too_many() -> None:
+    assert "'id-1': it returned nan" in error_of(
+        bind(lambda: math.nan), table_of([""], [""])
+    )
+
+
+def test_a_batch_is_scored_at_once() -> None:
+    seen: list[list[int]] = []
+
+    def score_batch(targets: list[int], predictions: list[str]) -> Any:
+        seen.append(targets)
+        return np.array(targets) / 2
+
+    metric = bind_batch(score_batch, batch_rows=4)
+    found = score_examples(metric, table_of([""] * 10, list(range(10))))
+    assert seen == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert found.statistics["score"].to_list() == [row / 2 for row in range(10)]
+
+
+def test_a_batch_that_fails_is_scored_one_by_one() -> None:
+    def score_batch(targets: list[int], fields: dict[str, list[float]]) -> Any:
+        if 5 in targets:
+            raise TimeoutError("slow")
+        if 7 in targets:
+            raise NotScored("empty")
+        return [*fields["sure"][:-1], NotScored("odd") if 9 in targets else 1]
+
+    metric = bind_batch(score_batch, batch_rows=3, columns=("sure",))
+    table = table_of([""] * 10, list(range(10)), sure=[0.5] * 10)
+    found = score_examples(metric, table)
+    scores = dict(found.statistics.iter_rows())
+    assert scores == dict(zip([1, 4, 7, 10, 13], [0.5, 0.5, 1, 1, 1], strict=True))
+    assert found.unscored["reason"].to_list() == [
+        f"{ORIGIN}: score_batch failed for the example 'id-16' with TimeoutError: slow",
+        *["empty"] * 3,
+        "odd",
+    ]
+
+
+@pytest.mark.parametrize("wrong", [[1.0], 1.0, "ab", {"a": 1, "b": 2}, None])
+def test_a_batch_needs_an_entry_for_each_example(wrong: Any) -> None:
+    metric = bind_batch(lambda predictions: wrong)
+    message = error_of(metric, table_of(["", ""], ["", ""]))
+    assert message.startswith(
+        f"{ORIGIN}: score_batch must return a list of 2 entries, one for each example"
+    )
+
+
+def bind_batch(function: Callable[..., Any], **attributes: Any) -> Any:
+    members = {"score_batch": staticmethod(function), **attributes}
+    return Resolver(Registry()).metric(type("Probe", (Metric,), members))
 
 
 def test_the_cause_of_a_failure_is_kept() -> None:

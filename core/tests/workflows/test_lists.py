@@ -77,8 +77,8 @@ def test_acceptable_answers_must_be_texts(targets: list[Any]) -> None:
 def test_one_list_among_the_answers_makes_all_of_them_lists(targets: list[Any]) -> None:
     seen: list[Any] = []
 
-    def get_spy(predictions: list[str], given: list[Any]) -> float:
-        seen.extend([predictions, given])
+    def get_spy(predictions: list[str], targets: list[Any]) -> float:
+        seen.extend([predictions, targets])
         return 0.0
 
     score(get_spy, ["a", "b"], targets)

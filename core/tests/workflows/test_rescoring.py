@@ -9,6 +9,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.runs.score_columns import Score
 
 from ..engine_runs import (
@@ -238,7 +239,8 @@ def test_it_refuses_where_the_data_have_changed(
 ) -> None:
     parent = run("accuracy")
     monkeypatch.setattr(
-        "evalkit.examples.table.fingerprint", lambda *_: ("f" * 64, (), ())
+        "evalkit.examples.table.fingerprint",
+        lambda *_: DataIdentity("f" * 64, (), ()),
     )
     with pytest.raises(EvalkitError) as caught:
         evalkit.rescore(parent, ["words"])

@@ -11,6 +11,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.workflows import verification
 
@@ -408,7 +409,8 @@ def test_data_that_have_changed_are_named(
 ) -> None:
     path = run("accuracy", "words")
     monkeypatch.setattr(
-        "evalkit.examples.table.fingerprint", lambda *_: ("f" * 64, (), ())
+        "evalkit.examples.table.fingerprint",
+        lambda *_: DataIdentity("f" * 64, (), ()),
     )
     found = evalkit.verify(path)
     assert found.data == "changed"

@@ -93,6 +93,8 @@ def _main() -> None:
     from evalkit import Component
     from evalkit.catalog import (
         COMMANDS,
+        Registry,
+        Resolver,
         import_component,
         load_component,
     )
@@ -113,6 +115,8 @@ def _main() -> None:
                 from evalkit.catalog import BoundTask, check_agreement
 
                 check_agreement(BoundTask.of(bound))
+            if component.kind == "perturbations":
+                Resolver(Registry()).perturbation(bound)
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:

@@ -268,10 +268,12 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
 
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+    from evalkit.catalog import Resolver
     from evalkit_cli.commands.settings import extra_metrics
 
     if task is None:
-        task = str(registry.load("datasets", dataset).attributes["task"])
+        resolver = Resolver(registry)
+        task = resolver.task(resolver.dataset(dataset)).component.name
     return extra_metrics(Path.cwd(), task)
 
 

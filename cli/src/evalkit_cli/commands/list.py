@@ -12,12 +12,57 @@ import click
 from evalkit_cli.installed_commands import with_shadowed
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.escapes import for_terminal
-from evalkit_cli.printing.streams import echo, echo_json, fitting
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_json,
+    echo_lines,
+    fitting,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit import Component
     from evalkit.catalog import Catalog, DiscoveryProblem
     from evalkit_cli.commands.checking import Outcome
+
+
+class ChosenDatasets:
+    """Which data sets are listed.
+
+    Args:
+        task: Their task; None for any.
+        language: A language of their texts.
+        tag: One of their tags.
+    """
+
+    def __init__(self, task: str | None, language: str | None, tag: str | None) -> None:
+        self._task, self._language, self._tag = task, language, tag
+
+    def has(self, component: Component) -> bool:
+        """Import a data set and tell whether it is wanted; one that fails is named."""
+        from evalkit import EvalkitError, Registry
+        from evalkit.catalog import BoundDataset, Resolver, load_component
+
+        try:
+            with plugin_output_to_stderr():
+                bound = BoundDataset.of(load_component(component))
+                resolver = Resolver(Registry())
+                task = bound.task
+                if not isinstance(task, str):
+                    task = resolver.task(bound).component.name
+        except EvalkitError as error:
+            echo_lines(f"note: left out: {error}", err=True)
+            return False
+        return (
+            self._task in (None, task)
+            and (self._language is None or any(map(self._speaks, bound.languages)))
+            and (self._tag is None or self._tag in bound.tags)
+        )
+
+    def _speaks(self, code: str) -> bool:
+        """Tell whether a code is of the wanted language, in any region."""
+        return f"{code}-".lower().startswith(f"{self._language}-".lower())
+
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "recognisers"),
@@ -27,6 +72,17 @@ KIND_NAMES = (
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice(KIND_NAMES))
+@click.option(
+    "--task",
+    metavar="NAME",
+    help="Data sets of this task. They are imported, as with the next two.",
+)
+@click.option(
+    "--language",
+    metavar="CODE",
+    help="Data sets with texts in this language: en finds en-GB too.",
+)
+@click.option("--tag", metavar="TAG", help="Data sets that have this tag as a whole.")
 @json_option
 @click.option(
     "--check",
@@ -41,8 +97,16 @@ KIND_NAMES = (
     show_default=True,
     help="Seconds that --check gives each plugin.",
 )
-def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -> None:
-    """List the installed plugins; nothing is imported.
+def list_command(
+    kind: str | None,
+    task: str | None,
+    language: str | None,
+    tag: str | None,
+    as_json: bool,
+    check: bool,
+    timeout: float,
+) -> None:
+    """List the installed plugins; nothing is imported unless data sets are chosen.
 
     KIND is tasks, datasets, metrics, perturbations, recognisers, observers or commands;
     all but observers and commands by default.
@@ -53,7 +117,18 @@ def list_command(kind: str | None, as_json: bool, check: bool, timeout: float) -
     catalog = find_components()
     if kind == COMMANDS:
         catalog = with_shadowed(catalog, _own_commands())
-    components = list(iter_kinds(catalog, kind))
+    is_chosen = any((task, language, tag))
+    if is_chosen and kind not in (None, "datasets"):
+        raise click.UsageError(
+            f"--task, --language and --tag choose datasets, and {kind} were named."
+        )
+    components = list(iter_kinds(catalog, "datasets" if is_chosen else kind))
+    if is_chosen:
+        wanted = ChosenDatasets(task, language, tag)
+        components = [found for found in components if wanted.has(found)]
+        if not components and not as_json:
+            echo("no installed data set is of this task, language and tag", err=True)
+            return
     if check:
         if kind is None:
             components += iter_kinds(catalog, OBSERVERS)

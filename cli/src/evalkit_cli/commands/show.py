@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,13 @@ _ALL = "*"
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="With --wrong or --flips: show at most so many examples.",
+    help="With --wrong or --flips: show at most so many examples. After datasets/NAME: "
+    "its first rows: id, answer, tags, cluster, and what a model is sent.",
+)
+@click.option(
+    "--show-text",
+    is_flag=True,
+    help="With -n after datasets/NAME: show texts that may be hurtful to read.",
 )
 @click.option(
     "--by",
@@ -101,14 +108,16 @@ def show_command(
     contract: str | None,
     folder: Path,
     as_json: bool,
+    show_text: bool,
     **options: Any,
 ) -> None:
-    """Describe a plugin or a kind of plugin, or show a run that was made earlier.
+    """Describe a plugin, a kind of plugin or rows of data, or show an earlier run.
 
     \b
     Examples:
       evalkit show metrics/macro-f1
       evalkit show --contract metrics
+      evalkit show datasets/sample-nli -n 3
       evalkit show latest
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
@@ -125,7 +134,9 @@ def show_command(
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     if contract is not None:
-        _refuse_run_options(context, "--contract", what)
+        if what is not None:
+            raise click.UsageError(f"--contract and {what} are two things to show.")
+        _refuse_run_options(context, f"--contract {contract}", [])
         _show_contract(contract, as_json)
         return
     if what is None:
@@ -133,9 +144,16 @@ def show_command(
     kind, _, name = what.partition("/")
     if kind == "commands" and not Path(what).is_dir():
         raise click.UsageError(f"{what} is a command; see evalkit {name} --help.")
+    wants_rows = kind == "datasets" and _is_given(context, "limit")
+    if show_text and not wants_rows:
+        raise click.UsageError("--show-text needs datasets/NAME and -n.")
     if _is_component(what):
-        _refuse_run_options(context, what)
-        _show_component(what, as_json)
+        allowed = ["limit"] if wants_rows else []
+        _refuse_run_options(context, what, allowed)
+        if wants_rows:
+            _show_rows(name, options["limit"], show_text, as_json)
+        else:
+            _show_component(what, as_json)
     else:
         _show_run(_find(what, folder), as_json, **options)
 
@@ -152,16 +170,18 @@ _RUN_OPTIONS = (
 )
 
 
-def _refuse_run_options(
-    context: click.Context, what: str, beside: str | None = None
-) -> None:
+def _is_given(context: click.Context, option: str) -> bool:
     from click.core import ParameterSource
 
-    if beside is not None:
-        raise click.UsageError(f"{what} and {beside} are two things to show.")
+    return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+
+
+def _refuse_run_options(
+    context: click.Context, what: str, allowed: Sequence[str]
+) -> None:
     for option in context.command.params:
-        source = context.get_parameter_source(str(option.name))
-        if option.name in _RUN_OPTIONS and source is ParameterSource.COMMANDLINE:
+        name = str(option.name)
+        if name in _RUN_OPTIONS and name not in allowed and _is_given(context, name):
             raise click.UsageError(
                 f"{option.opts[-1]} is about a run, and {what} is a plugin."
             )
@@ -248,6 +268,15 @@ def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         return score_crossings(result, by, progress=progress)
+
+
+def _show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
+    from evalkit.reporting import sample_examples
+    from evalkit_cli.printing.sample_views import print_sample
+
+    with plugin_output_to_stderr():
+        sample = sample_examples(name, limit)
+    print_sample(sample, show_text=show_text, as_json=as_json)
 
 
 def _show_component(what: str, as_json: bool) -> None:

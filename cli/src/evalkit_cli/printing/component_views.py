@@ -30,7 +30,13 @@ def describe(kind: str, name: str) -> dict[str, Any]:
         PluginError: It is unknown or broken.
     """
     from evalkit import Registry
-    from evalkit.catalog import FunctionMetric, import_component, read_attributes
+    from evalkit.catalog import (
+        BoundDataset,
+        FunctionMetric,
+        Resolver,
+        import_component,
+        read_attributes,
+    )
     from evalkit.errors import RequiredParameterError
 
     registry = Registry()
@@ -44,7 +50,11 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     plugin = bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     model = None if bound.parameters is None else type(bound.parameters)
-    return _described(bound.component, written, model, bound.attributes)
+    attributes = dict(bound.attributes)
+    if not isinstance(attributes.get("task", ""), str):
+        task = Resolver(registry).task(BoundDataset.of(bound))
+        attributes["task"] = task.component.name
+    return _described(bound.component, written, model, attributes)
 
 
 def _described(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 
 class Entity(NamedTuple):
@@ -16,11 +17,13 @@ class Entity(NamedTuple):
     """What it names: `person` for the name of a person."""
 
 
-AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number"]
+AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number", "none"]
 """What shape an answer has.
 
 `one` value; `any-of` several acceptable values; `all-of` a set of values; `spans` of a
-text; a `ranked` list; a `number`. A list given where the task says `one` is `any-of`.
+text; a `ranked` list; a `number`; `none` where there is no right answer, as in open
+conversation. A list given where the task says `one` is `any-of`. An empty list is an
+answer for `all-of` and `spans`.
 """
 
 
@@ -56,6 +59,48 @@ class MetricContext(NamedTuple):
     """The data set's labels, as the task spells them; None where it has none."""
     answer_kind: AnswerKind
     """`one` if no example of the whole set has several acceptable answers."""
+    prepared: Any = None
+    """What the metric's `prepare` returned; None where it has no such hook."""
+
+
+class NotScored(Exception):
+    """Says, from a metric, that an example is not scored, and why.
+
+    It is returned or raised in the place of a score. The example is not part of the
+    metric's n and value; it is counted, and listed in `problems.jsonl`.
+
+    Args:
+        reason: Why, in a few words that many examples may share, such as `timeout`.
+
+    Attributes:
+        reason: The same.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """Says in the place of a prediction that no answer could be extracted.
+
+    The example is scored as wrong, and counted as unparsed.
+    """
+
+    reason: str = ""
+    """Why, in words that are the same for all such responses and quote none of them:
+    responses are counted by it."""
+
+
+class NamesFile:
+    """Marks a text that names a file inside the folder of the data."""
+
+
+FilePath = Annotated[str, NamesFile()]
+"""A field of `Input` that names a file, such as an image, relative to the folder of the
+data. The file must be there, and not lead out of the folder; what it holds is part of
+what the data is. Metrics and `verify_response` get the absolute path."""
 
 
 class Source(NamedTuple):

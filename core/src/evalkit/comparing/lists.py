@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,20 @@ from evalkit.inference.resampling import unit_weights
 from evalkit.inference.sign_flips import swaps
 from evalkit.inference.swap_tests import RandomSwaps
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.lists import LIST_REPLICATES, MOST_LIST_EXAMPLES, compute
+from evalkit.scoring.lists import (
+    LIST_REPLICATES,
+    MOST_LIST_EXAMPLES,
+    Row,
+    compute,
+    list_columns,
+)
 from evalkit.scoring.metric import why_not
 
-Answered = dict[int, list[tuple[int, Any, Any]]]
-"""Replication, prediction and target of every answer, by example."""
+Answered = dict[int, list[tuple[int, Row]]]
+"""Replication and row of every answer, by example."""
+
+Score = Callable[[list[Row]], tuple[float | None, str | None]]
+"""Scores rows; gives the value, and why it is None."""
 
 
 def compare_lists(
@@ -45,21 +55,21 @@ def compare_lists(
         reason = why_not(metric, side.table)
         if reason:
             raise MetricError(reason)
-    answers = [_answers(side) for side in tables.sides]
+    answers = [_answers(metric, side) for side in tables.sides]
     return [
         _compare(metric, (answers[0], answers[1]), tables, group, levels.of(group))
         for group in range(len(tables.examples))
     ]
 
 
-def _answers(side: Side) -> Answered:
+def _answers(metric: BoundMetric, side: Side) -> Answered:
     joined = side.rows.join(side.table.frame, on="position").sort(
         "example", "replication"
     )
     found: Answered = defaultdict(list)
-    rows = joined.select("example", "replication", "prediction", "target").iter_rows()
-    for example, replication, prediction, target in rows:
-        found[example].append((replication, prediction, target))
+    rows = joined.select("example", "replication", *list_columns(metric)).iter_rows()
+    for example, replication, *row in rows:
+        found[example].append((replication, tuple(row)))
     return found
 
 
@@ -77,15 +87,16 @@ def _compare(
             "no example was scored in both runs", 0, left_out, None
         )
     listed = [int(example) for example in examples]
+    score = partial(compute, metric, context=tables.sides[0].table.context)
     values = [
-        _value(metric, [found[e] for e in listed], side.repeats)
+        _value(score, [found[e] for e in listed], side.repeats)
         for found, side in zip(answers, tables.sides, strict=True)
     ]
     first, second = values[0][0], values[1][0]
     if first is None or second is None:
         why = values[0][1] or values[1][1] or ""
         return without_difference(why, n, left_out, clusters)
-    draws, swaps = _replicates(metric, answers, tables, examples)
+    draws, swaps = _replicates(score, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
     units = tables.effective_units(group)
     replicates = Replicates(
@@ -99,7 +110,7 @@ def _compare(
 
 
 def _replicates(
-    metric: BoundMetric,
+    score: Score,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     examples: Integers,
@@ -119,14 +130,14 @@ def _replicates(
     draws = np.full(LIST_REPLICATES, np.nan)
     for replicate in range(LIST_REPLICATES):
         drawn = examples.repeat(weights[membership, replicate])
-        draws[replicate] = _paired_difference(metric, answers, drawn, None)
+        draws[replicate] = _paired_difference(score, answers, drawn, None)
     if not tables.swappable:
         return draws, "the runs do not have the same replications"
 
     def make(first: int, count: int) -> dict[str, Floats]:
         tosses = swaps(keys, first, count)[membership]
         found = [
-            _paired_difference(metric, answers, examples, tosses[:, number])
+            _paired_difference(score, answers, examples, tosses[:, number])
             for number in range(count)
         ]
         return {"": np.array(found)}
@@ -135,7 +146,7 @@ def _replicates(
 
 
 def _paired_difference(
-    metric: BoundMetric,
+    score: Score,
     answers: tuple[Answered, Answered],
     examples: Integers,
     swapped: NDArray[np.uint8] | None,
@@ -147,7 +158,7 @@ def _paired_difference(
         pairs = zip(examples, turned, strict=True)
         chosen = [answers[side ^ int(turn)][int(example)] for example, turn in pairs]
         try:
-            value, _ = _value(metric, chosen, 1)
+            value, _ = _value(score, chosen, 1)
         except MetricError:
             # undefined for what was drawn, such as a single class, not for the group
             return float("nan")
@@ -158,16 +169,16 @@ def _paired_difference(
 
 
 def _value(
-    metric: BoundMetric, chosen: list[list[tuple[int, Any, Any]]], repeats: int
+    score: Score, chosen: list[list[tuple[int, Row]]], repeats: int
 ) -> tuple[float | None, str | None]:
     """Return the mean of the values of all replications, or why there is none."""
-    by_replication: dict[int, list[tuple[Any, Any]]] = defaultdict(list)
+    by_replication: dict[int, list[Row]] = defaultdict(list)
     for answered in chosen:
-        for replication, prediction, target in answered:
-            by_replication[replication].append((prediction, target))
+        for replication, row in answered:
+            by_replication[replication].append(row)
     values = []
     for replication in sorted(by_replication):
-        value, reason = compute(metric, by_replication[replication])
+        value, reason = score(by_replication[replication])
         if value is None:
             return None, reason
         values.append(value)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.columns import all_named, encode, unnamed
+from evalkit.base.columns import all_named, encode, native, unnamed
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
@@ -328,14 +328,15 @@ def _check_answers(
 
 
 def _differ(one: pl.Series, other: pl.Series) -> pl.Series:
-    if one.dtype == other.dtype:
+    are_numbers = one.dtype.is_numeric() and other.dtype.is_numeric()
+    if one.dtype == other.dtype or are_numbers:
         return one.ne_missing(other)
     pairs = zip(one, other, strict=True)
     return pl.Series([_as_text(a) != _as_text(b) for a, b in pairs], dtype=pl.Boolean)
 
 
 def _as_text(value: Any) -> str | None:
-    return encode(value.to_list() if isinstance(value, pl.Series) else value)
+    return encode(native(value))
 
 
 def _check_same_file(first: Result, second: Result) -> None:

@@ -30,6 +30,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.stored import bound_component, mixed_clusters
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE
+from evalkit.scoring.measurement import prepared
 
 
 class ComparedPair:
@@ -160,11 +161,14 @@ class ComparedPair:
         """
         name, _, part = self._owner(metric)
         bound = self._metrics.get(name)
-        if part or bound is None or isinstance(bound, PluginError):
+        if bound is None or isinstance(bound, PluginError):
             return self.pair.first[metric].unit == "%"
-        bounds = bound.bounds
+        if part and part not in bound.scores:
+            return self.pair.first[metric].unit == "%"
+        one = bound.score_of(part)
+        bounds = one.bounds
         if bounds is None:
-            return interval_kind(bound) == "wilson"
+            return interval_kind(one) == "wilson"
         return tuple(bounds) == (0, 1)
 
     def _of_sets(
@@ -202,8 +206,12 @@ class ComparedPair:
     def _resampled(
         self, metric: BoundMetric, levels: Levels
     ) -> dict[str, list[Difference]]:
+        metric = prepared(metric, self._tables.sides[0].table)
         if metric.has("compute"):
-            return {"": compare_lists(metric, self._tables, levels)}
+            return {
+                each.part: compare_lists(each, self._tables, levels)
+                for each in metric.parts()
+            }
         return compare_statistics(metric, self._tables, levels)
 
     def _none(self, reason: str) -> list[Difference]:

@@ -21,8 +21,9 @@ from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, Swaps
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
 from evalkit.scoring.joint_counts import JointCounts, Labels
-from evalkit.scoring.metric import metric_statistics, why_not
+from evalkit.scoring.metric import why_not
 from evalkit.scoring.paired_sums import MOST_CELLS, SUM_REPLICATES, SumPair, UnitSums
+from evalkit.scoring.passes import metric_statistics
 
 Reach = Callable[[float], tuple[float, float]]
 """How far below and above a difference its interval must reach, by confidence."""

@@ -11,9 +11,10 @@ from evalkit.base.columns import encode, to_series
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
+from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.conversion import LABEL_CONVERTER
 from evalkit.examples.loading import ExampleRows
-from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
+from evalkit.examples.scored_values import UnscorableError, value_column
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -40,6 +41,7 @@ def map_answers(
     answers: list[Any] | pl.Series,
     labels: tuple[str, ...] | None,
     mapping: Mapping[str, str] | None,
+    kind: AnswerType,
 ) -> list[Any] | pl.Series:
     """Write answers as the task spells its labels, and check them.
 
@@ -48,6 +50,7 @@ def map_answers(
         answers: The answers as stored.
         labels: The labels; None where there are none.
         mapping: From stored labels to the task's; None where they are the same.
+        kind: Reads answers as what predictions are.
 
     Returns:
         The answers.
@@ -56,15 +59,18 @@ def map_answers(
         SchemaError: One is lacking, cannot be scored, or is none of the labels.
     """
     if isinstance(answers, pl.Series):
-        column = _mapped_column(answers, labels, mapping)
+        column = None
+        if not kind.is_rich:
+            column = _mapped_column(answers, labels, mapping)
         if column is not None:
             return column
         answers = answers.to_list()
     problems: list[str] = []
     results = []
+    may_be_empty = kind.has_parts
     for position, stored in enumerate(answers):
         try:
-            answer = scored_value(stored)
+            answer = kind.read(stored)
         except UnscorableError as error:
             rule = f"is {error}; a method {LABEL_CONVERTER} can make one of it"
             problems.append(reporter.problem(position, reporter.field, rule))
@@ -72,7 +78,7 @@ def map_answers(
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
-        if not items or any(map(_is_lacking, items)):
+        if not (items or may_be_empty) or any(map(_is_lacking, items)):
             problems.append(reporter.problem(position, reporter.field, "is required"))
         elif labels is not None:
             problems.extend(
@@ -147,7 +153,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def answer_column(
-    reporter: Reporter, task: BoundTask, answers: list[Any] | pl.Series
+    reporter: Reporter,
+    task: BoundTask,
+    answers: list[Any] | pl.Series,
+    type_of_them: AnswerType,
 ) -> tuple[AnswerKind, pl.Series]:
     """Make a column of answers.
 
@@ -155,6 +164,7 @@ def answer_column(
         reporter: Says which example is wrong.
         task: The task.
         answers: The answers, each checked.
+        type_of_them: What predictions are.
 
     Returns:
         Their shape, and the column `answer`.
@@ -167,23 +177,13 @@ def answer_column(
         if kind in ("one", "any-of"):
             return "one", answers.alias("answer")
         answers = answers.to_list()
+    if type_of_them.is_rich:
+        typed = type_of_them.column(answers)
+        if typed is not None:
+            return ("one" if kind == "any-of" else kind), typed
     if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
-        wrapped = [a if isinstance(a, list) else [a] for a in answers]
-        _refuse_nested(reporter, wrapped)
-        if all(len(answer) == 1 for answer in wrapped):
-            return "one", to_series("answer", [answer[0] for answer in wrapped])
-        column = to_series("answer", wrapped)
-        if column.dtype != pl.List(pl.String):
-            rule = "must be a text, or a list of texts where several are acceptable"
-            raise reporter.error(
-                [
-                    reporter.problem(position, reporter.field, rule)
-                    for position, answer in enumerate(wrapped)
-                    if not all(isinstance(item, str) for item in answer)
-                ]
-            )
-        return "any-of", column
-    column = value_column("answer", answers)
+        return _acceptable(reporter, answers, type_of_them)
+    column = _single(type_of_them, answers)
     if kind == "any-of":
         return "one", column
     if kind == "number" and not column.dtype.is_numeric():
@@ -197,6 +197,66 @@ def answer_column(
             ]
         )
     return kind, column
+
+
+def refuse_other_answers(
+    reporter: Reporter, answers: pl.Series, choices: pl.Series
+) -> None:
+    """Refuse answers that are none of the options that their example has.
+
+    Args:
+        reporter: Says which example is wrong.
+        answers: The column of answers; null for none.
+        choices: The options of each example.
+
+    Raises:
+        SchemaError: There is one.
+    """
+    problems = []
+    for position, (found, options) in enumerate(
+        zip(answers.to_list(), choices.to_list(), strict=True)
+    ):
+        items = found if isinstance(answers.dtype, pl.List) else [found]
+        problems += [
+            reporter.problem(
+                position,
+                reporter.field,
+                f"must be one of the example's choices ({choices.name}) "
+                f"{', '.join(map(str, options or ()))}, found {shorten(item)}",
+            )
+            for item in items or ()
+            if item is not None and item not in (options or ())
+        ]
+    if problems:
+        raise reporter.error(problems)
+
+
+def _acceptable(
+    reporter: Reporter, answers: Sequence[Any], type_of_them: AnswerType
+) -> tuple[AnswerKind, pl.Series]:
+    """Make a column of answers of which some are lists of acceptable ones."""
+    wrapped = [a if isinstance(a, list) else [a] for a in answers]
+    _refuse_nested(reporter, wrapped)
+    if all(len(answer) == 1 for answer in wrapped):
+        return "one", _single(type_of_them, [answer[0] for answer in wrapped])
+    column = type_of_them.column(wrapped, are_lists=True)
+    if column is None:
+        column = to_series("answer", wrapped)
+        if column.dtype != pl.List(pl.String):
+            rule = "must be a text, or a list of texts where several are acceptable"
+            raise reporter.error(
+                [
+                    reporter.problem(position, reporter.field, rule)
+                    for position, answer in enumerate(wrapped)
+                    if not all(isinstance(item, str) for item in answer)
+                ]
+            )
+    return "any-of", column
+
+
+def _single(kind: AnswerType, answers: list[Any]) -> pl.Series:
+    typed = kind.column(answers)
+    return value_column("answer", answers) if typed is None else typed
 
 
 def _refuse_nested(reporter: Reporter, answers: Sequence[list[Any]]) -> None:

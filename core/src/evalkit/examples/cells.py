@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.plugins.bound import BoundTask
+from evalkit.examples.conversion import answer_name, predicted_field
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.files import OF_TEXTS, read_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
-from evalkit.reading.schemas import text_fields
+from evalkit.reading.schemas import cell_texts
 
 
 class _Texts:
@@ -25,14 +26,18 @@ class _Texts:
         return name not in self._others
 
 
-def read_cells(task: BoundTask, path: Path, kind: Format) -> Iterator[Row]:
+def read_cells(
+    dataset: BoundDataset, task: BoundTask, path: Path, kind: Format
+) -> Iterator[Row]:
     """Read examples row by row.
 
     Where all cells are texts, as in CSV, those of the task's `Input` fields that are no
-    texts, and of answers that are numbers, are read as JSON; in other columns a JSON
-    list of texts becomes a list, and everything else stays the text that it is.
+    texts, and of answers to which predictions are no texts, are read as JSON; in other
+    columns a JSON list of texts becomes a list, and everything else stays the text that
+    it is.
 
     Args:
+        dataset: The data set.
         task: The task.
         path: The file.
         kind: Its format.
@@ -45,9 +50,12 @@ def read_cells(task: BoundTask, path: Path, kind: Format) -> Iterator[Row]:
             without rows.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
-    others = declared - text_fields(task.Input) - {*EXAMPLE_ID_KEYS}
-    if task.answer_kind == "number" and task.answer_field is not None:
-        others.add(task.answer_field)
+    others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}
+    answer = answer_name(dataset, task)
+    field = predicted_field(dataset, task)
+    is_text = field is None or field in cell_texts(task.Output)
+    if answer is not None and (task.answer_kind == "number" or not is_text):
+        others.add(answer)
     for row in read_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
         if row.values is None or kind not in OF_TEXTS:
             yield row

@@ -8,21 +8,21 @@ a response invalid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import named
-from evalkit.base.failures import described, hook_failures
 from evalkit.base.ids import read_id
-from evalkit.base.names import is_component_name
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import shorten
-from evalkit.errors import DataError, PluginContractError, PluginError, SchemaError
+from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.scored_values import PLAIN_TYPES, UnscorableError, scored_value
 from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
 from evalkit.plugins.classes import default_label_converter, default_pred_converter
+from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.schemas import text_fields
+from evalkit.reading.typed_values import MisfitError, fit
 
 LABEL_CONVERTER = "label_field_converter"
 PRED_CONVERTER = "pred_field_converter"
@@ -63,9 +63,11 @@ def find_converter(
             return bound, None
         declared = getattr(bound.plugin, hook, None)
         if isinstance(declared, Mapping):
-            _check_declaration(bound, hook, declared)
+            _check_declaration(bound, hook, declared, task.answer_kind == "none")
             return bound, declared
     answer_field = task.answer_field
+    if hook == LABEL_CONVERTER and task.answer_kind == "none":
+        return task, {"id": "uid", "tags": "tags"}
     if answer_field is None:
         raise PluginContractError(
             f"{task.component.origin} has neither `answer_field` nor {hook}, and the "
@@ -76,17 +78,20 @@ def find_converter(
     return task, default_pred_converter(answer_field)
 
 
-def _check_declaration(bound: Converting, hook: str, declared: Declaration) -> None:
+def _check_declaration(
+    bound: Converting, hook: str, declared: Declaration, has_no_answers: bool
+) -> None:
     for key in declared:
         if key not in _KEYS[hook]:
             raise PluginContractError(
                 f"{bound.component.origin}: {hook} has the key {key!r}; "
                 f"{_what_it_takes(hook, key)}"
             )
-    if hook == LABEL_CONVERTER and "answer" not in declared:
-        raise PluginContractError(
-            f"{bound.component.origin}: {hook} declares no column for 'answer'"
-        )
+    if hook == LABEL_CONVERTER and ("answer" in declared) == has_no_answers:
+        problem = "declares no column for 'answer'"
+        if has_no_answers:
+            problem = "declares a column for 'answer', and its task has no answers"
+        raise PluginContractError(f"{bound.component.origin}: {hook} {problem}")
 
 
 def _what_it_takes(hook: str, key: Any) -> str:
@@ -112,9 +117,53 @@ def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
     return isinstance(field, str) and field in text_fields(task.Output)
 
 
-def pred_function(
-    dataset: BoundDataset, task: BoundTask
-) -> Callable[[Mapping[str, Any]], Any]:
+def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
+    """Name the field of `Output` that says the type of predictions and answers.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+
+    Returns:
+        The field that is scored. Where a method converts, which may give anything, the
+        task's `answer_field`, if its values are more than texts, numbers and lists.
+    """
+    try:
+        declared = find_converter(PRED_CONVERTER, dataset, task)[1]
+    except PluginContractError:
+        return None  # examples can be looked at without it
+    types = model_types(task.Output)
+    name = task.answer_field if declared is None else declared.get("pred")
+    if not isinstance(name, str) or name not in types:
+        return None
+    is_known = declared is not None or holds_more_than_plain(types[name])
+    return name if is_known else None
+
+
+def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
+    """Name the column of the data that answers are in, as far as it is known.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+
+    Returns:
+        The declared column; where a method or an expression makes answers, the task's
+        `answer_field`.
+    """
+    try:
+        declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+    except PluginContractError:
+        return task.answer_field
+    answer = None if declared is None else declared.get("answer")
+    return answer if isinstance(answer, str) else task.answer_field
+
+
+PredictionFunction = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Any]
+"""From a response, and the row that it answers where that is asked for."""
+
+
+def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
     """Return the function from a response to what is scored.
 
     Args:
@@ -122,20 +171,28 @@ def pred_function(
         task: Its task.
 
     Returns:
-        A function from a response to its prediction, which raises a `PluginError` where
-        a method fails or returns what cannot be scored, and a `SchemaError` where the
-        declared field holds that.
+        A function from a response to its prediction, or to `Unparsed`. It raises a
+        `PluginError` where a method fails or returns what cannot be scored, and a
+        `SchemaError` where the declared field holds that.
 
     Raises:
         PluginContractError: Nobody says how to convert, or not in a known way.
     """
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
+    name = predicted_field(dataset, task)
+    dtype = None if name is None else model_types(task.Output)[name]
     if declared is None:
 
-        def by_method(response: Mapping[str, Any]) -> Any:
+        def by_method(
+            response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+        ) -> Any:
             uid = response["id"]
-            result = bound.pred_field_converter(response)
-            return scored_value(converted(bound, PRED_CONVERTER, result, uid)["pred"])
+            result = bound.pred_field_converter(response, row)
+            if isinstance(result, Unparsed):
+                return result
+            found = converted(bound, PRED_CONVERTER, result, uid, dtype)
+            pred = found["pred"]
+            return pred if isinstance(pred, Unparsed) else typed_or_scored(pred, dtype)
 
         return by_method
     column = declared.get("pred")
@@ -152,16 +209,42 @@ def pred_function(
             f"{bound.component.origin}: {PRED_CONVERTER} reads the field {column!r}, "
             f"which the Output of {task.component.origin} does not have"
         )
-    return _by_column(bound, column)
+    return _by_column(bound, column, dtype)
 
 
-def _by_column(bound: Converting, column: str) -> Callable[[Mapping[str, Any]], Any]:
-    def by_column(response: Mapping[str, Any]) -> Any:
+def typed_or_scored(value: Any, dtype: pl.DataType | None) -> Any:
+    """Return a value as it is scored.
+
+    Args:
+        value: An answer or a prediction.
+        dtype: The type of the field that it is of; None where that is not known.
+
+    Returns:
+        The value as a column of the type holds it; what is not of that type as
+        `scored_value` gives it.
+
+    Raises:
+        UnscorableError: It is neither.
+    """
+    if dtype is None or type(value) in PLAIN_TYPES:
+        return scored_value(value)
+    try:
+        return fit(value, dtype)
+    except MisfitError:
+        return scored_value(value)
+
+
+def _by_column(
+    bound: Converting, column: str, dtype: pl.DataType | None
+) -> PredictionFunction:
+    def by_column(
+        response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         value = response.get(column)
         if type(value) in PLAIN_TYPES:
             return value
         try:
-            return scored_value(value)
+            return typed_or_scored(value, dtype)
         except UnscorableError as error:
             raise SchemaError(
                 f"{bound.component.origin}: the response {response['id']!r}: {column} "
@@ -176,7 +259,13 @@ def _what(hook: str, uid: str) -> str:
     return f"the {'example' if hook == LABEL_CONVERTER else 'response'} {uid!r}"
 
 
-def converted(bound: Converting, hook: str, value: Any, uid: str) -> Mapping[str, Any]:
+def converted(
+    bound: Converting,
+    hook: str,
+    value: Any,
+    uid: str,
+    dtype: pl.DataType | None = None,
+) -> Mapping[str, Any]:
     """Check what a converter's method returned.
 
     Args:
@@ -184,6 +273,7 @@ def converted(bound: Converting, hook: str, value: Any, uid: str) -> Mapping[str
         hook: `label_field_converter` or `pred_field_converter`.
         value: What it returned.
         uid: The id that it must return.
+        dtype: The type of answers and predictions; None where that is not known.
 
     Returns:
         The same value.
@@ -205,7 +295,8 @@ def converted(bound: Converting, hook: str, value: Any, uid: str) -> Mapping[str
     if value["id"] != uid and read_id(value, ("id",)) != uid:
         problem = f"gave {_what(hook, uid)} the id {shorten(value['id'])}"
         raise _misconverted(bound, hook, problem)
-    _check_scored(bound, hook, value, uid)
+    if hook == PRED_CONVERTER or not holds_more_than_plain(dtype):
+        _check_scored(bound, hook, value, uid, dtype)
     if not _are_tags(value.get("tags")):
         problem = "must give tags as a list of texts that are not empty, gave "
         problem += f"{shorten(value['tags'])} for {_what(hook, uid)}"
@@ -218,11 +309,17 @@ def _misconverted(bound: Converting, hook: str, problem: str) -> PluginContractE
 
 
 def _check_scored(
-    bound: Converting, hook: str, returned: Mapping[str, Any], uid: str
+    bound: Converting,
+    hook: str,
+    returned: Mapping[str, Any],
+    uid: str,
+    dtype: pl.DataType | None,
 ) -> None:
     key = _KEYS[hook][1]
+    if hook == PRED_CONVERTER and isinstance(returned[key], Unparsed):
+        return
     try:
-        scored_value(returned[key])
+        typed_or_scored(returned[key], dtype)
     except UnscorableError as error:
         problem = f"returned as {key!r} for {_what(hook, uid)} {error}"
         raise _misconverted(bound, hook, problem) from error
@@ -235,142 +332,3 @@ def _are_tags(tags: Any) -> bool:
         return False
     # looking at types is quicker than at every text
     return {*map(type, tags)} <= {str} or all(isinstance(tag, str) for tag in tags)
-
-
-def convert_labels_by_columns(
-    bound: Converting,
-    declared: Declaration,
-    frame: pl.DataFrame,
-    columns: Sequence[str] = (),
-) -> pl.DataFrame:
-    """Apply a declared label converter to all examples at once.
-
-    Args:
-        bound: Whose declaration it is.
-        declared: Mapping with `answer` and optionally `id` and `tags`.
-        frame: The examples; `uid` holds their ids.
-        columns: Names of all columns of the data, where the frame has only some.
-
-    Returns:
-        Columns `answer` and `tags` (list of texts; null for none).
-
-    Raises:
-        DataError: A column that it names is not in the data.
-        PluginContractError: It declares something else than columns or expressions, or
-            what it declares as `id` is not the id.
-        PluginError: One of its expressions failed.
-    """
-    names = columns or frame.columns
-    tags = declared.get("tags")
-    if isinstance(tags, str) and tags == "tags" and tags not in frame.columns:
-        tags = None
-    try:
-        # with_columns, as select would give one row for a literal
-        converted = frame.with_columns(
-            _expression(bound, declared.get("id", "uid")).cast(pl.String).alias("__id"),
-            _expression(bound, declared["answer"]).alias("__answer"),
-            _tag_expression(bound, tags).alias("__tags"),
-        ).select("uid", id="__id", answer="__answer", tags="__tags")
-    except pl.exceptions.ColumnNotFoundError as error:
-        raise DataError(_missing_column(bound, declared, names, error)) from error
-    except PluginContractError:
-        raise
-    except hook_failures() as error:
-        kind = PluginError if _has_expressions(declared) else DataError
-        raise kind(
-            f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
-            f"has the columns {', '.join(names)}: {described(error)}"
-        ) from error
-    different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
-    for uid, found, *_ in different.iter_rows():
-        raise _foreign_id(bound, uid, found)
-    return converted.select("answer", "tags")
-
-
-def _has_expressions(declared: Declaration) -> bool:
-    """Tell whether more than names of columns is declared."""
-    found = [*declared.values()]
-    for value in declared.values():
-        found += value.values() if isinstance(value, Mapping) else []
-    return any(isinstance(value, pl.Expr) for value in found)
-
-
-def _missing_column(
-    bound: Converting, declared: Declaration, columns: Sequence[str], error: Exception
-) -> str:
-    answer = declared["answer"]
-    has = f"the data has the columns {', '.join(columns)}"
-    if isinstance(answer, str) and answer not in columns:
-        return (
-            f"{bound.component.origin} takes the right answer from the column "
-            f"{answer!r}, and {has}"
-        )
-    # what polars lists as valid are only the columns that somebody reads
-    reason = str(error).partition("\n")[0].partition("; valid columns")[0]
-    return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
-
-
-def _foreign_id(bound: Converting, uid: str, found: Any) -> PluginContractError:
-    return PluginContractError(
-        f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
-        f"{found!r}"
-    )
-
-
-def _expression(bound: Converting, column: Any) -> pl.Expr:
-    if isinstance(column, str):
-        return named(column)
-    if isinstance(column, pl.Expr):
-        return column
-    raise PluginContractError(
-        f"{bound.component.origin}: {LABEL_CONVERTER} declares {column!r}, which is "
-        "neither the name of a column nor a polars expression"
-    )
-
-
-def _tag_expression(bound: Converting, tags: Any) -> pl.Expr:
-    if not isinstance(tags, Mapping):
-        return pl.lit(None) if tags is None else _expression(bound, tags)
-    return _facets(bound, tags) if tags else pl.lit(None)
-
-
-def _facets(bound: Converting, facets: Mapping[str, Any]) -> pl.Expr:
-    for facet in facets:
-        if not is_component_name(facet):
-            raise PluginContractError(
-                f"{bound.component.origin}: {facet!r} is no legal name of a facet"
-            )
-    values = {
-        facet: _expression(bound, column).cast(pl.String)
-        for facet, column in facets.items()
-    }
-    return pl.concat_list(
-        [
-            pl.when(value.str.len_chars() > 0).then(pl.lit(f"{facet}:") + value)
-            for facet, value in values.items()
-        ]
-    ).list.drop_nulls()
-
-
-def convert_labels_by_rows(
-    bound: Converting, rows: Iterable[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """Apply a label converter's method to every example.
-
-    Args:
-        bound: Whose method it is.
-        rows: The examples; `uid` holds their ids.
-
-    Returns:
-        What it returned for each.
-
-    Raises:
-        PluginContractError: It returned something else, or gave an example another id.
-        PluginError: It failed for an example, which is named.
-    """
-    results = []
-    for row in rows:
-        uid = row["uid"]
-        result = bound.label_field_converter(row)
-        results.append(converted(bound, LABEL_CONVERTER, result, uid))
-    return results

@@ -12,7 +12,7 @@ from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.classes import Dataset
 from evalkit.plugins.components import NO_VERSION, Component
 from evalkit.plugins.registry import bind
-from evalkit.plugins.resolver import Resolver
+from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
 
 AS_FILE = "given as a file"
@@ -27,16 +27,17 @@ class FileDataset(Dataset):
 
     Args:
         path: The file.
-        task: Name of the task.
+        task: The task, by name or as a class or instance.
     """
 
     splits: ClassVar[Sequence[str]] = ("all",)
     default_split = "all"
 
-    def __init__(self, path: Path, task: str) -> None:
+    def __init__(self, path: Path, task: Any) -> None:
         super().__init__()
         self._path = path
         self.task = task
+        self.files_folder = path.parent
 
     def load(self, split: str) -> Path:
         """Return the file."""
@@ -73,12 +74,12 @@ def local_path(name: str | Path) -> Path:
     return Path(name)
 
 
-def bind_file(path: Path, task: str) -> BoundDataset:
+def bind_file(path: Path, task: Any) -> BoundDataset:
     """Make a data set of a file.
 
     Args:
         path: The file, in any format that examples are read from.
-        task: Name of the task.
+        task: The task, by name or as a class or instance.
 
     Returns:
         The bound data set, named after the file.
@@ -94,14 +95,14 @@ def bind_file(path: Path, task: str) -> BoundDataset:
     return BoundDataset.of(bind(component, FileDataset(path, task)))
 
 
-def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> BoundDataset:
+def bind_dataset(resolver: Resolver, dataset: Any, task: Any) -> BoundDataset:
     """Bind what a caller names as the data set.
 
     Args:
         resolver: Binds plugins.
         dataset: Name of an installed data set, a `Dataset` class or instance, or a
             file of examples.
-        task: Name of the task; only for a file, which needs one.
+        task: The task, by name or as an object; only for a file, which needs one.
 
     Returns:
         The bound data set.
@@ -114,13 +115,14 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: str | None) -> BoundDat
     if is_file_name(dataset):
         if task is None:
             raise EvalkitError(
-                f"{dataset}: a file of examples needs its task (--task NAME)"
+                f"{dataset}: a file of examples needs its task (--task NAME, task=)"
             )
         return bind_file(local_path(dataset), task)
     bound = resolver.dataset(dataset)
     if task is not None and task != bound.task:
+        own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
         raise EvalkitError(
-            f"{bound.component.origin} is of the task {bound.task!r}; a "
+            f"{bound.component.origin} is of the task {own!r}; a "
             "task is given only for a file of examples"
         )
     return bound

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from evalkit.base.columns import all_named
 from evalkit.base.terms import Source
 from evalkit.errors import DataError
 from evalkit.examples.loading import ExampleRows
@@ -20,9 +21,32 @@ _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""
 
 
-def fingerprint(
-    dataset: BoundDataset, loaded: ExampleRows
-) -> tuple[str, tuple[Mapping[str, str], ...], tuple[str, ...]]:
+class DataIdentity(NamedTuple):
+    """What tells whether data is the same."""
+
+    sha256: str
+    """SHA-256 of the files that it came from; of rows that came from none."""
+    files: tuple[Mapping[str, str], ...]
+    """Name and SHA-256 of each file."""
+    notices: tuple[str, ...]
+    """Which files are not the published ones."""
+    rows_sha256: str | None = None
+    """SHA-256 of the rows, where they did not come as a file; whatever held them, and
+    in whatever order a row has its keys."""
+    attached_sha256: str | None = None
+    """SHA-256 of the files that rows name; None where they name none."""
+    limit: int | None = None
+    """How many examples the data set was asked for; None for all."""
+
+    @property
+    def key(self) -> str:
+        """All of it in one text."""
+        of_files = self.sha256 if self.files or self.rows_sha256 is None else None
+        parts = of_files, self.rows_sha256, self.attached_sha256
+        return "-".join(part for part in parts if part is not None)
+
+
+def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     """Identify the data.
 
     Args:
@@ -30,8 +54,7 @@ def fingerprint(
         loaded: Its rows.
 
     Returns:
-        SHA-256 of the data, name and SHA-256 of each file that it came from, and
-        notices about files that are not the published ones.
+        The identity.
 
     Raises:
         DataError: A column of data that came from no file cannot be hashed.
@@ -55,34 +78,105 @@ def fingerprint(
             notices.append(
                 f"{filename} is not the published file (its SHA-256 is {found[:12]}…)"
             )
-    digest = hashlib.sha256()
-    if files:
-        digest.update(json.dumps(files, sort_keys=True).encode())
-    else:
-        _hash_frame(digest, dataset, loaded)
-    return digest.hexdigest(), tuple(files), tuple(notices)
+    sha256 = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    rows = None
+    if loaded.path is None:
+        frame = _identifying(dataset, loaded)
+        rows = _hash_frame(_by_name(frame, loaded))
+        # of rows without files, what runs of older versions recorded
+        sha256 = sha256 if files else _hash_frame(frame)
+    return DataIdentity(
+        sha256,
+        tuple(files),
+        tuple(notices),
+        rows,
+        loaded.attached_sha256,
+        loaded.limit,
+    )
 
 
-def _hash_frame(digest: Any, dataset: BoundDataset, loaded: ExampleRows) -> None:
-    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
-    for name, dtype in loaded.frame.schema.items():
-        if not _is_hashable(dtype):
+def _identifying(dataset: BoundDataset, loaded: ExampleRows) -> pl.DataFrame:
+    """Return the columns by which data is identified, which must have plain values."""
+    frame = loaded.frame if loaded.given is None else loaded.given
+    if loaded.identifying is not None:
+        present = [name for name in frame.columns if name in loaded.identifying]
+        frame = frame.select(all_named(present))
+    for name, dtype in frame.schema.items():
+        if dtype == pl.Object:
             raise DataError(
                 f"{loaded.source(dataset)}: the column {name!r} holds values of the "
                 f"type {dtype}, by which data cannot be identified"
             )
-    plain = loaded.frame.with_columns(
+    return frame
+
+
+def _by_name(frame: pl.DataFrame, loaded: ExampleRows) -> pl.DataFrame:
+    """Return columns that do not tell what held them: in order, objects as JSON."""
+    columns = []
+    for name in sorted(frame.columns):
+        column = frame[name]
+        if column.null_count() == len(column):
+            continue  # a row without the key says as much
+        values: Sequence[Any] | None = None
+        if column.dtype == pl.String:
+            values = loaded.nested.get(name)
+        elif _holds_objects(column.dtype):
+            values = column.to_list()
+        if values is not None:
+            texts = [None if value is None else _as_json(value) for value in values]
+            column = pl.Series(name, texts, dtype=pl.String)
+        columns.append(column)
+    return pl.DataFrame(columns)
+
+
+def _holds_objects(dtype: pl.DataType | DataTypeClass) -> bool:
+    if isinstance(dtype, pl.List | pl.Array):
+        return _holds_objects(dtype.inner)
+    return isinstance(dtype, pl.Struct)
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(_without_nulls(value), sort_keys=True, default=str)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Leave out what an object lacks, which a column of objects holds as null."""
+    if isinstance(value, Mapping):
+        return {
+            str(key): _without_nulls(item)
+            for key, item in value.items()
+            if item is not None
+        }
+    is_list = isinstance(value, list | tuple)
+    return [_without_nulls(item) for item in value] if is_list else value
+
+
+def _hash_frame(frame: pl.DataFrame) -> str:
+    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
+    digest = hashlib.sha256()
+    plain = frame.with_columns(
         pl.col(pl.Binary).bin.encode("hex"),
         # JSON has no NaN or infinity
         pl.col(pl.Float32, pl.Float64).cast(pl.String),
+        *(_texts(frame[name]) for name in frame.columns if _lacks_json(frame[name])),
     )
     for part in plain.iter_slices(_HASHED_ROWS):
         digest.update(part.write_ndjson().encode())
+    return digest.hexdigest()
 
 
-def _is_hashable(dtype: pl.DataType | DataTypeClass, is_nested: bool = False) -> bool:
+def _lacks_json(column: pl.Series) -> bool:
+    """Tell whether a column holds bytes within other values, which JSON has not."""
+    return column.dtype.is_nested() and _holds_bytes(column.dtype)
+
+
+def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
     if isinstance(dtype, pl.List | pl.Array):
-        return _is_hashable(dtype.inner, True)
+        return _holds_bytes(dtype.inner)
     if isinstance(dtype, pl.Struct):
-        return all(_is_hashable(field.dtype, True) for field in dtype.fields)
-    return dtype != pl.Object and not (is_nested and dtype == pl.Binary)
+        return any(_holds_bytes(field.dtype) for field in dtype.fields)
+    return dtype == pl.Binary
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    return pl.Series(column.name, [repr(value) for value in column.to_list()])

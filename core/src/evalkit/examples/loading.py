@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -10,29 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from evalkit.base.columns import (
-    all_named,
-    frame_of,
-    is_text_only,
-    to_series,
-    unstorable_place,
-)
+from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
-from evalkit.base.violations import Violation, describe, few, from_pydantic, shorten
+from evalkit.base.violations import Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
+from evalkit.examples.requests import Asked
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.json_tables import Wanted, read_json_table
 from evalkit.reading.rows import Row
-from evalkit.reading.schemas import ColumnPlan, plan_of, with_planned
+from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
 
@@ -60,6 +56,19 @@ class ExampleRows(NamedTuple):
     """Hashes of the long texts of columns that were dropped."""
     sha256: Future[str] | None = None
     """SHA-256 of the file, which is computed meanwhile."""
+    identifying: frozenset[str] | None = None
+    """The columns that are there whatever is asked for; None where all are."""
+    limit: int | None = None
+    """How many examples the data set was asked for; None for all."""
+    attached: Mapping[str, pl.Series] = {}
+    """Absolute paths of the files that columns name, by column."""
+    attached_sha256: str | None = None
+    """SHA-256 of names and contents of these files; None where there are none."""
+    given: pl.DataFrame | None = None
+    """The frame as it was before its rows were checked, by which data is identified."""
+    validated: Mapping[int, Mapping[str, Any]] = {}
+    """Rows that pydantic was asked about, with the values that it returned, where they
+    are not in `rows`."""
 
     @property
     def columns(self) -> list[str]:
@@ -92,9 +101,21 @@ class ExampleRows(NamedTuple):
             yield from self.frame.iter_rows(named=True)
 
     def named(self) -> Iterator[Mapping[str, Any]]:
-        """Return the rows as dicts, with `uid` as text."""
-        for uid, row in zip(self.frame["uid"], self.as_they_came(), strict=True):
+        """Return the rows as dicts, with `uid` as text and the values of `Input`."""
+        came = self.checked(self.as_they_came())
+        for uid, row in zip(self.frame["uid"], came, strict=True):
             yield {**row, "uid": uid}
+
+    def checked(self, rows: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+        """Return rows with the values that pydantic returned for them.
+
+        Args:
+            rows: All rows, in order.
+        """
+        if not self.validated:
+            return rows
+        found = self.validated
+        return (found.get(position, row) for position, row in enumerate(rows))
 
 
 def load_rows(
@@ -103,6 +124,7 @@ def load_rows(
     split: str,
     kept: Collection[str] | None = None,
     given: Any = None,
+    asked: Asked | None = None,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -114,6 +136,7 @@ def load_rows(
             checked. None for all.
         given: Rows in place of those that the data set loads, in any form that it may
             load them in.
+        asked: What is told to a data set that looks at it; nothing by default.
 
     Returns:
         The rows.
@@ -122,14 +145,17 @@ def load_rows(
         DataError: The split is unknown, cannot be loaded, or is empty.
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
-    splits = dataset.splits
+    splits, asked = dataset.splits, asked or Asked()
     if split not in splits:
         raise DataError(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     with dataset.guard_of_load(split):
-        rows = dataset.hooks.load(split=split) if given is None else given
+        rows = asked.load(dataset, split) if given is None else given
         loaded = _materialise(dataset, task, rows, kept)
+    if given is None and loaded.path is None:
+        identifying, limit = asked.looked_at(dataset)
+        loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
     return _with_ids(dataset, loaded)
@@ -169,7 +195,7 @@ def _materialise(
                 f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
                 "a dict"
             )
-    return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows))
+    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
 
 
 def _read_file(
@@ -207,13 +233,13 @@ def _read_rows(
             f"{path}: examples cannot be read from plain lines, which hold no ids; "
             "give JSON lines, CSV, TSV, Parquet or Arrow"
         )
-    rows = read_cells(task, path, kind)
-    return _rows_of_file(dataset, path, rows)
+    rows = read_cells(dataset, task, path, kind)
+    return _rows_of_file(dataset, task, path, rows)
 
 
 def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
     """Say which texts need not be kept: those that columns can be checked for."""
-    plan = _input_plan(task)
+    plan = input_plan(task)
     if kept is None or plan is None:
         return None
     texts = [
@@ -224,8 +250,15 @@ def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
     return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
 
 
-def _input_plan(task: BoundTask) -> ColumnPlan | None:
-    """Plan the columns of the task's `Input`; None where rows must be asked."""
+def input_plan(task: BoundTask) -> ColumnPlan | None:
+    """Plan the columns of the task's `Input`.
+
+    Args:
+        task: The task.
+
+    Returns:
+        The plan; None where rows must be asked.
+    """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
     return None if plan is None or plan.forbids_undeclared else plan
 
@@ -237,7 +270,7 @@ def _lacks_ids(frame: pl.DataFrame) -> bool:
 
 
 def _rows_of_file(
-    dataset: BoundDataset, path: Path, found: Iterable[Row]
+    dataset: BoundDataset, task: BoundTask, path: Path, found: Iterable[Row]
 ) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
@@ -250,11 +283,16 @@ def _rows_of_file(
             lines.append(row.line)
     if problems:
         raise SchemaError(f"{dataset.component.origin}: {path}: {few(problems)}")
-    return _with_frame(dataset, ExampleRows(pl.DataFrame(), rows, path, lines))
+    given = ExampleRows(pl.DataFrame(), rows, path, lines)
+    return _with_frame(dataset, task, given)
 
 
-def _with_frame(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
+def _with_frame(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
     rows = loaded.rows or []
+    # fields that pydantic is asked about may hold what JSON has not, such as a set
+    asked = model_types(task.Input) if input_plan(task) is None else {}
     names = dict.fromkeys(key for row in rows for key in row)
     columns = []
     nested = {}
@@ -263,6 +301,9 @@ def _with_frame(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
         try:
             column = to_series(name, values)
         except ValueError as error:
+            if name in asked:
+                columns.append(pl.Series(name, list(map(_told_apart, values))))
+                continue
             position = unstorable_place(values)
             raise SchemaError(
                 f"{loaded.source(dataset)}: {_named_row(loaded, position)}: {name}: "
@@ -273,6 +314,17 @@ def _with_frame(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):
             nested[column.name] = values
     return loaded._replace(frame=frame_of(columns), nested=nested)
+
+
+def _told_apart(value: Any) -> str:
+    """Write a value as a text that no other value has, whatever the process."""
+    return json.dumps(value, sort_keys=True, default=_as_text)
+
+
+def _as_text(value: Any) -> Any:
+    return (
+        sorted(map(repr, value)) if isinstance(value, set | frozenset) else repr(value)
+    )
 
 
 def _named_row(loaded: ExampleRows, position: int) -> str:
@@ -338,51 +390,3 @@ def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
                 f"{loaded.where(position)}: uid {uid!r} was given before, at "
                 f"{loaded.where(earlier)}"
             )
-
-
-def check_inputs(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> None:
-    """Check that every row has the shape of the task's `Input`.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The rows.
-
-    Raises:
-        SchemaError: Rows break it.
-        PluginError: The task's own validators failed.
-    """
-    accepted = _accepted(task, loaded)
-    if accepted is not None and accepted.all():
-        return
-    problems = []
-    for position, row in enumerate(loaded.named()):
-        if accepted is not None and accepted[position]:
-            continue
-        try:
-            task.validate_input(row)
-        except ValidationError as error:
-            problems.append(
-                f"{loaded.where(position)} (uid {row['uid']!r}): "
-                f"{describe(from_pydantic(error))}"
-            )
-    if problems:
-        raise SchemaError(
-            f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
-            f"examples break the input of the task {task.component.name}: "
-            f"{few(problems)}"
-        )
-
-
-def _accepted(task: BoundTask, loaded: ExampleRows) -> pl.Series | None:
-    """Tell which rows surely have the shape of `Input`; None where all must be asked.
-
-    Columns that are not there are left to the model, which may have a default.
-    """
-    plan = _input_plan(task)
-    if plan is None:
-        return None
-    plan = plan.of(plan.columns.keys() - loaded.dropped)
-    frame = loaded.frame.drop(all_named(loaded.nested))
-    passes = plan.passes(with_planned(frame, plan))
-    return passes if loaded.passes is None else passes & loaded.passes

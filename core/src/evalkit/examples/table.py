@@ -13,7 +13,16 @@ from evalkit.base.columns import all_named, list_column
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import shorten
-from evalkit.examples.answers import Reporter, answer_column, as_texts, map_answers
+from evalkit.examples.answer_types import AnswerType
+from evalkit.examples.answers import (
+    Reporter,
+    answer_column,
+    as_texts,
+    map_answers,
+    refuse_other_answers,
+)
+from evalkit.examples.attachments import file_fields, with_attached
+from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
     cluster_column,
     cluster_names,
@@ -22,13 +31,16 @@ from evalkit.examples.clusters import (
 )
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
-    convert_labels_by_columns,
-    convert_labels_by_rows,
     find_converter,
     predictions_are_texts,
 )
-from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.fingerprints import DataIdentity, fingerprint
+from evalkit.examples.label_conversion import (
+    convert_labels_by_columns,
+    convert_labels_by_rows,
+)
+from evalkit.examples.loading import ExampleRows, load_rows
+from evalkit.examples.requests import Asked
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -46,13 +58,13 @@ class Examples(NamedTuple):
     """The labels, as the task spells them."""
     answer_kind: AnswerKind
     """The task's; `any-of` where the task says `one` and an answer has several."""
-    fingerprint: str
-    """SHA-256 of the data."""
-    files: tuple[Mapping[str, str], ...]
-    """Name and SHA-256 of each file that was read."""
+    identity: DataIdentity
+    """What tells whether the data is the same."""
     notices: tuple[str, ...]
     data_columns: tuple[str, ...] = ()
     """The names of all columns of the data, also of those that `inputs` lacks."""
+    choices: pl.Series | None = None
+    """Lists of the options that each example has, where the task names such a field."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
@@ -61,11 +73,12 @@ class Examples(NamedTuple):
             selected: Booleans, one for each example.
 
         Returns:
-            Those that are true; fingerprint, files and labels are still the whole's.
+            Those that are true; identity and labels are still the whole's.
         """
         return self._replace(
             frame=self.frame.filter(selected),
             inputs=self.inputs.filter(selected),
+            choices=None if self.choices is None else self.choices.filter(selected),
             nested={
                 name: list(compress(values, selected))
                 for name, values in self.nested.items()
@@ -79,12 +92,13 @@ class Examples(NamedTuple):
             times: How often.
 
         Returns:
-            The examples; fingerprint, files and labels stay the same.
+            The examples; identity and labels stay the same.
         """
         rows = np.repeat(np.arange(self.frame.height), times)
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],
+            choices=None if self.choices is None else self.choices[rows],
             nested={
                 name: [values[row] for row in rows.tolist()]
                 for name, values in self.nested.items()
@@ -103,6 +117,7 @@ def load_examples(
     split: str,
     columns: Collection[str] | None = None,
     given: Any = None,
+    limit: int | None = None,
 ) -> Examples:
     """Load, check and convert the examples of a split.
 
@@ -114,19 +129,21 @@ def load_examples(
             them; None for all.
         given: Rows in place of those that the data set loads; its labels and
             converters hold for them too.
+        limit: How many examples are wanted, which a data set may look at.
 
     Returns:
         The examples.
 
     Raises:
         DataError: The data cannot be loaded, or is empty.
-        SchemaError: Rows break the task's `Input`, ids repeat, or answers are none
-            of the labels.
+        SchemaError: Rows break the task's `Input`, ids repeat, answers are none of the
+            labels, or a file that a row names is not in the data's folder.
     """
     needed = None if columns is None else _needed(dataset, task, columns)
-    loaded = load_rows(dataset, task, split, needed, given)
-    check_inputs(dataset, task, loaded)
-    return convert_examples(dataset, task, loaded, columns)
+    asked = _asked(dataset, task, needed)._replace(limit=limit)
+    loaded = load_rows(dataset, task, split, needed, given, asked)
+    checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
+    return convert_examples(dataset, task, checked, columns)
 
 
 def convert_examples(
@@ -151,13 +168,25 @@ def convert_examples(
         SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
-    converted = _convert(dataset, task, loaded)
+    type_of_answers = AnswerType(dataset, task)
+    converted = _convert(dataset, task, loaded, type_of_answers.dtype)
     reporter = Reporter(dataset, loaded, converted.field)
-    answers = map_answers(reporter, converted.answers, labels, mapping)
-    if task.answer_kind in ("one", "any-of") and (predictions_are_texts(dataset, task)):
-        answers = as_texts(answers)
-    kind, column = answer_column(reporter, task, answers)
     frame = loaded.frame
+    kind: AnswerKind = "none"
+    column = pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("answer")
+    choices = None
+    if task.answer_kind != "none":
+        answers = map_answers(
+            reporter, converted.answers, labels, mapping, type_of_answers
+        )
+        if task.answer_kind in ("one", "any-of") and (
+            predictions_are_texts(dataset, task)
+        ):
+            answers = as_texts(answers)
+        kind, column = answer_column(reporter, task, answers, type_of_answers)
+    if task.choices_field is not None:
+        choices = frame[task.choices_field]
+        refuse_other_answers(reporter, column, choices)
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [
@@ -167,7 +196,8 @@ def convert_examples(
             clusters,
         ]
     )
-    sha256, files, notices = fingerprint(dataset, loaded)
+    identity = fingerprint(dataset, loaded)
+    notices = identity.notices
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
@@ -175,6 +205,9 @@ def convert_examples(
         fields = _texts_of_input(task)
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
+    frame = frame.with_columns(
+        paths.alias(name) for name, paths in loaded.attached.items()
+    )
     if columns is not None:
         others = [n for n in frame.columns if n in {*columns} - {"uid"}]
         frame = frame.select(all_named(["uid", *others]))
@@ -188,10 +221,10 @@ def convert_examples(
         },
         labels,
         kind,
-        sha256,
-        files,
+        identity,
         notices,
         data_columns=tuple(loaded.columns),
+        choices=choices,
     )
 
 
@@ -205,7 +238,8 @@ def _needed(
     dataset: BoundDataset, task: BoundTask, columns: Collection[str]
 ) -> set[str] | None:
     """Return the columns that converters, clusters and a caller read; None for all."""
-    needed = {*columns, *cluster_names(dataset)}
+    needed = {*columns, *cluster_names(dataset), *file_fields(task.Input)}
+    needed |= {task.choices_field} if task.choices_field else set()
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     for value in declared.values():
         named = value.values() if isinstance(value, Mapping) else [value]
@@ -213,6 +247,20 @@ def _needed(
             return None  # an expression may read any column
         needed.update(named)
     return needed
+
+
+def _asked(dataset: BoundDataset, task: BoundTask, needed: set[str] | None) -> Asked:
+    """Say what a data set is asked for that looks at it."""
+    fields = task.Input.model_fields
+    is_open = task.Input.model_config.get("extra") in ("allow", "forbid")
+    aliased = any(field.validation_alias for field in fields.values())
+    declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+    own = None if declared is None or is_open or aliased else _needed(dataset, task, ())
+    if own is None:
+        return Asked()
+    always = {*own, *fields, *EXAMPLE_ID_KEYS} - {*dataset.chosen_cluster}
+    always |= {*dataset.declared_cluster}
+    return Asked(None if needed is None else {*needed, *always}, always)
 
 
 class _Converted(NamedTuple):
@@ -242,10 +290,16 @@ def labels_of(
     return (None if labels is None else tuple(labels)), None
 
 
-def _convert(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> _Converted:
+def _convert(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    dtype: pl.DataType | None,
+) -> _Converted:
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
-        converted = convert_labels_by_rows(bound, loaded.named())
+        is_without = task.answer_kind == "none"
+        converted = convert_labels_by_rows(bound, loaded.named(), dtype, is_without)
         whose = "" if bound is dataset else f" of {bound.component.origin}"
         return _Converted(
             f"answer (by {LABEL_CONVERTER}{whose})",
@@ -255,8 +309,8 @@ def _convert(dataset: BoundDataset, task: BoundTask, loaded: ExampleRows) -> _Co
     columns = convert_labels_by_columns(bound, declared, loaded.frame, loaded.columns)
     # a frame cannot hold a column of both texts and lists, the rows can
     return _Converted(
-        str(declared["answer"]),
-        _values(loaded, declared["answer"], columns["answer"]),
+        str(declared.get("answer")),
+        _values(loaded, declared.get("answer"), columns["answer"]),
         _values(loaded, declared.get("tags"), columns["tags"]),
     )
 

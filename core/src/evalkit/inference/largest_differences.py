@@ -196,12 +196,16 @@ def _largest_among(
     else:
         chosen = np.broadcast_to(np.arange(candidates), drawn.shape)
         bound = np.zeros(len(drawn))
-    spread = variances[chosen]
-    values = np.take_along_axis(drawn, chosen, axis=1) * np.sqrt(spread)
-    first, second = np.triu_indices(candidates, 1)
-    squares = (values[:, first] - values[:, second]) ** 2
-    squares /= spread[:, first] + spread[:, second]
-    return np.sqrt(squares.max(axis=1)), bound
+    # a row a group, so that each step goes through memory in its order
+    spread = np.ascontiguousarray(variances[chosen].T)
+    values = np.take_along_axis(drawn, chosen, axis=1).T * np.sqrt(spread)
+    largest = np.zeros(len(drawn))
+    for group in range(candidates - 1):
+        squares = values[group + 1 :] - values[group]
+        squares *= squares
+        squares /= spread[group + 1 :] + spread[group]
+        np.maximum(largest, squares.max(axis=0), out=largest)
+    return np.sqrt(largest), bound
 
 
 def _largest_of_dependent(

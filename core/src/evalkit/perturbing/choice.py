@@ -66,6 +66,8 @@ def choose_perturbations(
             _add(found, [bound])
     if not found:
         raise EvalkitError("no perturbation was named, and no family")
+    for steps in found.values():
+        notices += _unknown_tasks(resolver, steps)
     return Choice(list(found.values()), list(dict.fromkeys(notices)))
 
 
@@ -82,6 +84,16 @@ def _without_preset(
         return []
     has = "has" if len(named) == 1 else "have"
     return [f"{', '.join(named)} {has} no presets; {preset!r} changes nothing there"]
+
+
+def _unknown_tasks(resolver: Resolver, steps: Sequence[BoundPerturbation]) -> list[str]:
+    """Say which tasks are named that are not installed, as they may be misspelt."""
+    return [
+        f"{step.component.id}: its label_effect names {name!r}, and no task of this "
+        "name is installed or known"
+        for step in steps
+        for name in resolver.unknown_tasks(step)
+    ]
 
 
 def _parameter_names(bound: BoundPerturbation) -> Collection[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +11,12 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from pydantic_core import to_jsonable_python
+
 from evalkit.errors import DataError
-from evalkit.perturbing.copying import Change, Copy, Perturber
-from evalkit.perturbing.rows import with_edits
-from evalkit.perturbing.steps import Settings
+from evalkit.perturbing.copying import Change, Copy, Example, Perturber
+from evalkit.perturbing.rows import together, with_edits
+from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
@@ -23,15 +26,6 @@ MOST_SAMPLES = 5
 
 Reference = tuple[Component, dict[str, Any]]
 """A component and the parameters that it was loaded with."""
-
-
-class Example(NamedTuple):
-    """An example that is to be perturbed."""
-
-    uid: str
-    row: Mapping[str, Any]
-    tags: Sequence[str] | None
-    """Its tags, where they are not a field of the row."""
 
 
 class ChangedExample(NamedTuple):
@@ -79,17 +73,24 @@ class Chunk(NamedTuple):
     """The changed copies as JSON lines."""
     tallies: tuple[Tally, ...]
     """One for each perturbation."""
+    seconds: float
+    """How long it took."""
 
 
 def perturb_chunk(
-    perturbers: Sequence[Perturber], examples: Iterable[Example], edits: bool
+    perturbers: Sequence[Perturber],
+    examples: Iterable[Example],
+    edits: bool,
+    seconds: float | None = None,
 ) -> Chunk:
     """Perturb some examples.
 
     Args:
         perturbers: The perturbations.
-        examples: The examples; each is let go before the next is asked for.
+        examples: The examples; each, or each few that are perturbed together, are let
+            go before the next are asked for.
         edits: Whether rows say what was edited.
+        seconds: After which time no others are asked for; None to perturb all.
 
     Returns:
         The copies, example after example.
@@ -101,17 +102,23 @@ def perturb_chunk(
     lines: list[str] = []
     counts = [_Count() for _ in perturbers]
     total = 0
-    for example in examples:
-        total += 1
-        for perturber, count in zip(perturbers, counts, strict=True):
-            before = len(lines)
-            for copy in perturber.copies(example.row, example.uid, example.tags):
-                if len(lines) == before:
-                    count.keep_first(copy)
-                row = with_edits(copy) if edits else copy.row
-                lines.append(_line(row, example.uid))
-            count.copies += len(lines) - before
-    return Chunk(total, "".join(lines), tuple(count.tally() for count in counts))
+    started = time.monotonic()
+    for some in together(perturbers, examples):
+        made = [perturber.copies_of(some) for perturber in perturbers]
+        for number, example in enumerate(some):
+            for copies, count in zip(made, counts, strict=True):
+                before = len(lines)
+                for copy in copies[number]:
+                    if len(lines) == before:
+                        count.keep_first(copy)
+                    row = with_edits(copy) if edits else copy.row
+                    lines.append(_line(row, example.uid))
+                count.copies += len(lines) - before
+        total += len(some)
+        if seconds is not None and time.monotonic() - started > seconds:
+            break
+    tallies = tuple(count.tally() for count in counts)
+    return Chunk(total, "".join(lines), tallies, time.monotonic() - started)
 
 
 class _Count:
@@ -148,10 +155,12 @@ def _line(row: Mapping[str, Any], uid: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Write what a table may hold and JSON has not: dates and times."""
+    """Write what a row may hold and JSON has not, such as a date, as pydantic does."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no type of JSON")
+    if isinstance(value, bytes | bytearray):  # they may be no text
+        raise TypeError(f"{type(value).__name__} is no type of JSON")
+    return to_jsonable_python(value)
 
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
@@ -169,7 +178,7 @@ class Portable(NamedTuple):
     task: Reference | None
     settings: Settings
     answer_field: str | None
-    has_labels: bool
+    labels: tuple[str, ...] | None
     edits: bool
 
 
@@ -178,7 +187,7 @@ def portable(
     task: BoundTask | None,
     settings: Settings,
     answer_field: str | None,
-    has_labels: bool,
+    labels: tuple[str, ...] | None,
     edits: bool,
 ) -> Portable | None:
     """Describe perturbers for another process.
@@ -188,7 +197,7 @@ def portable(
         task: The task.
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer.
-        has_labels: Whether the data set says which labels its answers are.
+        labels: The labels that the data set names, as it stores them.
         edits: Whether rows say what was edited.
 
     Returns:
@@ -199,7 +208,7 @@ def portable(
     if (task is not None and found is None) or any(None in each for each in steps):
         return None
     known = tuple(tuple(step for step in each if step is not None) for each in steps)
-    return Portable(known, found, settings, answer_field, has_labels, edits)
+    return Portable(known, found, settings, answer_field, labels, edits)
 
 
 def _reference(bound: Bound) -> Reference | None:
@@ -238,7 +247,7 @@ def load_perturbers(described: Portable) -> Loaded:
             task,
             described.settings,
             described.answer_field,
-            described.has_labels,
+            described.labels,
         )
         for steps in described.steps
     ]

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.edits import Edit, find_difference
-from evalkit.errors import EvalkitError, PluginError, SchemaError
+from evalkit.errors import SchemaError
 from evalkit.perturbing.names import identity_of, row_suffix
 from evalkit.perturbing.rng import LazyRandom
+from evalkit.perturbing.scopes import OF_COPIES, Settings, scope_of
+from evalkit.perturbing.states import Changed, State
 from evalkit.perturbing.steps import (
-    Changed,
     LabelEffect,
-    Scope,
-    Settings,
-    State,
     Step,
+    TextRandom,
     changed_tags,
     effect_of,
     joint_effect,
@@ -26,6 +24,15 @@ from evalkit.perturbing.steps import (
 )
 from evalkit.perturbing.texts import Place, text_at, with_text
 from evalkit.plugins.bound import BoundPerturbation, BoundTask
+
+
+class Example(NamedTuple):
+    """An example that is to be perturbed."""
+
+    uid: str
+    row: Mapping[str, Any]
+    tags: Sequence[str] | None = None
+    """Its tags, where they are not a field of the row."""
 
 
 class Change(NamedTuple):
@@ -53,7 +60,7 @@ class Copy(NamedTuple):
         found = {}
         for place, edits in self.edits.items():
             before, after = text_at(self.original, place), text_at(self.row, place)
-            if before != after:
+            if before is not None and after is not None and before != after:
                 known = find_difference(before, after) if edits is None else edits
                 found[str(place)] = Change(before, after, known)
         return found
@@ -67,7 +74,8 @@ class Perturber:
         task: The task of the examples; None where they have none.
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer, where there is one.
-        has_labels: Whether the data set says itself which labels its answers are.
+        labels: The answers that the data set says itself that its examples may have, as
+            they are stored; None for the task's labels.
 
     Attributes:
         steps: The same.
@@ -86,7 +94,7 @@ class Perturber:
         task: BoundTask | None,
         settings: Settings,
         answer_field: str | None = None,
-        has_labels: bool = False,
+        labels: Sequence[str] | None = None,
     ) -> None:
         self.steps = tuple(steps)
         named = _named_settings(steps, settings)
@@ -96,7 +104,7 @@ class Perturber:
         )
         self.suffix = row_suffix([step.component.name for step in steps], named)
         self._settings = settings
-        scope = _scope(task, settings, answer_field, has_labels)
+        scope = scope_of(task, settings, answer_field, labels)
         self._task = scope.task
         self._is_whole = scope.is_whole
         self._answer_field = answer_field
@@ -129,26 +137,34 @@ class Perturber:
         found = joint_effect([effect_of(step, self._task) for step in self.steps])
         return found if self._is_whole or found == "invariant" else "uncertain"
 
-    def copies(
-        self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None = None
-    ) -> Iterable[Copy]:
-        """Make the changed copies of an example.
+    @property
+    def batch(self) -> int:
+        """How many examples are best perturbed together; 1 where none are."""
+        return max(1, *(step.batch_texts for step in self._steps))
+
+    def copies_of(self, examples: Sequence[Example]) -> list[Iterable[Copy]]:
+        """Make the changed copies of some examples.
 
         Args:
-            example: Its fields; they are not changed.
-            uid: Its id.
-            tags: Its tags, where they are not a field.
+            examples: The examples; they are not changed.
 
         Returns:
-            Copies that differ from the original and from each other.
+            For each example copies that differ from it and from each other.
 
         Raises:
             PluginError: A perturbation failed, or returned something else; it may be
                 raised while the copies are taken.
         """
+        if any(step.batch_texts for step in self._steps):
+            return self._copies_together(examples)
         if not self._is_plain:
-            return self._all_copies(example, uid, tags)
-        # what most commands do, by a shorter way
+            return [self._all_copies(example) for example in examples]
+        return [self._copies_of_plain(*example) for example in examples]
+
+    def _copies_of_plain(
+        self, uid: str, example: Mapping[str, Any], tags: Sequence[str] | None
+    ) -> Sequence[Copy]:
+        """Make what most commands make, by a shorter way."""
         changed = self._steps[0].changed_texts(example, self._rng_of(0, uid, 0), uid)
         if not changed or (self._edits_answers and self._is_of_answer(changed)):
             return ()
@@ -158,18 +174,84 @@ class Perturber:
         """Tell whether the answer is all that is changed."""
         return all(place.field == self._answer_field for place, *_ in changed)
 
-    def _all_copies(
-        self, example: Mapping[str, Any], uid: str, tags: Sequence[str] | None
-    ) -> Iterator[Copy]:
-        seen: list[Mapping[str, Any]] = [example]
-        number = 0
-        start = State(example, example, {})
+    def _all_copies(self, example: Example) -> Iterator[Copy]:
+        start = State(example.row, example.row, {})
+        variants = range(self._settings.variants)
+        made = (self._states(start, example.uid, variant) for variant in variants)
+        return self._distinct(example, start, made)
+
+    def _copies_together(self, examples: Sequence[Example]) -> list[Iterable[Copy]]:
+        """Make copies of which a step wants the texts of all examples at once."""
+        starts = [State(example.row, example.row, {}) for example in examples]
+        made: list[list[list[State]]] = [[] for _ in examples]
         for variant in range(self._settings.variants):
-            for state in self._states(start, uid, variant):
+            states = [[start] for start in starts]
+            for place, step in enumerate(self._steps):
+                if step.batch_texts:
+                    states = self._apply_to_all(place, examples, states, variant)
+                    continue
+                for number, (uid, *_) in enumerate(examples):
+                    rng = self._rng_of(place, uid, variant)
+                    before = states[number]
+                    states[number] = [
+                        new for each in before for new in step.apply(each, rng, uid)
+                    ]
+            for found, new_ones in zip(made, states, strict=True):
+                found.append(new_ones)
+        return [
+            self._distinct(example, start, found)
+            for example, start, found in zip(examples, starts, made, strict=True)
+        ]
+
+    def _apply_to_all(
+        self,
+        place: int,
+        examples: Sequence[Example],
+        states: Sequence[Sequence[State]],
+        variant: int,
+    ) -> list[list[State]]:
+        """Let a step change the texts of all states of all examples."""
+        owners = [
+            (examples[number].uid, branch)
+            for number, own in enumerate(states)
+            for branch in range(len(own))
+        ]
+        flat = [state for own in states for state in own]
+        rng_of = self._text_random(place, owners, variant)
+        uids = [uid for uid, _ in owners]
+        changed = iter(self._steps[place].apply_to_all(flat, uids, rng_of))
+        return [[next(changed) for _ in own] for own in states]
+
+    def _text_random(
+        self, place: int, owners: Sequence[tuple[str, int]], variant: int
+    ) -> TextRandom:
+        """Return what makes the generator of a text, whatever else is in its batch."""
+        step = self._steps[place]
+
+        def rng_of(number: int, text: Place) -> Random:
+            uid, branch = owners[number]
+            if self._seeding[place]:
+                return step.make_rng(uid, variant)
+            rng = LazyRandom()
+            key = (self._settings.seed, self.identity, place, uid, variant)
+            rng.start(*key, str(text), branch)
+            return rng
+
+        return rng_of
+
+    def _distinct(
+        self, example: Example, start: State, made: Iterable[Sequence[State]]
+    ) -> Iterator[Copy]:
+        """Return the copies that differ from their original and each other."""
+        uid, row, tags = example
+        seen: list[Mapping[str, Any]] = [row]
+        number = 0
+        for states in made:
+            for state in states:
                 number += 1
                 if state is start or state.row in seen:
                     continue
-                if self._is_answer_only(state.row, example):
+                if self._is_answer_only(state.row, row):
                     continue
                 if not self._is_one_copy:
                     seen.append(state.row)
@@ -212,11 +294,14 @@ class Perturber:
         row = {**example}
         edits = {}
         for place, after, made in changed:
-            if place.item is None:
-                row[place.field] = after
-            else:
+            if place.path:
                 with_text(row, place, after)
+            else:
+                row[place.field] = after
             edits[place] = made
+        checks = self._steps[0].checks
+        if checks.concern_texts:
+            checks.refuse(example, row, uid)
         return Copy(self._named(row, example, uid, tags, 1), example, edits)
 
     def _named(
@@ -242,7 +327,7 @@ class Perturber:
             if now or "tags" in row:
                 row["tags"] = now
         earlier = example.get("input_id")
-        if earlier is None and not _COLUMNS.isdisjoint(example):
+        if earlier is None and not OF_COPIES.isdisjoint(example):
             _refuse_own_columns(example, uid)
         name = f"{uid}_{self.suffix}"
         row["uid"] = name if number == 1 else f"{name}_{number}"
@@ -266,13 +351,9 @@ class Perturber:
         row["families"] = [family for family in self._families if family in known]
 
 
-_COLUMNS = frozenset(("perturbation", "label_effect", "families"))
-_OTHER_COLUMNS = ("input_id", "tags", "edits")
-
-
 def _refuse_own_columns(example: Mapping[str, Any], uid: str) -> None:
     """Refuse to write over what an original calls like the columns of copies."""
-    for name in sorted(_COLUMNS):
+    for name in sorted(OF_COPIES):
         if example.get(name) is not None:
             raise SchemaError(
                 f"the example {uid!r}: {name}: copies say under this name what "
@@ -290,41 +371,6 @@ def _tags_of(row: Mapping[str, Any], uid: str) -> list[str]:
             f"the example {uid!r}: tags: must be a list of texts, found {shorten(tags)}"
         )
     return list(tags)
-
-
-def _scope(
-    task: BoundTask | None,
-    settings: Settings,
-    answer_field: str | None,
-    has_labels: bool,
-) -> Scope:
-    name = "" if task is None else task.component.name
-    own = () if task is None else task.perturb_fields
-    fields = tuple(own) if settings.fields is None else settings.fields
-    if not fields:
-        raise PluginError(
-            f"the task {name or '(none)'} does not say which fields a perturbation "
-            "changes; name them (fields=, --fields)"
-        )
-    _refuse_fields(settings.fields or (), answer_field)
-    is_whole = set(own) <= {*fields}
-    has_labels = has_labels or task is None or task.labels is not None
-    return Scope(name, fields, is_whole, answer_field, not has_labels, settings)
-
-
-def _refuse_fields(fields: Sequence[str], answer_field: str | None) -> None:
-    """Refuse what is no input of a model."""
-    for name in fields:
-        if name == answer_field:
-            raise EvalkitError(
-                f"the field {name!r} holds the answer, which only a perturbation that "
-                "changes answers may change, by itself; name fields of the input"
-            )
-        if name in (*EXAMPLE_ID_KEYS, *_OTHER_COLUMNS, *_COLUMNS):
-            raise EvalkitError(
-                f"the field {name!r} is not part of what a model is asked; name fields "
-                "of the input"
-            )
 
 
 def _named_settings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -10,17 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-import polars as pl
-
 from evalkit.base.progress import Progress
-from evalkit.errors import EvalkitError, PluginError, SchemaError, StorageError
+from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import bind_dataset, local_path
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.perturbing.choice import choose_perturbations
 from evalkit.perturbing.chunks import (
     Chunk,
-    Example,
     Portable,
     Tally,
     load_perturbers,
@@ -28,12 +24,16 @@ from evalkit.perturbing.chunks import (
     perturb_in_worker,
     portable,
 )
-from evalkit.perturbing.copying import Perturber
-from evalkit.perturbing.originals import SourceExamples, read_originals
+from evalkit.perturbing.copying import Example, Perturber
+from evalkit.perturbing.originals import (
+    SourceExamples,
+    read_originals,
+    stored_labels,
+)
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.rows import read_settings
+from evalkit.perturbing.scopes import Settings
 from evalkit.perturbing.spans import ProtectedKind
-from evalkit.perturbing.steps import Settings
 from evalkit.perturbing.summary import (
     PerturbationCount,
     PerturbationSummary,
@@ -53,7 +53,13 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 
 CHUNK_EXAMPLES = 1_000
-"""Examples that are perturbed and written at a time."""
+"""Examples that are perturbed and written at a time, at most."""
+
+CHUNK_SECONDS = 1.0
+"""Time after which the examples that are done are written."""
+
+_FASTER = 4
+"""How many times as many examples the next chunk of a worker may have."""
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 
@@ -65,7 +71,7 @@ def perturb_dataset(
     perturbations: Sequence[Any] = (),
     families: Sequence[str] = (),
     preset: str | None = None,
-    task: str | None = None,
+    task: Any = None,
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
@@ -95,11 +101,12 @@ def perturb_dataset(
             applied one after the other.
         families: Families of which all installed perturbations are applied.
         preset: How strong those are that have presets: `mild`, `medium`, `hard`.
-        task: Name of the task; only for a file of examples.
+        task: The task, by name or as a class or instance; only for a file of examples.
         split: Split of the data set; its default split by default.
         limit: Perturb at most so many examples, the first ones.
         filters: Perturb only examples with these values.
-        fields: Fields to change; by default the task's.
+        fields: Fields to change; by default the task's. Texts within a field are named
+            by their path (`messages[].content`, `context.title`).
         seed: Seed of all draws.
         variants: Copies of each example and perturbation, as far as they differ.
         unprotected: What may be changed although it is protected otherwise: `code`,
@@ -117,8 +124,11 @@ def perturb_dataset(
 
     Raises:
         DataError: The data cannot be read, or a value cannot be written.
-        EvalkitError: An argument is out of range, or no perturbation was named.
-        PluginError: A plugin is unknown or broken, or failed.
+        EvalkitError: An argument is out of range, no perturbation was named, or no
+            example has one of the fields, or a text where one of the paths leads.
+        PluginError: A plugin is unknown or broken, or failed, or made a copy that
+            breaks the task's input, has an answer that is none of the labels, or
+            another one where it says that answers stay.
         SchemaError: Examples break the task's input, are perturbed already, or have an
             id that a copy would get.
         StorageError: The file is there already, or cannot be written.
@@ -136,14 +146,14 @@ def perturb_dataset(
         split = split or bound.default_split
         progress(f"loading {bound.component.name}", 0.0)
         originals = read_originals(bound, bound_task, split, selection, again)
-        _refuse_absent_fields(settings, originals)
-        answers = originals.answer_field, bound.labels is not None
+        originals.refuse_absent(settings.fields)
+        answers = originals.answer_field, stored_labels(bound)
         perturbers = [
             Perturber(steps, bound_task, settings, *answers)
             for steps in chosen.perturbations
         ]
         _refuse_own_input(target, originals.loaded.path)
-        _refuse_taken_uids(originals.uids, perturbers)
+        originals.refuse_taken_uids(perturbers)
         described = portable(perturbers, bound_task, settings, *answers, edits)
         job = _Job(
             originals, perturbers, bound_task, settings, edits, workers, described
@@ -229,18 +239,6 @@ def _target(out: Any, overwrite: bool) -> Path:
     return path
 
 
-def _refuse_absent_fields(settings: Settings, originals: SourceExamples) -> None:
-    columns = originals.loaded.columns
-    for field in settings.fields or ():
-        if field not in columns:
-            near = difflib.get_close_matches(field, columns, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise EvalkitError(
-                f"no example has the field {field!r}; {hint}there are: "
-                f"{', '.join(columns)}"
-            )
-
-
 def _refuse_own_input(target: Path | None, path: Path | None) -> None:
     if target is None or path is None or not target.exists():
         return
@@ -248,27 +246,6 @@ def _refuse_own_input(target: Path | None, path: Path | None) -> None:
         raise StorageError(
             f"{target} holds the originals, which would be lost; choose another name"
         )
-
-
-def _refuse_taken_uids(uids: pl.Series, perturbers: Sequence[Perturber]) -> None:
-    """Refuse data in which an example has the id that a copy of another would get."""
-    marks = [f"_{perturber.suffix}" for perturber in perturbers]
-    repeated = [mark for mark in marks if marks.count(mark) > 1]
-    if repeated:
-        raise EvalkitError(
-            f"two perturbations would give copies the same uid (…{repeated[0]}); "
-            "perturb with one of them at a time"
-        )
-    suspects = uids.filter(uids.str.contains_any(marks)).to_list()
-    known = {*uids.to_list()} if suspects else set()
-    for uid in suspects:
-        for mark in marks:
-            original, found, number = uid.rpartition(mark)
-            is_number = not number or (number[0] == "_" and number[1:].isdigit())
-            if found and is_number and original in known:
-                raise SchemaError(
-                    f"the uid {uid!r} is taken: a copy of {original!r} would get it"
-                )
 
 
 def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> str:
@@ -370,16 +347,18 @@ def _perturb(job: _Job, first: int) -> Iterator[Chunk]:
     examples = iter(job.originals.examples(done))
     while True:
         some = islice(examples, CHUNK_EXAMPLES)
-        chunk = perturb_chunk(job.perturbers, some, job.edits)
+        chunk = perturb_chunk(job.perturbers, some, job.edits, CHUNK_SECONDS)
         if not chunk.examples:
             return
         yield chunk
 
 
 def _in_workers(job: _Job, described: Portable, first: int) -> Iterator[Chunk]:
+    size = max(perturber.batch for perturber in job.perturbers)
+
     def chunks() -> Iterator[list[Example]]:
         examples = iter(job.originals.examples(first))
-        while some := list(islice(examples, CHUNK_EXAMPLES)):
+        while some := list(islice(examples, size)):
             yield some
 
     def died(examples: list[Example], ending: str) -> PluginError:
@@ -397,4 +376,8 @@ def _in_workers(job: _Job, described: Portable, first: int) -> Iterator[Chunk]:
             )
         ) as found,
     ):
-        yield from found
+        for chunk in found:
+            # as many as fit into the time, which the first chunks tell
+            fitting = int(chunk.examples * CHUNK_SECONDS / max(chunk.seconds, 1e-9))
+            size = max(1, min(CHUNK_EXAMPLES, fitting, chunk.examples * _FASTER))
+            yield chunk

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,14 +13,17 @@ import polars as pl
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
+from evalkit.examples.attachments import with_attached
+from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, check_inputs, load_rows
+from evalkit.examples.loading import ExampleRows, load_rows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
-from evalkit.perturbing.chunks import Example
-from evalkit.perturbing.rows import already_perturbed
+from evalkit.perturbing.copying import Example, Perturber
+from evalkit.perturbing.rows import WantedTexts, already_perturbed
+from evalkit.perturbing.texts import read_path
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.streams import line_blocks
 
@@ -35,9 +39,11 @@ class SourceExamples(NamedTuple):
     """Their tags, where these are not a field of the rows."""
     loaded: ExampleRows
     fingerprint: str
-    """SHA-256 of the data."""
+    """What identifies the data."""
     answer_field: str | None
     """The field that holds the answer, where it is one."""
+    aliases: Mapping[str, str]
+    """The keys of those fields of `Input` that the data names otherwise, by field."""
 
     def examples(self, first: int = 0) -> Iterator[Example]:
         """Return the examples.
@@ -48,7 +54,9 @@ class SourceExamples(NamedTuple):
         Yields:
             The examples, in the data's order.
         """
-        rows = _rows(self.loaded)
+        rows: Iterator[Mapping[str, Any]] = map(
+            self._as_named, self.loaded.checked(_rows(self.loaded))
+        )
         if self.selected is not None:
             rows = compress(rows, self.selected)
         uids = self.uids[first:].to_list()
@@ -59,6 +67,63 @@ class SourceExamples(NamedTuple):
             if row is None or _id_of(row) not in (None, uid):
                 raise DataError(f"{self.loaded.path}: was changed while it was read")
             yield Example(uid, row, own)
+
+    def refuse_absent(self, fields: Sequence[str] | None) -> None:
+        """Refuse a field that no example has, or a path that leads to no text.
+
+        Args:
+            fields: The fields that a user names; None for the task's.
+
+        Raises:
+            EvalkitError: There is one.
+        """
+        columns = self.loaded.columns
+        for field in fields or ():
+            if not {field, read_path(field).outer} & {*columns}:
+                near = difflib.get_close_matches(field, columns, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise EvalkitError(
+                    f"no example has the field {field!r}; {hint}there are: "
+                    f"{', '.join(columns)}"
+                )
+        wanted = WantedTexts(fields)
+        if fields and not any(wanted.look_at(each.row) for each in self.examples()):
+            wanted.refuse_absent()
+
+    def refuse_taken_uids(self, perturbers: Sequence[Perturber]) -> None:
+        """Refuse data in which an example has the id that a copy of another would get.
+
+        Args:
+            perturbers: What makes the copies.
+
+        Raises:
+            EvalkitError: Two perturbations would give copies the same id.
+            SchemaError: There is such an example.
+        """
+        uids = self.uids
+        marks = [f"_{perturber.suffix}" for perturber in perturbers]
+        repeated = [mark for mark in marks if marks.count(mark) > 1]
+        if repeated:
+            raise EvalkitError(
+                f"two perturbations would give copies the same uid (…{repeated[0]}); "
+                "perturb with one of them at a time"
+            )
+        suspects = uids.filter(uids.str.contains_any(marks)).to_list()
+        known = {*uids.to_list()} if suspects else set()
+        for uid in suspects:
+            for mark in marks:
+                original, found, number = uid.rpartition(mark)
+                is_number = not number or (number[0] == "_" and number[1:].isdigit())
+                if found and is_number and original in known:
+                    raise SchemaError(
+                        f"the uid {uid!r} is taken: a copy of {original!r} would get it"
+                    )
+
+    def _as_named(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a row with the keys of the data, as copies are read with them."""
+        if not self.aliases.keys() & row.keys():
+            return row
+        return {self.aliases.get(name, name): row[name] for name in row}
 
 
 def _id_of(row: Mapping[str, Any]) -> str | None:
@@ -97,11 +162,13 @@ def read_originals(
     loaded = load_rows(dataset, task, split)
     if not again:
         _refuse_perturbed(dataset, loaded)
-    check_inputs(dataset, task, loaded)
+    loaded = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     answer_field = _answer_field(dataset, task)
+    aliases = _aliases(task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
-    if is_file and answer_field not in loaded.columns:
+    has_answers = task.answer_kind != "none"
+    if is_file and has_answers and answer_field not in loaded.columns:
         if selection.filters:
             raise EvalkitError(
                 f"{loaded.source(dataset)}: examples without answers "
@@ -111,8 +178,8 @@ def read_originals(
         if selection.limit is not None:
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
-        identity = fingerprint(dataset, loaded)[0]
-        return SourceExamples(uids, selected, None, loaded, identity, None)
+        identity = fingerprint(dataset, loaded).key
+        return SourceExamples(uids, selected, None, loaded, identity, None, aliases)
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
     ids, tags = examples.frame["id"], examples.frame["tags"]
@@ -121,8 +188,24 @@ def read_originals(
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
     return SourceExamples(
-        ids, selected, own, loaded, examples.fingerprint, answer_field
+        ids, selected, own, loaded, examples.identity.key, answer_field, aliases
     )
+
+
+def stored_labels(dataset: BoundDataset) -> tuple[str, ...] | None:
+    """Return the labels that a data set names, as they stand in its rows.
+
+    Args:
+        dataset: The data set.
+
+    Returns:
+        The labels; None where it names none.
+    """
+    named = dataset.labels
+    if isinstance(named, Mapping):
+        # an answer that is spelt as the task does is taken too
+        return tuple(dict.fromkeys((*named, *named.values())))
+    return None if named is None else tuple(named)
 
 
 def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
@@ -136,6 +219,12 @@ def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
             f"{loaded.source(dataset)}: {loaded.where(position)}: uid {uid!r} "
             f"{already_perturbed('--again, again=True')}"
         )
+
+
+def _aliases(task: BoundTask) -> Mapping[str, str]:
+    fields = task.Input.model_fields.items()
+    found = {name: field.validation_alias for name, field in fields}
+    return {name: key for name, key in found.items() if isinstance(key, str)}
 
 
 def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import EvalkitError, SchemaError
 from evalkit.perturbing.choice import choose_perturbations
-from evalkit.perturbing.copying import Copy, Perturber
+from evalkit.perturbing.copying import Copy, Example, Perturber
+from evalkit.perturbing.scopes import Settings
 from evalkit.perturbing.spans import PROTECTED_KINDS, ProtectedKind
-from evalkit.perturbing.steps import Settings
+from evalkit.perturbing.texts import FieldPath, find_texts, paths_of_texts, read_path
 from evalkit.plugins.bound import BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -43,7 +46,8 @@ def perturb(
             one after the other (`lowercase+contractions`), a class or an instance; or a
             list of these, each applied for itself.
         task: The task, by name or as an object; says which fields are changed.
-        fields: Fields to change instead.
+        fields: Fields to change instead; texts within a field by their path
+            (`messages[].content`, `context.title`).
         answer_field: The field that holds the answer; by default the task's.
         seed: Seed of all draws.
         variants: Copies of each row, as far as they differ.
@@ -59,9 +63,10 @@ def perturb(
         none of a row in which nothing was changed.
 
     Raises:
-        EvalkitError: An argument is out of range.
+        EvalkitError: An argument is out of range; after the last row: no row has a text
+            where one of the paths leads.
         PluginError: The perturbation or the task is unknown or broken; while iterating,
-            the perturbation failed.
+            the perturbation failed, or made what is no example of the task.
         SchemaError: While iterating: a row has no id, repeats one, or is perturbed
             already; or a new id is taken.
     """
@@ -81,7 +86,7 @@ def perturb(
 
         rows = polars.DataFrame(rows).iter_rows(named=True)
     given = iter(rows)
-    return _perturbed(given, perturbers, again, edits)
+    return _perturbed(given, perturbers, again, edits, settings.fields)
 
 
 def read_settings(
@@ -128,8 +133,31 @@ def _perturbed(
     perturbers: Sequence[Perturber],
     again: bool,
     edits: bool,
+    fields: Sequence[str] | None,
 ) -> Iterator[dict[str, Any]]:
     taken: set[str] = set()
+    wanted = WantedTexts(fields)
+    number = 0
+    for some in together(perturbers, _examples(rows, taken, again, wanted)):
+        made = [perturber.copies_of(some) for perturber in perturbers]
+        for place in range(len(some)):
+            number += 1
+            for copies in made:
+                for copy in copies[place]:
+                    new = copy.row["uid"]
+                    if new in taken:
+                        raise SchemaError(
+                            f"row {number}: the new uid {new!r} is taken by another row"
+                        )
+                    taken.add(new)
+                    yield with_edits(copy) if edits else copy.row
+    wanted.refuse_absent()
+
+
+def _examples(
+    rows: Iterator[Mapping[str, Any]], taken: set[str], again: bool, wanted: WantedTexts
+) -> Iterator[Example]:
+    """Check rows one by one; add their ids to those that are taken."""
     for number, row in enumerate(rows, start=1):
         uid = _uid_of(row, number)
         if uid in taken:
@@ -137,15 +165,87 @@ def _perturbed(
         taken.add(uid)
         if not again and row.get("input_id") is not None:
             raise SchemaError(f"row {number}: uid {uid!r} {already_perturbed('again')}")
-        for perturber in perturbers:
-            for copy in perturber.copies(row, uid):
-                new = copy.row["uid"]
-                if new in taken:
-                    raise SchemaError(
-                        f"row {number}: the new uid {new!r} is taken by another row"
-                    )
-                taken.add(new)
-                yield with_edits(copy) if edits else copy.row
+        wanted.look_at(row)
+        yield Example(uid, row)
+
+
+def together(
+    perturbers: Sequence[Perturber], examples: Iterable[Example]
+) -> Iterator[Sequence[Example]]:
+    """Take as many examples at a time as are best perturbed together.
+
+    Args:
+        perturbers: The perturbations.
+        examples: The examples.
+
+    Yields:
+        A few; one at a time where no perturbation wants several.
+    """
+    size = max(perturber.batch for perturber in perturbers)
+    following = iter(examples)
+    if size == 1:
+        yield from ((example,) for example in following)
+    while some := tuple(islice(following, size)):
+        yield some
+
+
+class WantedTexts:
+    """Finds out whether paths that a user names lead to texts.
+
+    Args:
+        fields: The fields; None where the task's are meant, which may be empty.
+    """
+
+    def __init__(self, fields: Sequence[str] | None) -> None:
+        self._lacking = [read_path(name) for name in fields or ()]
+        self._known: dict[str, None] = {}
+
+    def look_at(self, example: Mapping[str, Any]) -> bool:
+        """Look for them in an example.
+
+        Returns:
+            Whether all were found, in this example or earlier ones.
+        """
+        if self._lacking:
+            here = dict.fromkeys(paths_of_texts(example))
+            self._lacking = [
+                path
+                for path in self._lacking
+                if _leads_nowhere(example, path) and path.name not in here
+            ]
+            if len(self._known) < _MOST_NAMED:
+                self._known |= here
+        return not self._lacking
+
+    def refuse_absent(self) -> None:
+        """Refuse a path that led nowhere, or to objects in place of texts.
+
+        Raises:
+            EvalkitError: There is one; the message names those that hold texts.
+        """
+        if not self._lacking or not self._known:
+            return
+        name = self._lacking[0].name
+        known = [each for each in self._known if each not in EXAMPLE_ID_KEYS]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise EvalkitError(
+            f"no example has a text in the field {name!r}; {hint}texts are in: "
+            f"{', '.join(known)}"
+        )
+
+
+def _leads_nowhere(example: Mapping[str, Any], path: FieldPath) -> bool:
+    """Tell whether a path leads to no text, or to objects that hold texts."""
+    if path.steps and path.name not in example:
+        return not find_texts(example, [path])
+    value = example.get(path.name)
+    items = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(item, Mapping) for item in items)
+
+
+_MOST_NAMED = 50
+"""Fields from which no others are named in a message."""
 
 
 def already_perturbed(option: str) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from evalkit.base.violations import shorten
-from evalkit.edits import Edit, checked_edits, compose, find_difference, make_edits
+from evalkit.base.wording import count_of
+from evalkit.edits import Edit, checked_edits, find_difference, make_edits
 from evalkit.errors import PluginError
-from evalkit.perturbing.spans import (
-    PROTECTED_KINDS,
-    ProtectedKind,
-    outside,
-    protected_spans,
-)
-from evalkit.perturbing.texts import Place, find_texts, text_at, with_text
+from evalkit.perturbing.checks import CopyChecks
+from evalkit.perturbing.scopes import Scope
+from evalkit.perturbing.spans import ProtectedKind, outside, protected_spans
+from evalkit.perturbing.states import Changed, State
+from evalkit.perturbing.texts import Place, find_texts, read_path
 from evalkit.plugins.bound import BoundPerturbation
 
 LabelEffect = Literal["invariant", "transforms", "uncertain"]
@@ -26,75 +25,14 @@ _EFFECTS: tuple[LabelEffect, ...] = ("invariant", "transforms", "uncertain")
 """From the one that says most about the answer to the one that says least."""
 
 
-class Settings(NamedTuple):
-    """How examples are perturbed; the same for all perturbations of a command."""
+WAYS = ("perturb_example", "find_edits", "perturb_batch", "perturb")
+"""The hooks of which a perturbation implements one; of several the first is called."""
 
-    seed: int = 0
-    variants: int = 1
-    """How many copies are made of each example, as far as they differ."""
-    fields: tuple[str, ...] | None = None
-    """Fields to change; None for the task's."""
-    unprotected: tuple[ProtectedKind, ...] = ()
-    """What may be changed although it is protected otherwise."""
-
-    @property
-    def protected(self) -> frozenset[ProtectedKind]:
-        """What is not changed."""
-        return frozenset(PROTECTED_KINDS) - {*self.unprotected}
+BATCH = "perturb_batch"
 
 
-class Scope(NamedTuple):
-    """What the perturbations of a command are told of the examples."""
-
-    task: str
-    """Name of the task; "" where there is none."""
-    fields: tuple[str, ...]
-    """Fields to change."""
-    is_whole: bool
-    """Whether these are all fields that the task names."""
-    answer_field: str | None
-    """The field that holds the answer, where there is one."""
-    answers_are_texts: bool
-    """Whether answers are written in words of the text, and not labels of a set."""
-    settings: Settings
-
-
-class State(NamedTuple):
-    """An example between two steps."""
-
-    row: Mapping[str, Any]
-    original: Mapping[str, Any]
-    edits: Mapping[Place, Sequence[Edit] | None]
-    """Edits of the original's texts so far; None where only the texts are known."""
-
-    def with_fields(self, changed: Mapping[str, Any]) -> State:
-        """Return the state after some fields were set as a whole."""
-        row = {**self.row, **changed}
-        edits = {
-            place: found
-            for place, found in self.edits.items()
-            if place.field not in changed
-        }
-        for field in changed:
-            for place in _same_places(field, self.original.get(field), row[field]):
-                edits[place] = None
-        return State(row, self.original, edits)
-
-
-def _same_places(field: str, before: Any, after: Any) -> Iterator[Place]:
-    """Return the places of texts that a field had and has."""
-    if isinstance(before, str) and isinstance(after, str):
-        yield Place(field)
-    is_list = isinstance(before, list | tuple) and isinstance(after, list | tuple)
-    if is_list and len(before) == len(after):
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            if isinstance(old, str) and isinstance(new, str):
-                yield Place(field, number)
-
-
-Changed = tuple[Place, str, Sequence[Edit] | None]
-"""What a step makes of a text: its place, the new text, and the edits; None where only
-the text is known. A plain tuple, as it takes a third of the time of a named one."""
+TextRandom = Callable[[int, Place], Random]
+"""Makes the generator of a text from the number of its example and its place."""
 
 
 class Step:
@@ -106,6 +44,7 @@ class Step:
 
     Attributes:
         seeds_itself: Whether the perturbation seeds its own generator.
+        checks: What a copy must keep.
     """
 
     def __init__(self, bound: BoundPerturbation, scope: Scope) -> None:
@@ -116,17 +55,22 @@ class Step:
             self._protected = scope.settings.protected
         self._fields = scope.fields
         answer = scope.answer_field
-        changes_answers = effect_of(bound, scope.task) == "transforms"
+        effect = effect_of(bound, scope.task)
         # the answer is still that of the fields that are left as they are
-        changes_answers = changes_answers and scope.is_whole
+        changes_answers = effect == "transforms" and scope.is_whole
         if answer and scope.answers_are_texts and changes_answers:
             self._fields = tuple(dict.fromkeys((*scope.fields, answer)))
-        self._places = [Place(field) for field in self._fields]
+        self._paths = [read_path(field) for field in self._fields]
         self.seeds_itself = bound.has("make_rng")
-        ways = ("perturb_example", "find_edits", "perturb")
-        self._hook = next(hook for hook in ways if bound.has(hook))
+        self._hook = next(hook for hook in WAYS if bound.has(hook))
         self._call = bound.row_function(self._hook)
         self._call_on = _text_function(bound, self._hook, scope.task)
+        self.checks = CopyChecks(bound, self._hook, scope, effect, self._paths)
+
+    @property
+    def batch_texts(self) -> int:
+        """The most texts that it takes at a time; 0 where it takes single examples."""
+        return self._bound.batch_texts if self._hook == BATCH else 0
 
     @property
     def may_branch(self) -> bool:
@@ -141,7 +85,7 @@ class Step:
     @property
     def draws(self) -> bool:
         """Whether the perturbation takes a generator."""
-        return "rng" in self._bound.arguments_of(self._hook)
+        return not {"rng", "rngs"}.isdisjoint(self._bound.arguments_of(self._hook))
 
     def make_rng(self, uid: str, variant: int) -> Random:
         """Let the perturbation seed its own generator.
@@ -177,10 +121,21 @@ class Step:
         Raises:
             PluginError: The perturbation failed, or returned something else.
         """
+        if self._hook != "perturb_example":
+            return [
+                self._with_texts(state, self.changed_texts(state.row, rng, uid), uid)
+            ]
         with self._bound.guard(self._hook, "example", uid):
-            if self._hook == "perturb_example":
-                return self._apply_to_example(state, rng, uid)
-            return [self._apply_to_texts(state, rng, uid)]
+            made = self._apply_to_example(state, rng, uid)
+        for new in made:
+            self.checks.refuse(state.row, new.row, uid)
+        return made
+
+    def _with_texts(self, state: State, changed: Sequence[Changed], uid: str) -> State:
+        new = state.with_texts(changed)
+        if changed and self.checks.concern_texts:
+            self.checks.refuse(state.row, new.row, uid)
+        return new
 
     def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
         found = self._call(
@@ -216,11 +171,16 @@ class Step:
             PluginError: The perturbation failed, or returned something else.
         """
         with self._bound.guard(self._hook, "example", uid):
-            found = find_texts(row, self._places)
+            found = find_texts(row, self._paths)
             if not found:
                 return []
             if self._hook == "perturb":
-                return self._rewritten(found, rng, uid)
+                return [
+                    change
+                    for place, text in found
+                    if (new := self._call_on(text, rng)) != text
+                    if (change := self._rewritten(place, text, new, uid))
+                ]
             edits = self._call_on([text for _, text in found], rng)
             if not isinstance(edits, _LISTS) or len(edits) != len(found):
                 wanted = f"a list of edits for each of {len(found)} texts"
@@ -233,34 +193,57 @@ class Step:
                         changed.append((place, after, kept))
             return changed
 
-    def _apply_to_texts(self, state: State, rng: Random, uid: str) -> State:
-        changed = self.changed_texts(state.row, rng, uid)
-        if not changed:
-            return state
-        row = dict(state.row)
-        edits = dict(state.edits)
-        for place, after, made in changed:
-            with_text(row, place, after)
-            edits[place] = _since_original(state, place, made)
-        return State(row, state.original, edits)
+    def apply_to_all(
+        self, states: Sequence[State], uids: Sequence[str], rng_of: TextRandom
+    ) -> list[State]:
+        """Return what becomes of several examples, whose texts are given together.
 
-    def _rewritten(
-        self, found: Sequence[tuple[Place, str]], rng: Random, uid: str
-    ) -> list[Changed]:
-        changed: list[Changed] = []
-        for place, text in found:
-            new = self._call_on(text, rng)
-            if not isinstance(new, str):
-                raise self._wrong("a text", new, uid)
-            if new == text:
-                continue
-            if not protected_spans(text, self._protected):
-                changed.append((place, new, None))
-                continue
-            after, kept = self._kept(text, find_difference(text, new))
-            if kept:
-                changed.append((place, after, kept))
-        return changed
+        Args:
+            states: The examples.
+            uids: The id of each.
+            rng_of: Makes the generator of a text, from the number of its example.
+
+        Returns:
+            A state for each; the same where nothing is changed.
+
+        Raises:
+            PluginError: The perturbation failed, or returned something else.
+        """
+        found = [
+            (number, place, text)
+            for number, state in enumerate(states)
+            for place, text in find_texts(state.row, self._paths)
+        ]
+        changed: list[list[Changed]] = [[] for _ in states]
+        for start in range(0, len(found), self.batch_texts):
+            some = found[start : start + self.batch_texts]
+            first = uids[some[0][0]]
+            subject = f"batch of {count_of(len(some), 'text')} from the example"
+            with self._bound.guard(BATCH, subject, first):
+                texts = [text for _, _, text in some]
+                rngs = [rng_of(number, place) for number, place, _ in some]
+                given = self._call_on(texts, rngs if self.draws else ())
+                if not isinstance(given, _LISTS) or len(given) != len(some):
+                    wanted = f"a list of {count_of(len(some), 'text')}"
+                    raise self._wrong(wanted, given, first)
+            for (number, place, text), new in zip(some, given, strict=True):
+                change = self._rewritten(place, text, new, uids[number])
+                if change:
+                    changed[number].append(change)
+        return [
+            self._with_texts(*each) for each in zip(states, changed, uids, strict=True)
+        ]
+
+    def _rewritten(self, place: Place, text: str, new: Any, uid: str) -> Changed | None:
+        """Return what becomes of a text; None where nothing that may be changed is."""
+        if not isinstance(new, str):
+            raise self._wrong("a text", new, uid)
+        if new == text:
+            return None
+        if not protected_spans(text, self._protected):
+            return place, new, None
+        after, kept = self._kept(text, find_difference(text, new))
+        return (place, after, kept) if kept else None
 
     def _kept(self, text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
         """Make the edits that touch nothing protected."""
@@ -307,24 +290,12 @@ def _text_function(
     """Return a hook as a function of texts and generator, by the shortest way."""
     function: Callable[..., Any] = getattr(bound.plugin, hook)
     names = bound.arguments_of(hook)
-    if names[1:] == ("rng",):
+    if names[1:] in (("rng",), ("rngs",)) and names[0] in ("text", "texts"):
         return function
     if len(names) == 1 and names[0] in ("text", "texts"):
         return lambda what, _rng: function(what)
     call = bound.row_function(hook)
-    return lambda what, rng: call(text=what, texts=what, rng=rng, task=task)
-
-
-def _since_original(
-    state: State, place: Place, new: Sequence[Edit] | None
-) -> Sequence[Edit] | None:
-    """Join the edits of a step with those of the steps before it."""
-    if place not in state.edits:
-        return new
-    earlier = state.edits[place]
-    if earlier is None or new is None:
-        return None
-    return compose(text_at(state.original, place), earlier, new)
+    return lambda what, rng: call(text=what, texts=what, rng=rng, rngs=rng, task=task)
 
 
 def effect_of(perturbation: BoundPerturbation, task: str) -> LabelEffect:

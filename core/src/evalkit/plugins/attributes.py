@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_type_hints
+from functools import cache
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -33,7 +34,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
     contract = CONTRACTS[kind]
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for name, annotation in _annotations(contract.attributes).items():
+    for name, adapter in _adapters(contract.attributes).items():
         value = getattr(plugin, name, _MISSING)
         if value is _MISSING:
             value = getattr(contract.base, name, _MISSING)
@@ -41,7 +42,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
             problems.append(f"the attribute {name!r} is missing")
             continue
         try:
-            values[name] = TypeAdapter(annotation).validate_python(value)
+            values[name] = adapter.validate_python(value)
         except ValidationError as error:
             rules = sorted({violation.rule for violation in from_pydantic(error)})
             problems.append(
@@ -53,11 +54,13 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
 _MISSING = object()
 
 
-def _annotations(attributes: type) -> dict[str, Any]:
+@cache
+def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(attributes, localns=names)
+    hints = get_type_hints(attributes, localns=names)
+    return {name: TypeAdapter(annotation) for name, annotation in hints.items()}
 
 
 def attribute_problems(
@@ -79,6 +82,8 @@ def attribute_problems(
         return [*_dataset_problems(attributes), *_split_problems(attributes)]
     if kind == "metrics":
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
+    if kind == "perturbations" and attributes["batch_texts"] < 1:
+        return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
     return []
 
 
@@ -91,6 +96,14 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in attributes["scored_fields"]
         if name in RESERVED_FIELDS
     ]
+    known = attributes["Input"].model_fields
+    if attributes["Input"].model_config.get("extra") != "allow":
+        problems += [
+            f"its input_keys name {name!r}, and its Input has {', '.join(known)}"
+            for name in attributes["input_keys"] or ()
+            if name not in known
+        ]
+    problems += _choices_problems(attributes)
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):
@@ -107,6 +120,17 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
     return problems
 
 
+def _choices_problems(attributes: Mapping[str, Any]) -> list[str]:
+    name, fields = attributes["choices_field"], attributes["Input"].model_fields
+    if name is not None and name not in fields:
+        return [f"its Input has no field {name!r} (choices_field)"]
+    if name is not None and get_origin(fields[name].annotation) not in (list, tuple):
+        return [f"the field {name!r} of its Input (choices_field) is no list"]
+    if name is None and attributes["only_choices"]:
+        return ["it has only_choices, and no choices_field"]
+    return []
+
+
 RESERVED_FIELDS = (
     *("id", "input_id", "perturbation", "replication", "answer", "pred"),
     *("tags", "cluster", "status", "position", "prediction", "target"),
@@ -120,7 +144,6 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 def _field_problems(attributes: Mapping[str, Any]) -> Iterator[str]:
     """Find names of fields that neither `Input` nor `Output` has."""
     places = {
-        "input_keys": ("Input", ("uid", "tags")),
         "perturb_fields": ("Input", ()),
         "verify_fields": ("Input", ("uid", "tags", attributes["answer_field"])),
         "scored_fields": ("Output", ("responses",)),
@@ -168,7 +191,19 @@ def _split_problems(attributes: Mapping[str, Any]) -> list[str]:
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
     """Find attributes of a data set that do not fit."""
-    return [*_cluster_problems(attributes["cluster"]), *_aggregate_problems(attributes)]
+    problems = [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
+    task = attributes["task"]
+    problems += _cluster_problems(attributes["cluster"])
+    if not isinstance(task, str) and not hasattr(task, "Input"):
+        problems.append(
+            "the attribute 'task' must be the name of a task, or a class or instance "
+            f"of one, found {shorten(task)}"
+        )
+    return [*problems, *_aggregate_problems(attributes)]
 
 
 def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
@@ -201,18 +236,54 @@ def _metric_problems(
     if low is not None and high is not None and not low < high:
         problems.append(f"its bounds {low} to {high} are not in order")
     interval = attributes["interval"]
-    has_mean = "score_example" in implemented or (
-        "statistics" in implemented and attributes["per_example"] is not None
+    scores_examples = {"score_example", "score_batch"} & {*implemented}
+    has_mean = scores_examples or (
+        "finalize" in implemented and attributes["per_example"] is not None
     )
     if interval in ("wilson", "t") and not has_mean:
         problems.append(
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"
         )
-    if interval in ("bootstrap", "multinomial") and "score_example" in implemented:
-        problems.append(f"interval {interval!r} is not for score_example; use 't'")
+    if interval in ("bootstrap", "multinomial") and scores_examples:
+        hook = min(scores_examples)
+        problems.append(f"interval {interval!r} is not for {hook}; use 't'")
     if interval == "multinomial" and len(attributes["keys"]) != 2:
         problems.append("interval 'multinomial' needs two keys: gold and predicted")
     if interval == "delta" and "compute" in implemented:
         problems.append("interval 'delta' is not for a function of lists")
+    return [*problems, *_scores_problems(attributes, implemented)]
+
+
+_OF_SCORES = (
+    *("unit", "bounds", "higher_is_better", "scale"),
+    *("interval", "worst_value"),
+)
+"""Attributes in which the scores of a metric may differ from it."""
+
+
+def _scores_problems(
+    attributes: Mapping[str, Any], implemented: list[str]
+) -> list[str]:
+    """Find what is wrong with how a metric says how it is called, and what it gives."""
+    problems = []
+    share, rows = attributes["most_not_scored"], attributes["batch_rows"]
+    if not 0 <= share <= 1:
+        problems.append(f"its most_not_scored must be between 0 and 1, is {share:g}")
+    if rows is not None and rows < 1:
+        problems.append(f"its batch_rows must be 1 or more, is {rows}")
+    if "example_statistics" in implemented and attributes["keys"]:
+        problems.append("keys are for statistics, not for example_statistics")
+    adapters = _adapters(CONTRACTS["metrics"].attributes)
+    for name, changes in attributes["scores"].items():
+        for attribute, value in changes.items():
+            where = f"its score {name!r} has {attribute!r}"
+            if attribute not in _OF_SCORES:
+                problems.append(f"{where}, which is none of {', '.join(_OF_SCORES)}")
+                continue
+            try:
+                adapters[attribute].validate_python(value)
+            except ValidationError as error:
+                rules = sorted({found.rule for found in from_pydantic(error)})
+                problems.append(f"{where}, which {' or '.join(rules)}")
     return problems

@@ -5,19 +5,16 @@ Whatever a hook raises becomes an error that names the plugin and its distributi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
-from evalkit.base.terms import MetricContext
+from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
 from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
-    MetricAttributes,
     PerturbationAttributes,
     RecogniserAttributes,
     TaskIOAttributes,
@@ -25,6 +22,8 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
+from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,11 +50,14 @@ class Converting(Bound):
         with self.guard(hook, "example", example["uid"]):
             return self.row_function(hook)(example=example)
 
-    def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+    def pred_field_converter(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return what the method makes of a response, unchecked.
 
         Args:
             response: A response; `id` holds its id.
+            row: What the model was asked; None where the method does not take it.
 
         Raises:
             PluginError: It failed.
@@ -64,11 +66,47 @@ class Converting(Bound):
         # read first, as the method might change the response
         uid = response["id"]
         with self.guard(hook, "response", uid):
-            return self.row_function(hook)(response=response, example=response)
+            function = self.row_function(hook)
+            return function(response=response, example=response, row=row)
+
+    def adapt_response(
+        self, response: Mapping[str, Any], row: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what the plugin makes of a response, unchecked.
+
+        Args:
+            response: A response as it was read, or as another plugin adapted it.
+            row: What the model was asked; None where the response names no example.
+
+        Raises:
+            ValueError, TypeError, LookupError: The ways to refuse the response, which
+                nobody has checked.
+            PluginError: It failed otherwise.
+        """
+        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
+        hook, origin = "adapt_response", self.component.origin
+        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
+            return self.row_function(hook)(response=response, row=row)
+
+    def takes_row(self, hook: str) -> bool:
+        """Tell whether a hook that the plugin implements takes the argument `row`."""
+        return self.has(hook) and "row" in self.arguments_of(hook)
 
 
 class BoundTask(Converting, TaskIOAttributes):
     """A task that is loaded."""
+
+    @property
+    def sent_keys(self) -> tuple[str, ...]:
+        """What a model is sent: `input_keys`, or what `Input` requires but the id."""
+        if self.input_keys is not None:
+            return tuple(self.input_keys)
+        fields = self.Input.model_fields.items()
+        return tuple(
+            name
+            for name, field in fields
+            if field.is_required() and name not in EXAMPLE_ID_KEYS
+        )
 
     def verify_response(self, uid: str, **offered: Any) -> Any:
         """Return what the task's own check says of a response, unchecked.
@@ -100,18 +138,18 @@ class BoundTask(Converting, TaskIOAttributes):
         with self.guard("verify_columns"):
             return self.hooks.verify_columns(responses=responses, labels=labels)
 
-    def validate_input(self, example: Mapping[str, Any]) -> None:
-        """Check that an example keeps `Input`.
+    def validate_input(self, example: Mapping[str, Any]) -> BaseModel:
+        """Return an example as an `Input`.
 
         Args:
             example: A row; `uid` holds its id.
 
         Raises:
-            pydantic.ValidationError: It does not.
+            pydantic.ValidationError: It does not keep `Input`.
             PluginError: A validator of the task failed.
         """
         with self.guard("Input", "example", example["uid"], (ValidationError,)):
-            self.Input.model_validate(example)
+            return validated(self.Input, example)
 
     def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
         """Return a response as an `Output`.
@@ -124,7 +162,7 @@ class BoundTask(Converting, TaskIOAttributes):
             PluginError: A validator of the task failed.
         """
         with self.guard("Output", "response", response["id"], (ValidationError,)):
-            return self.Output.model_validate(response)
+            return validated(self.Output, response)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,25 +189,19 @@ class BoundDataset(Converting, DatasetAttributes):
         step, origin = f"load({split!r})", self.component.origin
         return Guard(origin, step, error=DataError, passes=(EvalkitError,))
 
-    def adapt_response(self, response: Mapping[str, Any]) -> Any:
-        """Return what the data set makes of a response, unchecked.
+    def as_metric(
+        self, unit: str, scale: float, higher_is_better: bool | None
+    ) -> BoundMetric:
+        """Return the data set as the metric of its own scores.
 
         Args:
-            response: A response as it was read.
-
-        Raises:
-            ValueError, TypeError, LookupError: The ways to refuse the response, which
-                nobody has checked.
-            PluginError: It failed otherwise.
+            unit: Unit of these scores as shown.
+            scale: What they are multiplied with to be shown.
+            higher_is_better: Their direction; None where it is unknown.
         """
-        uid = next(filter(None, map(response.get, RESPONSE_ID_KEYS)), None)
-        hook, origin = "adapt_response", self.component.origin
-        with Guard(origin, hook, "response", uid, passes=REFUSALS, hint=_HOW_TO_REFUSE):
-            return self.row_function(hook)(response=response)
-
-    def as_metric(self) -> BoundMetric:
-        """Return the data set as the metric of its own scores."""
         attributes, _ = read_attributes("metrics", object())
+        attributes |= {"unit": unit, "scale": scale}
+        attributes["higher_is_better"] = higher_is_better
         return BoundMetric(self.component, self.plugin, self.parameters, attributes)
 
     def evaluate(self, frame: pl.DataFrame) -> Any:
@@ -184,90 +216,6 @@ class BoundDataset(Converting, DatasetAttributes):
         origin, own = self.component.origin, (MetricError,)
         with Guard(origin, "evaluate", error=MetricError, own_words=own):
             return self.hooks.evaluate(frame=frame)
-
-
-class BoundMetric(Bound, MetricAttributes):
-    """A metric that is loaded."""
-
-    _failure = MetricError
-    _own_words = (MetricError,)
-
-    @property
-    def counts_labels(self) -> bool:
-        """Whether its two keys are the gold and the predicted label of what it counts.
-
-        A metric says so by its interval.
-        """
-        return self.interval == "multinomial"
-
-    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
-        """Return the score of two lists, unchecked.
-
-        Args:
-            predictions: One prediction for each example.
-            targets: One answer for each example.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("computing it"):
-            return self.hooks.compute(predictions=predictions, targets=targets)
-
-    def score_examples(
-        self, columns: Mapping[str, Callable[[], Sequence[Any]]], rows: int
-    ) -> tuple[list[Any], BaseException | None]:
-        """Score examples one by one until it fails.
-
-        Args:
-            columns: How the values of each argument are made, one for each example;
-                called for those that the metric takes.
-            rows: The number of examples.
-
-        Returns:
-            What the metric returned, unchecked, and what it raised for the next
-            example; None where it scored all.
-        """
-        plugin: Any = self.plugin
-        function: Callable[..., Any] = plugin.score_example
-        names = self.arguments_of("score_example")
-        values: list[Any] = []
-        append = values.append
-        arguments = [columns[name]() for name in names]
-        try:
-            alone = (function() for _ in range(rows))
-            for value in map(function, *arguments) if names else alone:
-                append(value)
-            if len(values) < rows:
-                raise StopIteration  # raised in the function, it ends the loop above
-        except hook_failures() as error:
-            return values, error
-        return values, None
-
-    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> Any:
-        """Return columns that add up over examples, unchecked.
-
-        Args:
-            batch: The examples.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("statistics"):
-            return self.hooks.statistics(batch=batch, context=context)
-
-    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> Any:
-        """Return scores of sums, unchecked.
-
-        Args:
-            sums: Sums by group and key.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("finalize"):
-            return self.hooks.finalize(sums=sums, context=context)
 
 
 class BoundPerturbation(Bound, PerturbationAttributes):

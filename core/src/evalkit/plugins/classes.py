@@ -1,13 +1,10 @@
-"""Base classes of tasks, data sets, metrics and perturbations.
-
-Functions become metrics by the decorator `metric`.
-"""
+"""Base classes of tasks, data sets, metrics and perturbations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalkit.base.terms import Source
 from evalkit.errors import DataError
@@ -22,7 +19,7 @@ class Perturbation(Plugin):
     """A change of a text or an example, made to see what a model does about it.
 
     A subclass sets `families`, `version` and `label_effect` and implements one of
-    `perturb`, `find_edits` and `perturb_example`.
+    `perturb`, `perturb_batch`, `find_edits` and `perturb_example`.
     `evalkit.hookspecs.PerturbationAttributes` says what each attribute means.
 
     Example:
@@ -38,6 +35,7 @@ class Perturbation(Plugin):
     """
 
     protects: ClassVar[bool] = True
+    batch_texts: ClassVar[int] = 64
 
 
 class TaskIO(Plugin):
@@ -52,6 +50,8 @@ class TaskIO(Plugin):
     delta_metrics: ClassVar[Sequence[str]] = ()
     labels: Sequence[str] | None = None
     answer_kind: ClassVar[AnswerKind] = "one"
+    choices_field: ClassVar[str | None] = None
+    only_choices: ClassVar[bool] = False
     answer_field: ClassVar[str | None] = None
     input_keys: ClassVar[Sequence[str] | None] = None
     scored_fields: ClassVar[Sequence[str]] = ()
@@ -92,6 +92,7 @@ class Dataset(Plugin):
     splits: ClassVar[Sequence[str]] = ("test",)
     default_split: ClassVar[str] = "test"
     labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
+    scored_fields: ClassVar[Sequence[str]] = ()
     perf_metric: ClassVar[str | None] = None
     eval_metrics: ClassVar[Sequence[str] | None] = None
     aggregate: ClassVar[str | None] = None
@@ -106,6 +107,7 @@ class Dataset(Plugin):
     content_warning: ClassVar[str | None] = None
     description: ClassVar[str | None] = None
     sources: ClassVar[Mapping[str, Source]] = {}
+    files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""
@@ -133,23 +135,8 @@ class Dataset(Plugin):
         return path
 
 
-GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
-
-ANY_ANSWER: tuple[AnswerKind, ...] = (
-    "one",
-    "any-of",
-    "all-of",
-    "spans",
-    "ranked",
-    "number",
-)
-"""All shapes of answers."""
-
-_DECORATED = "__evalkit_metric__"
-
-
 class Metric(Plugin):
-    """A metric, written in one of three ways (see `evalkit.hookspecs.MetricSpec`).
+    """A metric, written in one of several ways (see `evalkit.hookspecs.MetricSpec`).
 
     `evalkit.hookspecs.MetricAttributes` says what each attribute means.
 
@@ -176,65 +163,9 @@ class Metric(Plugin):
     worst_value: ClassVar[float | None] = None
     accepts_no_prediction: ClassVar[bool] = False
     has_possible_range: ClassVar[bool] = True
-
-
-class FunctionMetric(Metric):
-    """A plain function `get_<name>(predictions, targets)` as a metric."""
-
-    answer_kinds = ANY_ANSWER
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-        for attribute, value in getattr(function, _DECORATED, {}).items():
-            setattr(self, attribute, value)
-
-    def compute(self, predictions: list[Any], targets: list[Any]) -> Any:
-        """Call the function."""
-        return self.function(predictions, targets)
-
-
-def metric(
-    *,
-    unit: str = "",
-    bounds: tuple[float | None, float | None] | None = None,
-    higher_is_better: bool | None = None,
-    scale: float = 1.0,
-    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
-) -> Callable[[GetFunction], GetFunction]:
-    """Say what the number that a function `get_<name>` returns means.
-
-    The function itself is left as it is and stays callable.
-
-    Args:
-        unit: Unit of the value as shown, such as `%`.
-        bounds: Least and greatest value that it can return.
-        higher_is_better: Direction; None where it is unknown.
-        scale: What the returned value is multiplied with to be shown: 100 for a
-            proportion, 1 for a function that returns percentages.
-        answer_kinds: Shapes of answers that it can take; all by default. Where the
-            data has others, its score is null with that reason.
-
-    Returns:
-        A decorator.
-
-    Example:
-        ```python
-        @evalkit.metric(unit="%", bounds=(0, 1), higher_is_better=True, scale=100)
-        def get_agreement(predictions, targets):
-            return sum(p == t for p, t in zip(predictions, targets)) / len(targets)
-        ```
-    """
-
-    def mark(function: GetFunction) -> GetFunction:
-        attributes = {
-            "unit": unit,
-            "bounds": bounds,
-            "higher_is_better": higher_is_better,
-            "scale": scale,
-            "answer_kinds": tuple(answer_kinds),
-        }
-        setattr(function, _DECORATED, attributes)
-        return function
-
-    return mark
+    scores: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    most_not_scored: ClassVar[float] = 0.1
+    batch_rows: ClassVar[int | None] = None
+    shares_work: ClassVar[bool] = True
+    costly: ClassVar[bool | None] = None
+    deterministic: ClassVar[bool] = True

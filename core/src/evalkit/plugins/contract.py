@@ -64,14 +64,20 @@ CONTRACTS: Mapping[str, Kind] = {
         hookspecs.MetricSpec,
         hookspecs.MetricAttributes,
         Metric,
-        (("compute",), ("score_example",), ("statistics", "finalize")),
+        (
+            ("compute",),
+            ("score_example",),
+            ("score_batch",),
+            ("statistics", "finalize"),
+            ("example_statistics", "finalize"),
+        ),
     ),
     "perturbations": Kind(
         "perturbation",
         hookspecs.PerturbationSpec,
         hookspecs.PerturbationAttributes,
         Perturbation,
-        (("perturb",), ("find_edits",), ("perturb_example",)),
+        (("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
     ),
     "recognisers": Kind(
         "recogniser",
@@ -124,7 +130,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     yield from _misspelt(kind, plugin)
     for name in implemented:
         yield from _argument_problems(contract.spec, name, getattr(plugin, name))
-    ways = [way for way in contract.ways if set(way) & set(implemented)]
+    ways = [way for way in contract.ways if way[0] in implemented]
     if contract.ways and not ways:
         yield _missing_hooks(kind, plugin)
     for way in ways:

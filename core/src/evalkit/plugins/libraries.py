@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from email.parser import HeaderParser
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from evalkit.base.names import normalise_distribution
-from evalkit.plugins.metadata import CORE, required_distribution
+from evalkit.plugins.metadata import CORE, installed_header, required_distribution
 
 _EXTRAS = re.compile(r"[^;\[]*\[([^\]]*)\]")
 _EXTRA_IN_MARKER = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
@@ -58,15 +57,10 @@ def without_libraries(component: Mapping[str, Any]) -> dict[str, Any]:
 
 def _installed(name: str) -> tuple[str, Sequence[str]] | None:
     try:
-        found = importlib.metadata.distribution(name)
-        text = found.read_text("METADATA")
-        if text is None:  # an egg, whose requirements are in a file of their own
-            return found.version, found.requires or ()
-        # without the description below it, which costs nearly all of the time
-        head = HeaderParser().parsestr(text.partition("\n\n")[0])
-        return head["Version"], head.get_all("Requires-Dist", [])
+        header = installed_header(name)
     except Exception:  # not installed, or with metadata that nobody can read
         return None
+    return header.version, header.requires
 
 
 def _named_extras(requirement: str) -> frozenset[str]:
@@ -117,8 +111,20 @@ def source_files(module: str) -> dict[str, Path]:
     if origin is None:
         return {}
     path = Path(origin)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
-    return {file.relative_to(path.parent).as_posix(): file for file in files}
+    is_package = path.name == "__init__.py"
+    names = _python_files(path.parent) if is_package else [path.name]
+    return {name: path.parent / name for name in names}
+
+
+def _python_files(folder: Path) -> list[str]:
+    """Return the names of the Python files in a folder, folder by folder."""
+    found = []
+    # as texts: to make and sort a Path for each takes longer than reading the files
+    for root, _, names in os.walk(folder):
+        within = Path(root).relative_to(folder).as_posix()
+        prefix = "" if within == "." else f"{within}/"
+        found += [f"{prefix}{name}" for name in names if name.endswith(".py")]
+    return sorted(found, key=lambda name: name.split("/"))
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
@@ -170,7 +176,7 @@ def _used_modules(module: ModuleType) -> Iterator[str]:
 def _identify(package: str) -> tuple[str, str] | None:
     name = normalise_distribution(package)
     try:
-        return name, importlib.metadata.version(package)
+        return name, installed_header(package).version
     except Exception:  # its distribution has another name, or broken metadata
         version = vars(sys.modules.get(package, object)).get("__version__")
     if isinstance(version, str):

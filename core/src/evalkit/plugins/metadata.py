@@ -161,6 +161,30 @@ def _decode(name: str, raw: bytes) -> str:
         ) from error
 
 
+_LINE_GOES_ON = re.compile(r"\n[ \t]+")
+
+
+def installed_header(name: str) -> Header:
+    """Return what the metadata of an installed distribution say.
+
+    Args:
+        name: The distribution's name.
+
+    Returns:
+        The lines above its description.
+
+    Raises:
+        PackageNotFoundError: It is not installed.
+    """
+    found = importlib.metadata.distribution(name)
+    text = found.read_text("METADATA")
+    if text is None:  # an egg, whose requirements are in a file of their own
+        return Header(name, found.version, requires=tuple(found.requires or ()))
+    # importlib.metadata would parse it with the description, as if it were a mail
+    head = text.partition("\n\n")[0]
+    return _parse_header(_LINE_GOES_ON.sub(" ", head))
+
+
 def _parse_header(text: str) -> Header:
     first: dict[str, str] = {}
     requires: list[str] = []
@@ -275,11 +299,10 @@ class CoreCheck:
         """The version of evalkit-core; None where it is not known."""
         if self._given is not None:
             return self._given
-        import importlib.metadata
 
         try:
             # a core whose own metadata are broken has no version to be compared
-            return importlib.metadata.version(CORE) or None
+            return installed_header(CORE).version or None
         except Exception:
             return None
 

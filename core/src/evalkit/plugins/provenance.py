@@ -9,12 +9,14 @@ import platform
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from evalkit.base.violations import shorten
-from evalkit.plugins.bound import Bound
-from evalkit.plugins.classes import FunctionMetric
+from evalkit.errors import PluginError
+from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import NO_VERSION
+from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.libraries import (
     hash_files,
     imported_libraries,
@@ -22,7 +24,7 @@ from evalkit.plugins.libraries import (
     source_files,
     source_hash,
 )
-from evalkit.plugins.metadata import required_distribution
+from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
@@ -56,9 +58,17 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     Returns:
         Its id, distribution, version, parameters, a hash of its package's source, and
         the versions of the libraries that its distribution requires or its modules
-        import.
+        import; of a metric what else it depends on, and whether it is deterministic.
+
+    Raises:
+        PluginError: A metric cannot say what it depends on.
     """
     component = bound.component
+    of_metric: dict[str, Any] = {}
+    if isinstance(bound, BoundMetric):
+        of_metric["resources"] = metric_resources(bound)
+        if not bound.deterministic:
+            of_metric["deterministic"] = False
     return {
         "id": component.id,
         "distribution": component.distribution,
@@ -66,7 +76,65 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
         "libraries": _libraries_of(bound),
+        **of_metric,
     }
+
+
+def metric_resources(metric: BoundMetric) -> dict[str, str]:
+    """Identify the files, models and services that a metric depends on.
+
+    They are looked at once for a loaded metric.
+
+    Args:
+        metric: The metric.
+
+    Returns:
+        By name, a SHA-256 of each file or folder that it names, of the data files in
+        its package and of files that parameters name; or the text that it gives.
+
+    Raises:
+        PluginError: What it names is no resource, or cannot be read.
+    """
+    known: dict[str, str] | None = metric.computed.get("resources")
+    if known is not None:
+        return known
+    found = _data_files(metric)
+    where = f"{metric.component.origin}: resources"
+    named = metric.name_resources()
+    if not isinstance(named, Mapping):
+        raise PluginError(f"{where} must return a dict, returned {shorten(named)}")
+    for name, value in named.items():
+        try:
+            found[str(name)] = _identified(value)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise PluginError(
+                f"{where}: {name!r} cannot be read: {value}: {why}"
+            ) from error
+        except TypeError as error:
+            raise PluginError(f"{where}: {name!r} is {error}") from error
+    known = metric.computed["resources"] = dict(sorted(found.items()))
+    return known
+
+
+def _identified(value: Any) -> str:
+    """Identify a resource.
+
+    Raises:
+        OSError: It cannot be read.
+        TypeError: It is none.
+    """
+    if isinstance(value, Path) and value.is_dir():
+        files = sorted(file for file in value.rglob("*") if file.is_file())
+        return hash_files({file.relative_to(value).as_posix(): file for file in files})
+    if isinstance(value, Path):
+        return sha256_of(value)
+    if isinstance(value, ModuleType):
+        return str(source_hash(value.__name__))
+    if isinstance(value, str):
+        return value
+    kinds = "pathlib.Path, a module or a text"
+    raise TypeError(f"{shorten(value)}, which is no {kinds}")
 
 
 def _libraries_of(bound: Bound) -> dict[str, str]:
@@ -87,11 +155,11 @@ def describe_core() -> dict[str, Any]:
     """
     rooms: dict[str, dict[str, Path]] = {}
     for name, file in source_files("evalkit").items():
-        if not any(Path(name).is_relative_to(each) for each in _NO_SCORES):
+        if not any(f"{name}/".startswith(f"{each}/") for each in _NO_SCORES):
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {
-        "version": importlib.metadata.version("evalkit-core"),
+        "version": installed_header("evalkit-core").version,
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
     }
 
@@ -116,15 +184,23 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
     for text in bound.component.requires:
         name = required_distribution(text)
         try:
-            found[name] = importlib.metadata.version(name)
+            found[name] = installed_header(name).version
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
+    return {**found, **_data_files(bound)}
+
+
+def _data_files(bound: Bound) -> dict[str, str]:
+    """Hash the data files in a component's package, and those that parameters name."""
+    found: dict[str, str] = {}
     package = _module_of(bound).partition(".")[0]
     origin = getattr(sys.modules.get(package), "__file__", None)
-    if origin is not None and Path(origin).name == "__init__.py":
+    is_installed = bound.component.version != NO_VERSION
+    if is_installed and origin is not None and Path(origin).name == "__init__.py":
         folder = Path(origin).parent
         for file in sorted(folder.rglob("*")):
-            if file.is_file() and file.suffix not in (".py", ".pyc"):
+            is_code = file.suffix in (".py", ".pyc") or file.name == "py.typed"
+            if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
     for name, value in bound.changed_parameters.items():
         if isinstance(value, str) and Path(value).is_file():
@@ -159,5 +235,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in _RECORDED},
+        **{name: installed_header(name).version for name in _RECORDED},
     }

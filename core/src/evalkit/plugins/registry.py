@@ -21,10 +21,10 @@ from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.bound import BOUND, Bound
-from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import CONTRACTS, hook_problems
 from evalkit.plugins.discovery import COMMANDS, find_components
+from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant
@@ -196,7 +196,12 @@ def _construct(
             f"{component.origin} takes no parameters, got {', '.join(parameters)}"
         )
     if component.kind == "metrics" and inspect.isroutine(loaded):
-        return FunctionMetric(loaded), None
+        function = FunctionMetric(loaded)
+        if function.problems:
+            raise PluginContractError(
+                _contract_message(component, loaded, function.problems)
+            )
+        return function, None
     if inspect.ismodule(loaded) or inspect.isroutine(loaded):
         problem = f"{component.value} is a {type(loaded).__name__}, not a class"
         raise PluginContractError(_contract_message(component, loaded, [problem]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from evalkit.base.names import Reference, is_component_name, parse_reference, score_name
@@ -18,10 +18,15 @@ from evalkit.plugins.bound import (
     BoundTask,
 )
 from evalkit.plugins.components import NO_VERSION, Component
+from evalkit.plugins.contract import is_one_edit_away
 from evalkit.plugins.registry import Registry, bind
 
 GIVEN = "given as an object"
 """Stands for the distribution of a plugin that was passed as a Python object."""
+
+
+_LEAST_LETTERS = 4
+"""Length from which a name one edit away is no other name; `qa` and `hs` are two."""
 
 
 class Resolver:
@@ -77,10 +82,38 @@ class Resolver:
     def perturbation(
         self, perturbation: Any, parameters: Mapping[str, Any] | None = None
     ) -> BoundPerturbation:
-        """Bind a perturbation."""
-        return BoundPerturbation.of(
+        """Bind a perturbation, whose `label_effect` must not misspell a task."""
+        bound = BoundPerturbation.of(
             self.bind("perturbations", perturbation, parameters)
         )
+        for name in self.unknown_tasks(bound):
+            near = [each for each in self._tasks if is_one_edit_away(name, each)]
+            if near and len(name) >= _LEAST_LETTERS:
+                raise PluginContractError(
+                    f"{bound.component.origin}: its label_effect names the task "
+                    f"{name!r}, which there is not; write {near[0]!r}"
+                )
+        return bound
+
+    @cached_property
+    def _tasks(self) -> list[str]:
+        """The names of all tasks that are installed, or known to be published."""
+        catalog = self.registry.catalog
+        known = [each.partition("/") for each in catalog.known]
+        installed = {found.name for found in catalog.of_kind("tasks")}
+        return sorted(installed | {name for kind, _, name in known if kind == "tasks"})
+
+    def unknown_tasks(self, perturbation: BoundPerturbation) -> list[str]:
+        """Return the tasks of a `label_effect` that nobody knows here.
+
+        Args:
+            perturbation: The perturbation.
+
+        Returns:
+            Their names; tasks of packages that are not installed, or misspelt ones.
+        """
+        named = perturbation.label_effect
+        return [name for name in named if name != "*" and name not in self._tasks]
 
     def task(self, dataset: BoundDataset) -> BoundTask:
         """Bind the task of a data set, whose labels must be the task's.
@@ -94,12 +127,11 @@ class Resolver:
         Raises:
             PluginError: It is unknown or broken, or does not have these labels.
         """
-        name = dataset.task
         try:
-            task = BoundTask.of(self.bind("tasks", name, named_by=dataset))
+            task = BoundTask.of(self.bind("tasks", dataset.task, named_by=dataset))
         except UnknownPluginError as error:
             raise UnknownPluginError(
-                f"{dataset.component.origin} is of the task {name!r}: {error}"
+                f"{dataset.component.origin} is of the task {dataset.task!r}: {error}"
             ) from error
         known, given = task.labels, dataset.labels
         labels = given.values() if isinstance(given, Mapping) else given or ()
@@ -107,7 +139,7 @@ class Resolver:
         if strange:
             raise PluginContractError(
                 f"{dataset.component.origin}: its label {strange[0]!r} is none of the "
-                f"labels of the task {name}: {', '.join(known or ())}"
+                f"labels of the task {task.name}: {', '.join(known or ())}"
             )
         return task
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,8 @@ class Alignment(NamedTuple):
     no row names one."""
     notices: tuple[str, ...] = ()
     """What a user should know of the responses beside the counts."""
+    unparsed: Mapping[str, int] = {}
+    """How many answers could not be extracted for each reason that somebody gave."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -92,6 +94,8 @@ def align(
     reader: ResponseReader,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None = None,
+    *,
+    is_part: bool = False,
 ) -> Alignment:
     """Give every prediction row and every example its status.
 
@@ -103,6 +107,8 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
+        is_part: Whether the data may have other examples, that were not loaded: rows
+            with an id that is not known are then `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -110,7 +116,7 @@ def align(
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
-    return _settle(collected, on_duplicate, selected)
+    return _settle(collected, on_duplicate, selected, is_part)
 
 
 class _Matched(NamedTuple):
@@ -129,6 +135,7 @@ def _match(
     collected: JudgedRows,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None,
+    is_part: bool,
 ) -> _Matched:
     rows = collected.rows()
     examples = rows["example"].to_numpy()
@@ -139,6 +146,8 @@ def _match(
         chosen = selected.to_numpy()
         numbers = np.where(chosen, np.cumsum(chosen) - 1, NOWHERE)
         examples = np.where(is_stranger, NOWHERE, numbers[examples])
+    if is_part:
+        is_stranger = np.zeros_like(is_stranger)
     is_named = examples != NOWHERE
     replications = rows["replication"] if "replication" in rows.columns else None
     cells = place(examples, replications, count, on_duplicate == "last")
@@ -167,10 +176,13 @@ def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
 
 
 def _settle(
-    collected: JudgedRows, on_duplicate: OnDuplicate, selected: pl.Series | None
+    collected: JudgedRows,
+    on_duplicate: OnDuplicate,
+    selected: pl.Series | None,
+    is_part: bool,
 ) -> Alignment:
     ids = collected.ids if selected is None else collected.ids.filter(selected)
-    matched = _match(collected, on_duplicate, selected)
+    matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells
     codes = np.zeros(len(ids) * cells.width, dtype=np.uint32)
     kept = cells.of_rows[matched.is_kept]
@@ -204,6 +216,7 @@ def _settle(
         collected.undeclared,
         cells.replications,
         collected.notices,
+        collected.unparsed(sources),
     )
 
 

@@ -6,14 +6,21 @@ They are the objects of the list `responses`, the best one first. Objects that s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import encode
 from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation
+
+Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
+"""Prediction, scored fields, and violations."""
+
+OF_ALTERNATIVES = f"{RESPONSES_KEY}."
+"""Before the name of a field of alternatives: `responses.logprob`."""
 
 RESPONSE_INDEX_KEY = "_response_index_"
 """Key under which an object says which answer it is a part of."""
@@ -85,6 +92,55 @@ def read_alternatives(response: Mapping[str, Any]) -> Alternatives | None:
             violations.append(Violation(field, rule, index))
         answers.append([place])
     return Alternatives(items, answers, tuple(violations))
+
+
+def read_answers(
+    ranked: Alternatives,
+    response: Mapping[str, Any],
+    read: Callable[[Mapping[str, Any]], Outcome],
+    own: Mapping[str, str],
+    takes_lists: bool,
+) -> Outcome:
+    """Check and convert all alternatives of a response.
+
+    Args:
+        ranked: The alternatives.
+        response: The response.
+        read: Checks and converts a response with the keys of one object.
+        own: Names of fields of all alternatives, and what each is called in an object.
+        takes_lists: Whether an answer is a list of parts also where it has one.
+
+    Returns:
+        Prediction and fields of the first one; null where there is none. The field
+        `responses` holds the predictions of all, and each field of `own` its values.
+    """
+    fields: Mapping[str, Any] = {}
+    predictions: list[Any] = []
+    values: dict[str, list[Any]] = {name: [] for name in own}
+    reasons: list[Any] = []
+    violations = [*ranked.violations]
+    for answer in ranked.answers:
+        parts, found_of_parts = [], []
+        for place in answer:
+            prediction, found, broken = read(ranked.merged(place, response))
+            fields = fields or found
+            is_unparsed = isinstance(prediction, Unparsed)
+            reasons += [prediction] * is_unparsed
+            parts.append(None if is_unparsed else prediction)
+            found_of_parts.append(found)
+            where = f"{RESPONSES_KEY}.{place}."
+            violations += [v._replace(field=where + v.field) for v in broken]
+        is_list = len(parts) > 1 or takes_lists
+        predictions.append(parts if is_list else parts[0])
+        for name, key in own.items():
+            given = [found.get(key) for found in found_of_parts]
+            values[name].append(given if is_list else given[0])
+    if violations:
+        return None, {}, tuple(violations)
+    first = predictions[0] if predictions else None
+    if first is None and reasons:
+        first = reasons[0]
+    return first, {**fields, **values, RESPONSES_KEY: predictions}, ()
 
 
 def alternatives_column(values: Sequence[Sequence[Any] | None]) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,16 +17,30 @@ from evalkit.base.ids import (
     read_id,
     read_replication,
 )
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
-from evalkit.predictions.alternatives import alternatives_column
+from evalkit.predictions.adapting import Adapted
+from evalkit.predictions.alternatives import (
+    OF_ALTERNATIVES,
+    Outcome,
+    alternatives_column,
+)
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.predictions.responses import Outcome, ResponseReader
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
+from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
+from evalkit.reading.typed_values import MisfitError, typed_series
+
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that are told apart."""
+
+OTHER_REASONS = "other reasons"
+"""Stands for those that are not."""
 
 
 class JudgedRows:
@@ -60,6 +74,8 @@ class JudgedRows:
         self._replications: list[str | None] = []
         self._is_valid: list[bool] = []
         self._predictions: list[Any] = []
+        self._reasons: list[str | None] = []
+        """Why no answer could be extracted of a row, where somebody says so."""
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
@@ -109,7 +125,8 @@ class JudgedRows:
 
     def _add_row(self, row: Row, counts_keys: bool) -> None:
         given = row.values or {}
-        response, refused = self._reader.adapt(given)
+        adapted = self._reader.adapt(given)
+        response = adapted.response
         # an adapter that knows nothing of replications may leave the key out
         holder = given if REPLICATION_KEY in given else response
         replication = read_replication(holder)
@@ -122,21 +139,24 @@ class JudgedRows:
             self.unreadable += 1
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
             return
-        self._judge(row.line, uid, replication, response, refused)
+        self._judge(row.line, uid, replication, adapted._replace(response=response))
 
     def _judge(
         self,
         line: int,
         uid: str,
         replication: str | Violation | None,
-        response: Mapping[str, Any],
-        refused: Violation | None,
+        adapted: Adapted,
     ) -> None:
         position = self._positions.get(uid, NOWHERE)
-        outcome: Outcome = (None, {}, (refused,) if refused else ())
-        if position != NOWHERE and not refused:
-            outcome = self._reader.read(response, uid, position)
+        refused, unparsed = adapted.refused, adapted.unparsed
+        outcome: Outcome = (unparsed, {}, (refused,) if refused else ())
+        if position != NOWHERE and not refused and unparsed is None:
+            outcome = self._reader.read(adapted.response, uid, position)
         prediction, fields, violations = outcome
+        reason = None
+        if isinstance(prediction, Unparsed):
+            reason, prediction = prediction.reason, None
         if isinstance(replication, Violation):
             violations = (replication, *violations)
             replication = None
@@ -149,6 +169,7 @@ class JudgedRows:
         self._replications.append(replication)
         self._is_valid.append(not violations)
         self._predictions.append(prediction)
+        self._reasons.append(reason)
         for name, values in self._fields.items():
             values.append(fields.get(name))
         if RESPONSES_KEY not in self._fields:
@@ -195,7 +216,27 @@ class JudgedRows:
         Returns:
             The column `prediction`.
         """
-        return self._gather("prediction", self._predictions, sources)
+        dtype = self._reader.prediction_type
+        return self._gather("prediction", self._predictions, sources, dtype)
+
+    def unparsed(self, sources: pl.Series) -> dict[str, int]:
+        """Count the cells without an answer that could be extracted, by the reason.
+
+        Args:
+            sources: Where each cell's prediction is found; null for none.
+
+        Returns:
+            The counts, the most frequent reason first, and the rare ones of many
+            together; a cell of which nobody said why is in none.
+        """
+        if not any(self._reasons):
+            return {}
+        first = sum(part.height for part in self._columns)
+        places = [place - first for place in sources.drop_nulls() if place >= first]
+        found = Counter(filter(None, (self._reasons[place] for place in places)))
+        counts = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        rare = sum(count for _, count in counts[_MOST_REASONS:])
+        return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -204,21 +245,44 @@ class JudgedRows:
             sources: Where each cell's are found; null for none.
 
         Returns:
-            The fields of the task by name; and `responses`, the predictions of all
-            alternatives, where some response holds ranked ones.
+            The fields of the task by name, and others that were asked for where some
+            response has them; and `responses`, the predictions of all alternatives,
+            where some response holds ranked ones.
         """
         found = {
-            name: self._gather(f"field {name}", values, sources).alias(name)
+            name: self._gather(
+                f"field {name}", values, sources, self._reader.field_types.get(name)
+            ).alias(name)
             for name, values in self._fields.items()
         }
-        if any(ranked is not None for ranked in self._alternatives):
+        for name in found:
+            if (
+                name.startswith(OF_ALTERNATIVES)
+                and name not in self._reader.field_types
+            ):
+                values = alternatives_column(self._fields[name])
+                found[name] = values.alias(name).gather(sources)
+        has_alternatives = any(ranked is not None for ranked in self._alternatives)
+        for name in self._reader.optional_fields & found.keys():
+            is_own = name.startswith(OF_ALTERNATIVES)
+            if not found[name].count() or (is_own and not has_alternatives):
+                del found[name]
+        if has_alternatives:
             found[RESPONSES_KEY] = self._ranked().gather(sources)
         return found
 
-    def _gather(self, name: str, values: list[Any], sources: pl.Series) -> pl.Series:
+    def _gather(
+        self,
+        name: str,
+        values: list[Any],
+        sources: pl.Series,
+        dtype: pl.DataType | None,
+    ) -> pl.Series:
         parts = [part[name] for part in self._columns]
         try:
-            joined = join_parts(name, parts, values, value_column)
+            joined = _typed(name, parts, values, dtype)
+            if joined is None:
+                joined = join_parts(name, parts, values, value_column)
         except ValueError as error:
             place = unstorable_place(values)
             raise SchemaError(
@@ -235,12 +299,37 @@ class JudgedRows:
         """Return the predictions of all alternatives; a plain row has the one."""
         plain = [value for part in self._columns for value in part["prediction"]]
         given = zip(self._predictions, self._alternatives, strict=True)
-        return alternatives_column(
-            [
-                *(_alone(prediction) for prediction in plain),
-                *(_alone(one) if ranked is None else ranked for one, ranked in given),
-            ]
-        )
+        values = [
+            *(_alone(prediction) for prediction in plain),
+            *(_alone(one) if ranked is None else ranked for one, ranked in given),
+        ]
+        dtype = self._reader.prediction_type
+        if holds_more_than_plain(dtype) and dtype is not None:
+            typed = _typed(RESPONSES_KEY, [], values, pl.List(dtype))
+            if typed is not None:
+                return typed
+        return alternatives_column(values)
+
+
+def _typed(
+    name: str, parts: Sequence[pl.Series], values: list[Any], dtype: pl.DataType | None
+) -> pl.Series | None:
+    """Join columns and values of the type that a field has; None where some have not.
+
+    Answers of several parts are lists of values of that type.
+    """
+    if dtype is None:
+        return None
+    are_lists = any(isinstance(value, list) for value in values)
+    if are_lists and not isinstance(dtype, pl.List):
+        dtype = pl.List(dtype)
+    try:
+        found = typed_series(name, values, dtype)
+    except MisfitError:
+        return None
+    if any(part.dtype != dtype for part in parts):
+        return None
+    return pl.concat([*parts, found]) if parts else found
 
 
 def _alone(prediction: Any) -> list[Any]:

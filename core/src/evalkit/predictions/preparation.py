@@ -24,13 +24,14 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
-from evalkit.predictions.responses import ResponseReader, fields_to_verify
+from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.plain import read_plain_blocks
-from evalkit.reading.rows import object_row
+from evalkit.reading.rows import Row, object_row
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 
@@ -100,6 +101,9 @@ def prepare(
     watchers: Observers,
     progress: Progress,
     columns: Collection[str] | None = None,
+    fields: Collection[str] = (),
+    *,
+    needs_all: bool = False,
 ) -> Prepared:
     """Load, read and match.
 
@@ -115,6 +119,9 @@ def prepare(
         progress: Told what is being done.
         columns: Columns of the data that later steps read, so that texts which nobody
             reads are not kept; None for all.
+        fields: What metrics ask for beside prediction and answer, which responses may
+            have.
+        needs_all: Whether later steps ask for examples that are not selected.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -127,16 +134,23 @@ def prepare(
     name = dataset.component.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
-    examples = load_examples(dataset, task, split, _needed(task, selection, columns))
+    needed = None
+    if columns is not None:
+        needed = {*columns, *selection.columns, *fields_read(dataset, task)}
+    is_known_by_place = _has_plain_lines(predictions)
+    whole = needs_all or bool(selection.filters) or is_known_by_place
+    limit = None if whole else selection.limit
+    examples = load_examples(dataset, task, split, needed, limit=limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, dataset, examples)
+    reader = ResponseReader(task, dataset, examples, fields)
     ids = examples.frame["id"]
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
-    alignment = align(ids, blocks, reader, on_duplicate, selected)
+    is_part = examples.identity.limit is not None
+    alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -144,12 +158,11 @@ def prepare(
     return Prepared(examples, alignment, given, ids)
 
 
-def _needed(
-    task: BoundTask, selection: Selection, columns: Collection[str] | None
-) -> set[str] | None:
-    if columns is None:
-        return None
-    return {*columns, *selection.columns, *(fields_to_verify(task) or ())}
+def _has_plain_lines(predictions: Predictions) -> bool:
+    """Tell whether predictions are matched with examples by their places."""
+    if not isinstance(predictions, str | Path):
+        return False
+    return detect_format(Path(predictions)) is Format.PLAIN
 
 
 def read_responses(
@@ -218,16 +231,25 @@ def read_prediction_file(
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
     if found in TABLES:
-        return read_table_blocks(path, found, reader.plan)
+        return read_table_blocks(path, found, reader.plan, reader.nullable)
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
-        return iter([Block(rows=rows)])
+        return iter([Block(rows=_with_nulls(rows, reader.nullable))])
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "
             f"{reader.origin} does not. Give JSON lines"
         )
     return read_plain_blocks(path, reader.plan, ids, reader.answer_field)
+
+
+def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
+    """Say that a cell with nothing in it is null where null is a value."""
+    nulls = dict.fromkeys(nullable)
+    for row in rows:
+        if nulls and row.values is not None:
+            row = row._replace(values={**nulls, **row.values})
+        yield row
 
 
 def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
@@ -241,7 +263,7 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
         Blocks of its rows, which are numbered from 1.
     """
     if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan)
+        return table_blocks(predictions, 1, reader.plan, reader.nullable)
     return iter([Block(rows=_object_rows(predictions))])
 
 

@@ -21,6 +21,11 @@ from evalkit.errors import StorageError
 STATUSES = ("unreadable", "unknown", "duplicate", "invalid", "missing")
 """What a row or example is that was not scored."""
 
+NOT_SCORED, FAILED = "not scored", "failed"
+"""What a metric made of an answer: it said that it cannot score it, or it failed."""
+
+_ALL_STATUSES = (*STATUSES, NOT_SCORED, FAILED)
+
 _HELD_BYTES = 4 << 20
 _LAST = np.iinfo(np.int64).max
 
@@ -36,6 +41,10 @@ class Problem(NamedTuple):
     """The replication of the row or the missing response, where there are several."""
     file: str | None = None
     """The file of predictions that it is about; None for the model's own."""
+    metric: str | None = None
+    """The metric that did not score the answer; None for what no metric scored."""
+    reason: str | None = None
+    """Why it did not."""
 
 
 class _Spool:
@@ -119,13 +128,15 @@ class Problems(Sequence[Problem]):
             problem.id,
             problem.replication,
             problem.file,
+            problem.metric,
+            problem.reason,
             *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
         ]
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
         offset = self._spool.write(line + b"\n")
         self._offsets.append(offset)
         self._lines.append(_LAST if problem.line is None else problem.line)
-        self._statuses.append(STATUSES.index(problem.status))
+        self._statuses.append(_ALL_STATUSES.index(problem.status))
         if problem.file not in self._files:
             self._files.append(problem.file)
         self._places.append(self._files.index(problem.file))
@@ -141,7 +152,7 @@ class Problems(Sequence[Problem]):
         Returns:
             The problems that are left, in the same file.
         """
-        other = np.array(self._statuses, np.int8) != STATUSES.index(status)
+        other = np.array(self._statuses, np.int8) != _ALL_STATUSES.index(status)
         kept = np.isin(np.array(self._lines, np.int64), lines)
         return self._copy(np.flatnonzero(other | kept))
 
@@ -154,7 +165,7 @@ class Problems(Sequence[Problem]):
     def first(self, status: str, count: int) -> list[Problem]:
         """Return the first few problems of one status, in the order of the file."""
         order = self._sorted()
-        found = np.array(self._statuses, np.int8)[order] == STATUSES.index(status)
+        found = np.array(self._statuses, np.int8)[order] == _ALL_STATUSES.index(status)
         return [self._read(int(index)) for index in order[found][:count]]
 
     def _copy(self, indices: NDArray[np.int64]) -> Problems:
@@ -177,18 +188,20 @@ class Problems(Sequence[Problem]):
         return self._order
 
     def _read(self, index: int) -> Problem:
-        uid, replication, file, *violations = json.loads(
+        uid, replication, file, metric, reason, *violations = json.loads(
             self._spool.read_line(self._offsets[index])
         )
         line = self._lines[index]
         return self._change(
             Problem(
-                STATUSES[self._statuses[index]],
+                _ALL_STATUSES[self._statuses[index]],
                 None if line == _LAST else line,
                 uid,
                 tuple(Violation(*violation) for violation in violations),
                 replication,
                 file,
+                metric,
+                reason,
             )
         )
 

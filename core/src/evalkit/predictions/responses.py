@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.columns import all_named, frame_of
-from evalkit.base.failures import described
+from evalkit.base.columns import frame_of
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
-from evalkit.base.wording import count_of
 from evalkit.errors import PluginContractError, PluginError
-from evalkit.examples.conversion import PRED_CONVERTER, find_converter, pred_function
+from evalkit.examples.answer_types import AnswerType
+from evalkit.examples.conversion import (
+    PRED_CONVERTER,
+    find_converter,
+    pred_function,
+    predicted_field,
+)
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import REFUSALS, BoundDataset, BoundTask
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.predictions.adapting import Adapted, Adapters
 from evalkit.predictions.alternatives import (
+    OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
     Alternatives,
+    Outcome,
     read_alternatives,
+    read_answers,
 )
-from evalkit.reading.rows import unwritable
-from evalkit.reading.schemas import ColumnPlan, plan_of, text_fields
-
-Outcome = tuple[Any, Mapping[str, Any], tuple[Violation, ...]]
-"""Prediction, scored fields, and violations."""
+from evalkit.predictions.input_rows import rows_by_id, verified_rows
+from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
+from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
+from evalkit.reading.typed_values import holds_null, row_of_table
 
 
 class ResponseReader:
@@ -36,53 +44,76 @@ class ResponseReader:
         task: The task.
         dataset: The data set.
         examples: Its examples, which `verify_response` may see.
+        wanted: Fields that metrics ask for; those that the data does not have are kept
+            of responses, whether the task declares them or not.
 
     Attributes:
         scored_fields: Fields of a response kept beside the prediction.
+        optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
         origin: The task, its distribution and version, as errors name them.
-        text_fields: Fields of a response that may hold a text.
+        text_fields: Fields of a response that a cell may hold as the text that it is.
         answer_field: The field that a plain line holds; None for none.
+        prediction_type: The type of predictions; None where that is not known.
+        field_types: The types of the fields of `Output`, as far as they have one.
+        nullable: Fields of `Output` that may be null and have no default: what a
+            table, which cannot leave a value out, has as null, and a cell with nothing
+            in it.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
 
     def __init__(
-        self, task: BoundTask, dataset: BoundDataset, examples: Examples
+        self,
+        task: BoundTask,
+        dataset: BoundDataset,
+        examples: Examples,
+        wanted: Iterable[str] = (),
     ) -> None:
         self._task = task
         self._dataset = dataset
         self._labels = examples.labels
         self._output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
-        self._adapts = dataset.has("adapt_response")
-        self._refused = 0
+        self._rows = rows_by_id(dataset, task, examples)
+        self._adapters = Adapters(dataset, task, self._rows)
+        self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
-        self._examples = self._verified_fields(examples)
-        self.scored_fields: tuple[str, ...] = tuple(task.scored_fields)
-        self._reports_errors = "error" not in self._output.model_fields
-        aliases = (
-            field.validation_alias for field in self._output.model_fields.values()
-        )
-        self.declared_keys = {
-            *self._output.model_fields,
-            *(alias for alias in aliases if isinstance(alias, str)),
-            *RESPONSE_ID_KEYS,
-            "error",
+        self._examples = verified_rows(task, examples)
+        self._scored = predicted_field(dataset, task) or task.answer_field
+        self.optional_fields = {*fields_asked_for(task, dataset, examples, wanted)}
+        kept = (*task.scored_fields, *sorted(self.optional_fields))
+        self.scored_fields: tuple[str, ...] = tuple(dict.fromkeys(kept))
+        self._of_alternatives = {
+            name: name.removeprefix(OF_ALTERNATIVES)
+            for name in self.scored_fields
+            if name.startswith(OF_ALTERNATIVES)
         }
+        self._reports_errors = "error" not in self._output.model_fields
+        of_output = self._output.model_fields.items()
+        aliases = {field.validation_alias for _, field in of_output}
+        names = {*dict(of_output), *(key for key in aliases if isinstance(key, str))}
+        self._reads_alternatives = RESPONSES_KEY not in names
+        asked_for = {*self.scored_fields, *self._of_alternatives.values()}
+        self.declared_keys = names | asked_for | {*RESPONSE_ID_KEYS, "error"}
         self._takes_lists = task.answer_kind in ("all-of", "spans")
-        self._reads_alternatives = RESPONSES_KEY not in self.declared_keys
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
-        self.text_fields = text_fields(self._output) | keys
+        self.text_fields = cell_texts(self._output) | keys
         self.answer_field: str | None = task.answer_field
+        self.prediction_type = AnswerType(dataset, task).dtype
+        self.nullable = [n for n in names if holds_null(self._output, n)]
+        self.field_types = types_of_fields(self._output, self._labels)
+        for name, own in self._of_alternatives.items():
+            if own in self.field_types:
+                self.field_types[name] = pl.List(self.field_types[own])
         self._column, self.plan = self._plan_columns()
 
     def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapts:
+        if not column or self._adapters or self._choices is not None:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
@@ -151,64 +182,24 @@ class ResponseReader:
         ]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
-    def _verified_fields(self, examples: Examples) -> list[dict[str, Any]]:
-        """Return what `verify_response` reads of each example; empty for nothing."""
-        fields = fields_to_verify(self._task)
-        if fields is None:
-            return []
-        present = examples.inputs.columns
-        if self._task.verify_fields is None:
-            fields = [name for name in fields if name in present]
-        missing = [name for name in fields if name not in present]
-        if missing:
-            raise PluginContractError(
-                f"{self._task.component.origin}: verify_response reads the field "
-                f"{missing[0]!r}, which the data does not have"
-            )
-        columns = list(dict.fromkeys(("uid", *fields)))
-        rows = examples.inputs.select(all_named(columns)).rows(named=True)
-        for name in examples.nested.keys() & {*fields}:
-            for row, value in zip(rows, examples.nested[name], strict=True):
-                row[name] = value
-        return rows
-
-    def adapt(
-        self, response: Mapping[str, Any]
-    ) -> tuple[Mapping[str, Any], Violation | None]:
-        """Apply the data set's response adapter.
+    def adapt(self, response: Mapping[str, Any]) -> Adapted:
+        """Apply the response adapters of the data set and the task.
 
         Args:
             response: A response as read.
 
         Returns:
-            The adapted response; where the adapter refuses it, the response as it was
-            and the reason.
+            The adapted response; where an adapter refuses it, the reason.
 
         Raises:
-            PluginContractError: The adapter returned something else than a dict.
-            PluginError: The adapter failed otherwise than by refusing the response.
+            PluginContractError: An adapter returned something else than it may.
+            PluginError: An adapter failed otherwise than by refusing the response.
         """
-        if not self._adapts or not response:
-            return response, None
-        origin = self._dataset.component.origin
-        try:
-            adapted = self._dataset.adapt_response(dict(response))
-        except REFUSALS as error:
-            self._refused += 1
-            rule = f"adapt_response of {origin} must accept it ({described(error)})"
-            return response, Violation("(response)", rule)
-        if not isinstance(adapted, Mapping):
-            raise PluginContractError(
-                f"{self._dataset.component.origin}: adapt_response must return a dict, "
-                f"returned {shorten(adapted)}"
-            )
-        refused = unwritable(adapted)
-        return (response, refused) if refused else (adapted, None)
+        return self._adapters.adapt(response)
 
     def notices(self) -> tuple[str, ...]:
-        """Say how many responses the data set's adapter has refused so far."""
-        origin, rows = self._dataset.component.origin, count_of(self._refused, "row")
-        return (f"adapt_response of {origin} refused {rows}",) if self._refused else ()
+        """Say how many responses adapters have refused so far."""
+        return self._adapters.notices()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
@@ -240,35 +231,27 @@ class ResponseReader:
             position: Position of its example.
 
         Returns:
-            The prediction, the scored fields, and all violations. Where the response
-            holds ranked alternatives, prediction and fields are the first one's, null
-            where there is none, and the field `responses` holds the predictions of
-            all.
+            The prediction, or `Unparsed`, the scored fields, and all violations. Where
+            the response holds ranked alternatives, prediction and fields are the first
+            one's, null where there is none, and the field `responses` holds the
+            predictions of all.
         """
         if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)
         ranked = self._alternatives(response)
         if ranked is None:
-            return self._read_one(response, uid, position)
-        fields: Mapping[str, Any] = {}
-        predictions = []
-        violations = [*ranked.violations]
-        for answer in ranked.answers:
-            parts = []
-            for place in answer:
-                merged = ranked.merged(place, response)
-                prediction, found, broken = self._read_one(merged, uid, position)
-                fields = fields or found
-                parts.append(prediction)
-                where = f"{RESPONSES_KEY}.{place}."
-                violations += [v._replace(field=where + v.field) for v in broken]
-            is_list = len(parts) > 1 or self._takes_lists
-            predictions.append(parts if is_list else parts[0])
-        if violations:
-            return None, {}, tuple(violations)
-        first = predictions[0] if predictions else None
-        return first, {**fields, RESPONSES_KEY: predictions}, ()
+            prediction, found, broken = self._read_one(response, uid, position)
+            for name, own in self._of_alternatives.items():
+                found = {**found, name: [found.get(own)]}
+            return prediction, found, broken
+        return read_answers(
+            ranked,
+            response,
+            lambda merged: self._read_one(merged, uid, position),
+            self._of_alternatives,
+            self._takes_lists,
+        )
 
     def _read_one(
         self, response: Mapping[str, Any], uid: str, position: int
@@ -279,24 +262,82 @@ class ResponseReader:
         if response.get("id") != uid or "uid" in response:
             response = {**response, "id": uid}
             response.pop("uid", None)
+        unparsed = self._unparsed_field(response)
+        if unparsed is not None:
+            return self._read_unparsed(response, unparsed)
         shaped, violations = self._shape(response)
         if all(violation.field != "(row)" for violation in violations):
             violations += self._verify_violations(response, uid, position, violations)
         if violations:
             return None, {}, tuple(violations)
         # before the converter is called, which might change the response
-        fields = {name: shaped.get(name) for name in self.scored_fields}
-        return self._to_prediction(shaped), fields, ()
+        fields = self._fields(shaped)
+        prediction = self._to_prediction(shaped, self._rows.get(uid))
+        return prediction, fields, self._other_choices(prediction, position)
+
+    def _other_choices(self, prediction: Any, position: int) -> tuple[Violation, ...]:
+        """Say what of a prediction is none of its example's options."""
+        if self._choices is None or isinstance(prediction, Unparsed):
+            return ()
+        options = self._choices[position].to_list()
+        items = prediction if isinstance(prediction, list) else [prediction]
+        field = self._scored or "(response)"
+        rule = f"must be one of the example's choices: {', '.join(map(str, options))}"
+        return tuple(
+            Violation(field, rule, item)
+            for item in items
+            if item is not None and item not in options
+        )
+
+    def _fields(self, shaped: Mapping[str, Any]) -> dict[str, Any]:
+        names = (*self.scored_fields, *self._of_alternatives.values())
+        return {name: shaped.get(name) for name in names}
+
+    def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
+        """Name the field by which an adapter says that there is no answer."""
+        if not self._adapters:
+            return None
+        for name, value in response.items():
+            if isinstance(value, Unparsed):
+                return name
+        scored = self._scored
+        if scored is None or scored not in response or response[scored] is not None:
+            return None
+        return scored
+
+    def _read_unparsed(self, response: Mapping[str, Any], field: str) -> Outcome:
+        """Check all but the field that an adapter could extract nothing for."""
+        said = response[field]
+        given = {
+            name: None if isinstance(value, Unparsed) else value
+            for name, value in response.items()
+        }
+        shaped, found = self._shape(given)
+        violations = [v for v in found if v.field.partition(".")[0] != field]
+        if violations:
+            return None, {}, tuple(violations)
+        fields = self._fields(shaped)
+        return said if isinstance(said, Unparsed) else Unparsed(), fields, ()
 
     def _shape(
         self, response: Mapping[str, Any]
     ) -> tuple[Mapping[str, Any], list[Violation]]:
         """Validate a response; the fields of `Output` get their validated values."""
         try:
-            validated = self._task.validate_output(response)
+            validated = self._validated(response)
         except ValidationError as error:
             return response, from_pydantic(error)
         return {**response, **validated.model_dump()}, []
+
+    def _validated(self, response: Mapping[str, Any]) -> BaseModel:
+        try:
+            return self._task.validate_output(response)
+        except ValidationError as error:
+            kinds = {each["type"] for each in error.errors()}
+            if not kinds & {"dict_type", "mapping_type"}:
+                raise
+            # a table holds a map as a list of its entries
+            return self._task.validate_output(row_of_table(self._output, response))
 
     def _verify_violations(
         self,
@@ -344,23 +385,6 @@ class ResponseReader:
                 f"violations or None, returned {shorten(result)}"
             )
         return result
-
-
-def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
-    """Return the fields of an example that a task's `verify_response` reads.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Their names; None where it does not look at the example.
-    """
-    if not task.has("verify_response"):
-        return None
-    if not {"example", "data"} & {*task.arguments_of("verify_response")}:
-        return None
-    declared: Sequence[str] | None = task.verify_fields
-    return [*task.Input.model_fields] if declared is None else declared
 
 
 def _place_of(name: str, plugin: object) -> int:

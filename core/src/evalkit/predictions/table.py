@@ -37,7 +37,9 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     context = MetricContext(examples.labels, examples.answer_kind)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
-    return ScoringTable(frame, ids, clusters, context, alignment.replications)
+    return ScoringTable(
+        frame, ids, clusters, context, alignment.replications, examples.choices
+    )
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
@@ -45,9 +47,10 @@ def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
     column = predictions.alias("prediction")
     answer = examples.frame["answer"].dtype
     item = answer.inner if isinstance(answer, pl.List) else answer
-    if column.null_count() == len(column) and isinstance(item, pl.DataType):
-        return column.cast(item)
     is_single = examples.answer_kind in ("one", "any-of")
+    if column.null_count() == len(column) and isinstance(item, pl.DataType):
+        dtype = item if is_single else answer
+        return pl.Series("prediction", [None] * len(column), dtype=dtype)
     if item == pl.String and is_single and column.dtype != pl.String:
         # numbers or lists are no text, but metrics can compare only columns of one type
         texts = [encode(_listed(value)) for value in column]

@@ -20,6 +20,9 @@ from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.terms import NamesFile
+from evalkit.reading.field_types import field_type
+from evalkit.reading.typed_values import fits
 
 
 class PlannedColumn(NamedTuple):
@@ -30,6 +33,8 @@ class PlannedColumn(NamedTuple):
     """True for a value that keeps the field's rules, else False or null."""
     takes_null: bool
     """Whether a row without the field is as valid as one with null."""
+    default: str | bool | int | float | None = None
+    """What the field is where no row has it; None also for no default."""
 
 
 class ColumnPlan(NamedTuple):
@@ -81,9 +86,9 @@ class ColumnPlan(NamedTuple):
 
 
 def with_planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame:
-    """Add the planned columns that a frame lacks, with nulls."""
+    """Add the planned columns that a frame lacks, with their defaults or nulls."""
     lacking = [
-        pl.Series(name, [], column.dtype).extend_constant(None, frame.height)
+        pl.Series(name, [], column.dtype).extend_constant(column.default, frame.height)
         for name, column in plan.columns.items()
         if name not in frame.columns
     ]
@@ -161,6 +166,23 @@ def text_fields(model: type[BaseModel]) -> set[str]:
     return names
 
 
+_TEXT_TYPES = (pl.String, pl.Binary, pl.Date, pl.Datetime, pl.Time)
+
+
+def cell_texts(model: type[BaseModel]) -> set[str]:
+    """Return the names of the fields that a cell of a file of texts may hold as it is.
+
+    Those of the others are read as JSON. Text is also what pydantic makes bytes, a date
+    or a time of.
+    """
+    typed = {
+        name
+        for name, field in model.model_fields.items()
+        if field_type(field.annotation) in _TEXT_TYPES
+    }
+    return text_fields(model) | typed
+
+
 def has_own_rules(model: type[BaseModel]) -> bool:
     """Tell whether a model has rules or changes that its fields do not show."""
     decorators = model.__pydantic_decorators__
@@ -178,6 +200,7 @@ def has_own_rules(model: type[BaseModel]) -> bool:
         or config.get("extra") == "allow"
         or any(setting.startswith("str_") for setting in config)
         or not config.get("allow_inf_nan", True)
+        or config.get("validate_default")
         or _is_overridden(model)
     )
 
@@ -217,7 +240,14 @@ def _plan_field(
         if restricted is None:
             return None
         check = check & restricted
-    return PlannedColumn(dtype, check, has_null_default)
+    return PlannedColumn(dtype, check, has_null_default, _plain_default(field, dtype))
+
+
+def _plain_default(field: FieldInfo, dtype: pl.DataType) -> Any:
+    """Return a default that a column can be filled with as it is."""
+    is_checked = field.validate_default
+    is_plain = type(field.default) in (str, bool, int, float) and not is_checked
+    return field.default if is_plain and fits(field.default, dtype) else None
 
 
 def _unwrap(annotation: Any, metadata: Iterable[Any]) -> tuple[Any, list[Any]]:
@@ -242,30 +272,28 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
 def _plan_type(
     annotation: Any, value: pl.Expr, labels: Sequence[str] | None
 ) -> tuple[pl.DataType, pl.Expr] | None:
-    if annotation is str:
-        return pl.String(), value.is_not_null()
-    if annotation is bool:
-        return pl.Boolean(), value.is_not_null()
-    if annotation is int:
-        return pl.Int64(), value.is_not_null()
+    dtype = field_type(annotation, labels)
+    passes = None if dtype is None else _plan_check(annotation, dtype, value)
+    return None if dtype is None or passes is None else (dtype, passes)
+
+
+def _plan_check(annotation: Any, dtype: pl.DataType, value: pl.Expr) -> pl.Expr | None:
+    if annotation in (str, bool, int):
+        return value.is_not_null()
     if annotation is float:
-        return pl.Float64(), value.is_finite()
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal and all(isinstance(choice, str) for choice in arguments):
-        return pl.String(), value.is_in(list(arguments))
+        return value.is_finite()
+    if get_origin(annotation) is Literal and dtype == pl.String:
+        return value.is_in(list(get_args(annotation)))
     if annotation == list[str]:
-        return pl.List(pl.String), value.list.eval(
-            pl.element().is_null()
-        ).list.any().not_() & value.is_not_null()
-    if annotation in (dict[str, Any], dict[str, float]) and labels:
-        if any(map(is_pattern, labels)):
-            return None
-        fields = {label: pl.Float64() for label in sorted(set(labels))}
-        return pl.Struct(fields), _full_struct(value, fields)
+        holds_null = value.list.eval(pl.element().is_null()).list.any()
+        return holds_null.not_() & value.is_not_null()
+    if isinstance(dtype, pl.Struct) and get_origin(annotation) is dict:
+        fields = {field.name: field.dtype for field in dtype.fields}
+        return None if any(map(is_pattern, fields)) else _full_struct(value, fields)
     return None
 
 
-def _full_struct(value: pl.Expr, fields: Mapping[str, pl.DataType]) -> pl.Expr:
+def _full_struct(value: pl.Expr, fields: Iterable[str]) -> pl.Expr:
     numbers = [value.struct.field(name).is_finite() for name in fields]
     return reduce(and_, numbers, value.is_not_null())
 
@@ -286,6 +314,8 @@ def _plan_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         attribute, compare = bounds[type(rule)]
         limit = getattr(rule, attribute)
         return compare(value, limit) if isinstance(limit, int | float) else None
+    if isinstance(rule, NamesFile) and is_text:
+        return pl.lit(True)  # the file is looked for where the data is loaded
     if isinstance(rule, AllowInfNan) and is_number:
         return pl.lit(True)  # numbers that are not finite never pass
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ BATCH_ROWS = 100_000
 
 
 def read_table_blocks(
-    path: Path, kind: Format, plan: ColumnPlan | None
+    path: Path, kind: Format, plan: ColumnPlan | None, nullable: Collection[str] = ()
 ) -> Iterator[Block]:
     """Read Parquet or Arrow as blocks of rows.
 
@@ -32,6 +32,7 @@ def read_table_blocks(
         path: The file.
         kind: `PARQUET` or `ARROW`.
         plan: The columns that are wanted; None for rows only.
+        nullable: Columns of which null is a value.
 
     Yields:
         The blocks; rows are numbered from 1.
@@ -41,7 +42,7 @@ def read_table_blocks(
     """
     first = 1
     for frame in read_frames(path, kind):
-        yield from table_blocks(frame, first, plan)
+        yield from table_blocks(frame, first, plan, nullable)
         first += frame.height
 
 
@@ -118,7 +119,10 @@ _BATCHES: Mapping[Format, Callable[[Path], Iterator[Any]]] = {
 
 
 def table_blocks(
-    frame: pl.DataFrame, first: int, plan: ColumnPlan | None
+    frame: pl.DataFrame,
+    first: int,
+    plan: ColumnPlan | None,
+    nullable: Collection[str] = (),
 ) -> Iterator[Block]:
     """Return a data frame as blocks of rows.
 
@@ -126,11 +130,12 @@ def table_blocks(
         frame: The rows.
         first: Number of the first row.
         plan: The columns that are wanted; None for rows only.
+        nullable: Columns of which null is a value; in others it is none.
 
     Yields:
         One block; rows of other types than planned, or with an error, are apart.
     """
-    row_at = partial(_row, frame, first)
+    row_at = partial(_row, frame, first, nullable)
     planned = None if plan is None else _planned(frame, plan)
     if plan is None or planned is None:
         yield Block(rows=map(row_at, range(frame.height)))
@@ -159,11 +164,11 @@ def table_blocks(
     )
 
 
-def _row(frame: pl.DataFrame, first: int, index: int) -> Row:
+def _row(frame: pl.DataFrame, first: int, nullable: Collection[str], index: int) -> Row:
     values = {
         name: _plain(value)
         for name, value in frame.row(index, named=True).items()
-        if value is not None
+        if value is not None or name in nullable
     }
     return object_row(first + index, values)
 
@@ -198,7 +203,7 @@ def _planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame | None:
             empty = pl.Series(name, dtype=column.dtype)
             columns.append(empty.extend_constant(None, frame.height))
             continue
-        cast = _cast(frame[name], column.dtype)
+        cast = cast_column(frame[name], column.dtype)
         if cast is None:
             return None
         columns.append(cast)
@@ -225,7 +230,16 @@ def _holds_texts(dtype: pl.DataType) -> bool:
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
-def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+def cast_column(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    """Bring a column into another type that holds the same values.
+
+    Args:
+        values: The column.
+        dtype: The type.
+
+    Returns:
+        The column; None where it is of a type whose values may mean something else.
+    """
     found = values.dtype
     if found == dtype:
         return values

@@ -24,9 +24,10 @@ from evalkit.perturbing.columns import (
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
+from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.preparation import identify, read_responses
-from evalkit.predictions.responses import ResponseReader, fields_to_verify
+from evalkit.predictions.responses import ResponseReader
 from evalkit.robustness.inputs import CopySource, FileSource
 
 __all__ = [
@@ -51,6 +52,8 @@ class Originals(NamedTuple):
     """Those that are evaluated."""
     model: str
     """The model that is evaluated."""
+    fields: Collection[str] = ()
+    """What metrics ask for beside prediction and answer, which responses may have."""
 
     @property
     def name(self) -> str:
@@ -155,12 +158,12 @@ def load_copies(
     dataset, task = originals.dataset, originals.task
     needed = None
     if columns is not None:
-        needed = {*columns, *COPY_COLUMNS, *(fields_to_verify(task) or ())}
+        needed = {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
     data, given = identify(source.rows), identify(source.predictions)
     path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
     examples = load_examples(dataset, task, originals.split, needed, path)
     placed = place_copies(source, examples, originals)
-    reader = ResponseReader(task, dataset, examples)
+    reader = ResponseReader(task, dataset, examples, originals.fields)
     ids = examples.frame["id"]
     blocks = read_responses(source.predictions, reader, ids)
     alignment = align(ids, blocks, reader, on_duplicate, placed.selected)

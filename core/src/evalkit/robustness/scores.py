@@ -143,7 +143,8 @@ class _Scorer:
                 tested = [*chain.from_iterable(null)]
             scores += adjust_whole(tested, confidence)
         per_copy = {name: values.perturbed for name, values in self._values.items()}
-        return PerturbedScores(scores, per_copy, self._errors)
+        errors = [*self._errors, *self._tables.left.values()]
+        return PerturbedScores(scores, per_copy, errors)
 
     def _prepare(self, found: MetricScores) -> str | None:
         """Get the per-example scores; or say why the copies cannot be scored."""

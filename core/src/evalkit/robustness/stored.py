@@ -13,6 +13,7 @@ from evalkit.base.terms import AnswerKind
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples.clusters import INPUT_ID
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import (
     PERTURBATION,
@@ -170,8 +171,7 @@ def _examples(record: RunRecord, frame: pl.DataFrame, kind: AnswerKind) -> Examp
         {},
         record.labels,
         kind,
-        str(record.data.sha256),
-        (),
+        DataIdentity(str(record.data.sha256), (), ()),
         (),
     )
 

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import encode
+from evalkit.base.violations import shorten
+from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
@@ -18,7 +20,8 @@ from evalkit.robustness.copies import Copies
 from evalkit.robustness.inputs import RunSource
 from evalkit.robustness.pairs import Mask, Pairs
 from evalkit.scoring.evidence import example_column
-from evalkit.scoring.metric import metric_statistics, why_not
+from evalkit.scoring.metric import why_not
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 
@@ -34,6 +37,7 @@ class PerturbedTables:
         originals: The same.
         pairs: The same.
         files: The copies of each file whose predictions count.
+        left: How many answers to copies each metric did not score, and why the first.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class PerturbedTables:
         self.originals = originals
         self.pairs = pairs
         self.files: list[ScoringTable] = []
+        self.left: dict[str, str] = {}
         self._runs: list[str | None] = []
         for each, start in zip(copies, pairs.starts, strict=True):
             table = scoring_table(each.examples, each.alignment)
@@ -105,13 +110,21 @@ class PerturbedTables:
         tables: Sequence[ScoringTable],
         workers: Workers | None,
     ) -> pl.DataFrame:
-        parts = []
+        parts, reasons = [], []
         for table, start in zip(tables, self.pairs.starts, strict=True):
             if table.frame.is_empty():
                 continue
-            found = metric_statistics(metric, table, workers)
+            found = metric_outcomes(metric, table, workers)
+            reasons += found.unscored["reason"].to_list()
             number = pl.col("position").cast(pl.UInt32) + pl.lit(start, pl.UInt32)
-            parts.append(found.with_columns(position=number))
+            parts.append(found.statistics.with_columns(position=number))
+        if reasons:
+            self.left[metric.name] = (
+                f"{metric.component.origin}: did not score "
+                f"{count_of(len(reasons), 'answer')} to perturbed copies "
+                f"({shorten(reasons[0], 200)}); they take no part in its scores "
+                "under perturbation"
+            )
         return pl.concat(parts, how="vertical_relaxed")
 
     def agreement(

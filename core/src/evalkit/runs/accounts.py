@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from evalkit.base.violations import describe
+from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import STATUSES
@@ -42,6 +42,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         responses = count_of(counts["unparsed"], "response")
         notices.append(
             f"{responses} without an answer that could be extracted; counted as wrong"
+            f"{_reasons(alignment)}"
         )
     for status in ("missing", "invalid"):
         policy = getattr(policies, f"on_{status}")
@@ -56,6 +57,16 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         which = policies.on_duplicate
         notices.append(f"{rows} with a repeated id; the {which} one counts")
     return notices
+
+
+def _reasons(alignment: Alignment) -> str:
+    """Say why answers could not be extracted, with the most frequent reason first."""
+    known = alignment.unparsed
+    if not known:
+        return ""
+    shown = [f"{shorten(reason)} ({known[reason]})" for reason in known][:_SHOWN_KEYS]
+    more = len(known) - len(shown)
+    return f": {', '.join(shown)}" + (f", and {more} more" if more > 0 else "")
 
 
 def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:

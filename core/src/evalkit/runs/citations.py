@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
-from evalkit.plugins.classes import FunctionMetric
+from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.runs import recorded
 from evalkit.runs.results import Result

@@ -25,7 +25,13 @@ from urllib.parse import quote
 
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
-from evalkit.predictions.problems import STATUSES, Problem, Problems
+from evalkit.predictions.problems import (
+    FAILED,
+    NOT_SCORED,
+    STATUSES,
+    Problem,
+    Problems,
+)
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.score_columns import Score
 
@@ -246,7 +252,7 @@ def _iterate_problems(path: Path) -> Iterator[Problem]:
 
 
 def _problem(row: Any) -> Problem:
-    if row["status"] not in STATUSES:
+    if row["status"] not in (*STATUSES, NOT_SCORED, FAILED):
         raise ValueError(f"unknown status {row['status']!r}")
     if not isinstance(row["line"], int | None):
         raise TypeError(f"the line is {row['line']!r}")

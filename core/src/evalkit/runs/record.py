@@ -50,6 +50,7 @@ class Changes(TypedDict, total=False):
     errors: Texts
     notices: Texts
     warnings: Texts
+    not_scored: Mapping[str, int]
     interval_rules: int
     by: Texts
     parent: str | None
@@ -75,8 +76,9 @@ class RunRecord(recorded.Part):
     run_id: RunId = ""
     """The first 16 hex digits of a SHA-256 over all inputs."""
     status: Status
-    """`partial`: a metric failed, see `errors`, or only some examples were evaluated,
-    see `selection` (of a merged run its parts'). `refused`: the policies refuse the
+    """`partial`: a metric failed, see `errors`, or did not score all answers, see
+    `not_scored`, or only some examples were evaluated, see `selection` (of a merged run
+    its parts'). `refused`: the policies refuse the
     predictions, see `counts`; there are no scores."""
     model: Annotated[Recorded[Text], Field(json_schema_extra={"minLength": 1})] = None
     """Name of the model."""
@@ -103,16 +105,28 @@ class RunRecord(recorded.Part):
     """Values of the headline metric for answers that ignore the input; null where there
     are none."""
     counts: recorded.Counts = recorded.Counts()
+    unparsed: Mapping[Text, Whole] = {}
+    """How many answers could not be extracted for each reason that a converter or an
+    adapter gave, the rare ones of many together; empty with `includes_examples`
+    false."""
     errors: Texts = ()
     """Why metrics failed."""
     notices: Texts = ()
     """What a reader should know that is no error."""
     warnings: Texts = ()
     """What went wrong without changing a score, such as an observer's exception."""
+    not_scored: Mapping[Text, recorded.Count] = {}
+    """How many answers each metric did not score, though it applies to them, by its
+    name; `problems.jsonl` lists them. Metrics that scored all are left out."""
     answer_kind: Recorded[AnswerKind] = None
     """Shape of the answers."""
     replications: Texts = Field((), json_schema_extra={"uniqueItems": True})
     """Names of the replications; empty where each example has one answer."""
+    input_keys: Texts = ()
+    """What a model is sent of an example, as the task says it; empty in runs of
+    versions that did not record it."""
+    delta_metrics: Texts = ()
+    """Families of perturbation whose effect the task wants to be reported."""
     labels: Texts | None = None
     """The data set's labels as the task spells them; null where it has none."""
     confidence: Number = Field(0.95, gt=0, lt=1)

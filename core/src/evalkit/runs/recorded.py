@@ -161,11 +161,29 @@ class Data(Part):
     sha256: Recorded[Sha256] = None
     files: tuple[File, ...] = ()
     """The files that were read; empty where the data came from none."""
+    rows_sha256: Sha256 | None = None
+    """Of the rows that the data set returned; null where it returned a file, and in
+    runs of versions that did not record it."""
+    attached_sha256: Sha256 | None = None
+    """Of the files that rows name (`evalkit.FilePath`); null where they name none."""
+    limit: Whole | None = None
+    """How many examples the data set was asked for, where it looks at that; null for
+    all."""
     version: Recorded[Text] = None
     license: Text | None = None
     source_url: Text | None = None
     citation: Text | None = None
     content_warning: Text | None = None
+    description: Text | None = None
+    """A sentence about the data set."""
+    languages: Texts = ()
+    """BCP 47 codes of the languages of its texts."""
+    tags: Texts = ()
+    """Tags of the data set as a whole."""
+    round_id: Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})] = 0
+    """The round of a data collection; 0 for none."""
+    changes: Mapping[Text, Text] = {}
+    """What changed in each version, as far as the data set says it."""
 
 
 class Component(Part):
@@ -186,6 +204,13 @@ class Component(Part):
     through others (but for evalkit-core and what that requires), and of what the
     modules of its package import; of a package without a version `source` and the start
     of a hash of its files. Empty for what was given as an object."""
+    resources: Mapping[Text, Text] | None = None
+    """What a metric depends on beside code, by name: a SHA-256 of each data file in its
+    package, of each file that a parameter names, and of the files, folders and modules
+    that it names itself; or the text that it gives, such as the name of a model. Null
+    for other components."""
+    deterministic: Flag = True
+    """Whether a metric gives the same for the same, as it declares."""
 
     @property
     def kind(self) -> str:
@@ -205,7 +230,11 @@ class Component(Part):
     @property
     def identity(self) -> dict[str, Any]:
         """What is recorded of it but for the libraries, which make no other run."""
-        return {key: each for key, each in self.to_dict().items() if key != "libraries"}
+        found = self.to_dict()
+        found.pop("libraries", None)
+        if not self.resources:
+            found.pop("resources", None)
+        return found
 
 
 class Core(Part):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import frame_of
-from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.selection import Selection
@@ -35,20 +33,22 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
+    CHOICES,
     replication_column,
     saved_statistics,
+    unscored_counts,
+    unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
-WITHHELD = "withheld, as the run holds no examples"
-
-_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
-"""Fields whose rules may quote the response, an exception or an assertion."""
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that a run records."""
 
 
 class Options(NamedTuple):
@@ -123,18 +123,20 @@ def make_result(
     scores = to_scores(parts.scored, parts.groups, options.split)
     scores += () if copies is None else copies.scores
     record = _record(parts, options, given, model, bool(refused), warnings)
-    problems = parts.alignment.problems
-    if copies is not None and copies.problems:
-        problems = Problems([*problems, *copies.problems])
+    problems, examples = parts.alignment.problems, _examples_frame(parts, options)
+    further = [*unscored_problems(examples, parts.scored)]
+    further += [] if copies is None else copies.problems
+    if further:
+        problems = Problems([*problems, *further])
     if not options.include_examples:
         declared = {"id", *parts.task.Output.model_fields}
-        problems = problems.changed(lambda found: _withhold_problem(found, declared))
-        scores = _withhold_reasons(scores)
+        problems = problems.changed(lambda found: withhold_problem(found, declared))
+        scores = withhold_reasons(scores)
     return Result(
         record,
         scores,
         problems,
-        _examples_frame(parts, options),
+        examples,
         saved_statistics(parts.scored, options.include_examples),
         None if copies is None else copies.examples,
     )
@@ -153,7 +155,8 @@ def _record(
     core = recorded_core()
     inputs = _inputs(parts, options, given, model, components, core)
     failed = _failures(parts, options, is_refused)
-    is_partial = bool(failed) or not options.selection.is_whole
+    left = unscored_counts(parts.scored)
+    is_partial = failed or left or not options.selection.is_whole
     examples, settings = parts.examples, options.settings
     return RunRecord(
         format=FORMAT_VERSION,
@@ -169,11 +172,15 @@ def _record(
         cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
         baselines=_baselines(parts, options),
         counts=recorded.Counts(**parts.alignment.counts),
+        unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
         notices=tuple(_notices(parts, options)),
         warnings=tuple(warnings),
+        not_scored=left,
         answer_kind=examples.answer_kind,
         replications=tuple(parts.alignment.replications),
+        input_keys=parts.task.sent_keys,
+        delta_metrics=tuple(parts.task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
         interval_rules=INTERVAL_RULES,
@@ -206,19 +213,27 @@ def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
         failed.append(NOTHING_SCORED)
     if options.include_examples:
         return failed
-    return [str(_withhold_text(text)) for text in failed]
+    return [str(withhold_text(text)) for text in failed]
 
 
 def _data(parts: Parts) -> recorded.Data:
-    dataset = parts.dataset
+    dataset, identity = parts.dataset, parts.examples.identity
     return recorded.Data(
-        sha256=parts.examples.fingerprint,
-        files=tuple(map(recorded.File.model_validate, parts.examples.files)),
+        sha256=identity.sha256,
+        files=tuple(map(recorded.File.model_validate, identity.files)),
+        rows_sha256=identity.rows_sha256,
+        attached_sha256=identity.attached_sha256,
+        limit=identity.limit,
         version=dataset.version,
         license=dataset.license,
         source_url=dataset.source_url,
         citation=dataset.citation,
         content_warning=dataset.content_warning,
+        description=dataset.description,
+        languages=tuple(dataset.languages),
+        tags=tuple(dataset.tags),
+        round_id=dataset.round_id,
+        changes=dict(dataset.changes),
     )
 
 
@@ -235,7 +250,7 @@ def _inputs(
     chosen = parts.dataset.chosen_cluster
     return {
         "format": FORMAT_VERSION,
-        "data": parts.examples.fingerprint,
+        "data": parts.examples.identity.key,
         "predictions": given,
         "split": options.split,
         "policies": options.policies._asdict(),
@@ -290,11 +305,32 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         show=options.include_examples,
     )
     if not options.include_examples:
-        alignment = alignment._replace(undeclared=Counter())
+        alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
-    notices += notices_of(parts.scored)
-    return notices + list(parts.perturbed.notices if parts.perturbed else ())
+    of_metrics = notices_of(parts.scored)
+    if not options.include_examples:
+        of_metrics = [str(withhold_text(text)) for text in of_metrics]
+    notices += of_metrics
+    if parts.perturbed:
+        notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
+    return notices
+
+
+def _families_without_copies(parts: Parts) -> list[str]:
+    """Say which families the task wants to be reported and nobody made copies of."""
+    made = {
+        family
+        for each in (parts.perturbed.perturbations if parts.perturbed else ())
+        for family in each.families
+    }
+    lacking = [family for family in parts.task.delta_metrics if family not in made]
+    if not lacking:
+        return []
+    return [
+        f"the task {parts.task.component.name} wants the effect of "
+        f"{' and '.join(lacking)} to be reported, of which there are no copies"
+    ]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
@@ -304,6 +340,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         *kept_columns(examples, alignment.fields, options.include_examples),
         replication_column(alignment, examples.frame.height),
     ]
+    if examples.choices is not None and options.include_examples:
+        columns.append(examples.choices.alias(CHOICES))
     if options.include_examples:
         columns += [
             examples.frame["answer"],
@@ -327,41 +365,3 @@ def recorded_component(bound: Bound) -> recorded.Component:
 def recorded_core() -> recorded.Core:
     """Return what a run records of what computes its numbers."""
     return recorded.Core.model_validate(describe_core())
-
-
-def _withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
-    """Keep status, line, id, declared fields and rules of a problem, and no value.
-
-    Args:
-        problem: The problem.
-        declared: Names of the fields that the task declares.
-
-    Returns:
-        The problem without what may quote the data.
-    """
-    violations = tuple(
-        _withhold_violation(violation, declared) for violation in problem.violations
-    )
-    return problem._replace(violations=violations)
-
-
-def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
-    field = violation.field.partition(".")[0]
-    if field in _QUOTING_FIELDS or field not in declared:
-        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
-        return Violation(shown, WITHHELD)
-    return Violation(field, violation.rule)
-
-
-def _withhold_text(text: str | None) -> str | None:
-    """Keep who failed with which exception, without the exception's own words."""
-    return (
-        None
-        if text is None
-        else re.sub(r"(failed with \w+): .*", r"\1", text, flags=re.S)
-    )
-
-
-def _withhold_reasons(scores: Sequence[Score]) -> list[Score]:
-    """Keep the reasons of scores without the words of exceptions."""
-    return [score._replace(reason=_withhold_text(score.reason)) for score in scores]

@@ -42,7 +42,7 @@ CI_METHODS = {
         *("bootstrap", "bootstrap-clustered"),
         *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),
         *("sidak", "max-t", "paired-bootstrap", "paired-bootstrap-clustered"),
-        *("tango", "tango-effective", "tango-clustered"),
+        *("tango", "tango-effective", "tango-clustered", "data-set"),
     ]
 }
 

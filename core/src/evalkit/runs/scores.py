@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import polars as pl
-
-from evalkit.base.violations import shorten
-from evalkit.errors import MetricError
-from evalkit.inference.intervals import without_interval
-from evalkit.plugins.bound import BoundDataset, BoundMetric
+from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.score_columns import Score, plain_number
-from evalkit.scoring.calls import checked_value
-from evalkit.scoring.grouping import WHOLE, Groups
+from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import AggregateScore, GroupScore, MetricScores
 
 
@@ -38,7 +32,7 @@ def bounds_of(
         bounds are left out.
     """
     found = {}
-    for metric in metrics:
+    for metric in (part for each in metrics for part in each.parts()):
         low, high = metric.bounds or (None, None)
         bounds = (_finite(low), _finite(high))
         if bounds != (None, None):
@@ -81,7 +75,8 @@ def _to_score(
     bound_low, bound_high = found.bounds or (None, None)
     clusters = found.cluster_sizes
     name, tag = scored.full_name(found.score), groups.tags[found.group]
-    return group_record(found, name, tag, split, shown_as(scored.metric))._replace(
+    shown = shown_as(scored.metric.score_of(found.score))
+    return group_record(found, name, tag, split, shown)._replace(
         coverage=coverage if found.coverage is None else found.coverage,
         bound_low=bound_low,
         bound_high=bound_high,
@@ -175,37 +170,3 @@ def _record(
         rank_best=rank_best,
         rank_worst=rank_worst,
     )
-
-
-def own_scores(dataset: BoundDataset, frame: pl.DataFrame) -> list[MetricScores]:
-    """Ask a data set that scores itself, and record what it returns.
-
-    Args:
-        dataset: A data set that implements `evaluate`.
-        frame: The scored examples.
-
-    Returns:
-        One score of the whole set for each value, named `<dataset>#<name>`.
-    """
-    name, metric = dataset.component.name, dataset.as_metric()
-    interval = without_interval("the data set computes no interval")
-    try:
-        values = dataset.evaluate(frame)
-        if not isinstance(values, Mapping):
-            raise MetricError(
-                f"{dataset.component.origin}: evaluate must return a dict of values, "
-                f"returned {shorten(values)}"
-            )
-        if not values:
-            raise MetricError(f"{dataset.component.origin}: evaluate returned no score")
-        checked = {
-            key: checked_value(metric, value, f"evaluate: {shorten(key)}")
-            for key, value in values.items()
-        }
-    except MetricError as error:
-        return [MetricScores(name, metric, [], None, str(error))]
-    scores = [
-        GroupScore(str(key), WHOLE, value, frame.height, None, interval, reason)
-        for key, (value, reason) in checked.items()
-    ]
-    return [MetricScores(name, metric, scores, None)]

@@ -228,7 +228,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 def problem_line(problem: Problem) -> str:
     """Return the line of `problems.jsonl` that a problem is written as."""
     row = problem._asdict()
-    for name in ("replication", "file"):
+    for name in ("replication", "file", "metric", "reason"):
         if row[name] is None:
             del row[name]
     row["violations"] = [

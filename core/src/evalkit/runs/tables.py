@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -11,10 +11,13 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
+from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.predictions.alignment import Alignment
+from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
+from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
@@ -25,6 +28,10 @@ from evalkit.scoring.table import ScoringTable, comparable
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
+
+
+CHOICES = f"{AS_STORED}choices"
+"""The column of `examples.parquet` with the options that each example has."""
 
 
 def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
@@ -116,6 +123,7 @@ def measured_frame(
         clusters if clusters.null_count() < examples.height else None,
         MetricContext(result.record.labels, kind),
         result.record.replications,
+        examples[CHOICES] if CHOICES in examples.columns else None,
     )
     counted = examples["status"].is_in(result.record.policies.counted)
     return Measured(everything, counted, stored_groups(examples))
@@ -163,7 +171,7 @@ def with_inputs(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
         ) from error
-    if examples.fingerprint != result.record.data.sha256:
+    if not is_same_data(examples, result.record.data):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {min(lacking)!r}"
@@ -207,7 +215,30 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         )
     dataset = resolver.dataset(used.reference)
     task = resolver.task(dataset)
-    return load_examples(dataset, task, result.record.split, columns)
+    record = result.record
+    limit = record.data.limit
+    return load_examples(dataset, task, record.split, columns, limit=limit)
+
+
+def is_same_data(examples: Examples, recorded_data: recorded.Data) -> bool:
+    """Tell whether examples are of the data that a run recorded.
+
+    Args:
+        examples: The examples.
+        recorded_data: What the run recorded.
+
+    Returns:
+        Whether files, rows and attached files are the same, as far as the run recorded
+        them.
+    """
+    now, then = examples.identity, recorded_data
+    # of rows without files this hash tells in what order their keys are
+    if now.sha256 != then.sha256 and (then.files or then.rows_sha256 is None):
+        return False
+    return (
+        then.rows_sha256 in (None, now.rows_sha256)
+        and then.attached_sha256 == now.attached_sha256
+    )
 
 
 def stored_scoring_table(result: Result) -> ScoringTable:
@@ -258,6 +289,70 @@ def with_example_scores(
             name = f"metrics/{name}"
         examples = examples.with_columns(values.alias(name))
     return examples
+
+
+def unscored_counts(scored: Sequence[MetricScores]) -> dict[str, int]:
+    """Count the answers that each metric did not score, of those that left some out."""
+    return {
+        found.name: found.unscored.height
+        for found in scored
+        if found.unscored is not None and found.unscored.height
+    }
+
+
+def unscored_problems(
+    examples: pl.DataFrame, scored: Sequence[MetricScores]
+) -> Iterator[Problem]:
+    """Say which answers metrics did not score.
+
+    Args:
+        examples: One row for each answer, with `id` and `replication`.
+        scored: What the metrics computed.
+
+    Yields:
+        A problem for each answer and metric, in the order of the metrics.
+    """
+    for found in scored:
+        if found.unscored is None or found.unscored.is_empty():
+            continue
+        of_answers = examples.select("id", "replication")[found.unscored["position"]]
+        rows = found.unscored.select("reason", "failed").hstack(of_answers)
+        for reason, failed, uid, replication in rows.iter_rows():
+            status = FAILED if failed else NOT_SCORED
+            yield Problem(
+                *(status, None, uid, (), replication),
+                metric=found.name,
+                reason=reason,
+            )
+
+
+def unscored_answers(
+    examples: pl.DataFrame, problems: Iterable[Problem]
+) -> dict[str, pl.DataFrame]:
+    """Return what `unscored_problems` was made of.
+
+    Args:
+        examples: One row for each answer, with `id` and `replication`.
+        problems: The problems of a run.
+
+    Returns:
+        `position`, `reason` and `failed`, by name of the metric.
+    """
+    rows = [
+        (found.metric, found.id, found.replication, found.reason, found.status)
+        for found in problems
+        if found.metric is not None
+    ]
+    names = ("metric", "id", "replication", "reason", "status")
+    listed = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    places = examples.select("id", "replication").with_row_index("position")
+    keys = ["id", "replication"]
+    joined = listed.join(places, on=keys, nulls_equal=True).sort("position")
+    by_metric = joined.partition_by("metric", as_dict=True)
+    return {
+        str(name): rows.select("position", "reason", failed=pl.col("status") == FAILED)
+        for (name,), rows in by_metric.items()
+    }
 
 
 def replication_column(alignment: Alignment, rows: int) -> pl.Series:

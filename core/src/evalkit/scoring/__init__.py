@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from evalkit.scoring.finalization import finalize as finalize
     from evalkit.scoring.grouping import Groups as Groups
     from evalkit.scoring.grouping import group_by_tag as group_by_tag
-    from evalkit.scoring.metric import metric_statistics as metric_statistics
     from evalkit.scoring.metric import score_metric as score_metric
     from evalkit.scoring.metric import score_statistics as score_statistics
     from evalkit.scoring.metric import why_not as why_not
+    from evalkit.scoring.passes import metric_statistics as metric_statistics
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
@@ -35,7 +35,8 @@ else:
             "scoring.evidence": "merge_statistics",
             "scoring.finalization": "finalize",
             "scoring.grouping": "Groups group_by_tag",
-            "scoring.metric": "metric_statistics score_metric score_statistics why_not",
+            "scoring.metric": "score_metric score_statistics why_not",
+            "scoring.passes": "metric_statistics",
             "scoring.records": "GroupScore MetricScores ScoringSettings",
             "scoring.table": "ScoringTable make_table",
         },

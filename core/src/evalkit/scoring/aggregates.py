@@ -37,7 +37,11 @@ from evalkit.scoring.pooled_replicates import (
     hardly_have_rare_class,
     with_pooled_replicates,
 )
-from evalkit.scoring.pooled_skewness import PooledSkewness, halfway_variances
+from evalkit.scoring.pooled_skewness import (
+    PooledSkewness,
+    halfway_variances,
+    with_skewness_of_all,
+)
 from evalkit.scoring.records import AggregateScore, GroupScore
 
 RARE_CLASS = (
@@ -116,7 +120,10 @@ def aggregate_scores(
         placed_scores.get(score.group, score) if score.score == "" else score
         for score in scores
     ]
-    return FacetScores(found, with_ranks)
+    pools = [
+        facet.everyone.groups for facet in [*facets, *([others] if others else [])]
+    ]
+    return FacetScores(found, with_skewness_of_all(evidence, pools, with_ranks))
 
 
 def _facet(

@@ -12,6 +12,7 @@ from evalkit.base.columns import all_named, unnamed
 from evalkit.base.failures import described, located
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.outcomes import Left, most_left, with_left
 from evalkit.scoring.table import Batch
 
 RESERVED = (
@@ -19,6 +20,9 @@ RESERVED = (
     *("example", "replication"),
 )
 """Names that a metric's statistics may not have, because core adds these columns."""
+
+NOT_SCORED = "not_scored"
+"""Column of a metric's statistics that says why an example is not scored."""
 
 _COLUMN_NOT_FOUND = re.compile(r'(?:unable to find column )?"(.*?)"')
 
@@ -33,13 +37,17 @@ class _Problem(NamedTuple):
     is_final: bool = False
     """Whether there is no single example to look for, or it is named already."""
     cause: BaseException | None = None
+    position: int | None = None
+    """The position of the one example that has it."""
 
-    def of(self, example: str) -> _Problem:
+    def of(self, batch: Batch, row: int) -> _Problem:
         """Return the same as the problem of one example."""
-        if self.cause is None:
-            return self._replace(text=f"{self.text} (the example {example!r})")
-        where = f" failed for the example {example!r} with"
-        return self._replace(text=f"{where} {located(self.cause)}")
+        example, position = batch.id_of(row), int(batch.frame["position"][row])
+        text = f"{self.text} (the example {example!r})"
+        if self.cause is not None:
+            where = f" failed for the example {example!r} with"
+            text = f"{where} {located(self.cause)}"
+        return self._replace(text=text, position=position)
 
 
 def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
@@ -50,19 +58,29 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
         batch: The batch.
 
     Returns:
-        `position`, the metric's keys, and its number columns, sorted by name.
+        `position`, the metric's keys, and its number columns, sorted by name; and the
+        examples that it did not score.
 
     Raises:
-        MetricError: The metric failed or returned something else; it names the first
-            example for which it fails by itself, if there is one.
+        MetricError: The metric failed or returned something else, and not for a few
+            examples alone; it names the first example for which it fails by itself, if
+            there is one.
     """
-    found = _attempt(metric, batch)
-    if isinstance(found, pl.DataFrame):
-        return found
-    problem = found if found.is_final else _of_one_example(metric, batch, found)
-    raise MetricError(
-        f"{metric.component.origin}: statistics{problem.text}"
-    ) from problem.cause
+    left: list[Left] = []
+    while True:
+        found = _attempt(metric, batch)
+        if isinstance(found, pl.DataFrame):
+            return with_left(found, left)
+        problem = found if found.is_final else _of_one_example(metric, batch, found)
+        text = f"{metric.component.origin}: statistics{problem.text}"
+        position = problem.position
+        if position is None or len(left) + 1 > most_left(metric, batch.rows):
+            text = left[0].reason if left else text
+            raise MetricError(text) from problem.cause
+        metric.computed.setdefault("cause", problem.cause)
+        left.append(Left(position, text, True))
+        others = batch.frame.filter(pl.col("position") != position)
+        batch = batch._replace(frame=others)
 
 
 def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
@@ -77,7 +95,11 @@ def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
             f" failed with {located(error)}", type(error).__name__, False, error
         )
     problem = _shape_problem(metric, returned)
-    problem = problem or _value_problem(metric, returned, batch)
+    problem = problem or _place_problem(returned, batch)
+    if problem is not None:
+        return problem
+    returned, left = _without_unscored(returned, batch)
+    problem = _value_problem(metric, returned, batch)
     if problem is not None:
         return problem
     keys = list(metric.keys)
@@ -87,7 +109,20 @@ def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
         all_named(keys),
         all_named(_value_names(metric, returned)).cast(pl.Float64),
     )
-    return checked
+    return with_left(checked, left)
+
+
+def _without_unscored(
+    returned: pl.DataFrame, batch: Batch
+) -> tuple[pl.DataFrame, list[Left]]:
+    """Take out the rows of which the metric says that they are not scored."""
+    if NOT_SCORED not in returned.columns:
+        return returned, []
+    is_scored = returned[NOT_SCORED].is_null()
+    rows = returned.filter(~is_scored).select("row", NOT_SCORED).iter_rows()
+    position = batch.frame["position"]
+    left = [Left(position[row], str(reason), False) for row, reason in rows]
+    return returned.filter(is_scored).drop(NOT_SCORED), left
 
 
 def _column_problem(error: BaseException, batch: Batch) -> _Problem | None:
@@ -144,17 +179,24 @@ def _shape_problem(metric: BoundMetric, returned: object) -> _Problem | None:
     return None
 
 
+def _place_problem(returned: pl.DataFrame, batch: Batch) -> _Problem | None:
+    row = returned["row"].cast(pl.Int64, strict=False)
+    if not row.is_between(0, batch.rows - 1).fill_null(False).all():
+        return _rule(": 'row' must be a position in the batch")
+    if returned.schema.get(NOT_SCORED) not in (None, pl.String, pl.Null):
+        return _rule(f": the column {NOT_SCORED!r} must hold texts")
+    return None
+
+
 def _value_problem(
     metric: BoundMetric, returned: pl.DataFrame, batch: Batch
 ) -> _Problem | None:
     """Say which rule a row breaks, and the first row that does."""
     row = returned["row"].cast(pl.Int64, strict=False)
-    if not row.is_between(0, batch.rows - 1).fill_null(False).all():
-        return _rule(": 'row' must be a position in the batch")
     for text, wrong in _broken_rules(metric, returned):
         if wrong.any():
             first = int(row.filter(wrong).to_numpy().min())
-            return _rule(f": {text}").of(batch.id_of(first))._replace(is_final=True)
+            return _rule(f": {text}").of(batch, first)._replace(is_final=True)
     return None
 
 
@@ -181,8 +223,8 @@ def _broken_rules(
 
 def _value_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:
     """Return the number columns, sorted: all batches must have them in one order."""
-    keys = metric.keys
-    return sorted(name for name in returned.columns if name not in ("row", *keys))
+    others = ("row", NOT_SCORED, *metric.keys)
+    return sorted(name for name in returned.columns if name not in others)
 
 
 def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem:
@@ -205,7 +247,7 @@ def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Pr
                 break
         else:
             return problem
-    return found.of(rows.id_of(0))
+    return found.of(rows, 0)
 
 
 def _again(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import polars as pl
 
@@ -18,6 +19,7 @@ from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
 from evalkit.scoring.table import Batch, BatchFunction
 
@@ -34,6 +36,7 @@ LEAST_MEASURED = 0.05
 _BATCH_SECONDS = 0.25
 _SHARED_SECONDS = 0.5
 _SHARES_A_WORKER = 4
+_LEAST_ROWS = 64
 
 AdvanceRows = Callable[[int], None]
 """Told how many rows were done since it was last told."""
@@ -78,9 +81,10 @@ class BatchSizes(Protocol):
 
 
 class GrowingSizes:
-    """Sizes that depend on nothing, for hooks that see a whole batch.
+    """Sizes for hooks that see a whole batch.
 
-    They grow from small ones, which tell the pace, to large ones, which cost least.
+    They grow from small ones, which tell the pace, to large ones, which cost least; of
+    slow hooks they stay small, so that there is something left to share.
 
     Args:
         most: The largest size.
@@ -88,17 +92,40 @@ class GrowingSizes:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._next = min(1_024, most)
+        self._next = min(_LEAST_ROWS, most)
 
     def own(self, pace: Pace | None) -> int:
-        """Return the next size."""
+        """Return the next size, or one that takes about a quarter of a second."""
         size = self._next
         self._next = min(size * 4, self._most)
-        return size
+        if pace is None:
+            return size
+        wanted = int(_BATCH_SECONDS / max(pace.seconds_a_row, 1e-9))
+        return min(size, max(wanted, _LEAST_ROWS))
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
-        """Return the next size."""
-        return self.own(pace)
+        """Return a size that takes half a second, or less to keep all workers busy."""
+        size = _shared_size(pace, left, jobs)
+        return min(self._most, max(size, _LEAST_ROWS))
+
+
+class FixedSizes:
+    """One size, for models that score a list of examples at once.
+
+    Args:
+        rows: The size.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def own(self, pace: Pace | None) -> int:
+        """Return the size."""
+        return self._rows
+
+    def shared(self, pace: Pace, left: int, jobs: int) -> int:
+        """Return the size."""
+        return self._rows
 
 
 class TimedSizes:
@@ -115,9 +142,12 @@ class TimedSizes:
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
         """Return a size that takes half a second, or less to keep all workers busy."""
-        wanted = _SHARED_SECONDS / max(pace.seconds_a_row, 1e-9)
-        fair = left // (jobs * _SHARES_A_WORKER)
-        return max(1, min(int(wanted), fair, self.most))
+        return max(1, min(_shared_size(pace, left, jobs), self.most))
+
+
+def _shared_size(pace: Pace, left: int, jobs: int) -> int:
+    wanted = _SHARED_SECONDS / max(pace.seconds_a_row, 1e-9)
+    return min(int(wanted), left // (jobs * _SHARES_A_WORKER))
 
 
 def compute_batches(
@@ -127,6 +157,7 @@ def compute_batches(
     sizes: BatchSizes,
     workers: Workers | None = None,
     advance: AdvanceRows | None = None,
+    check: Callable[[pl.DataFrame], None] = lambda _: None,
 ) -> list[pl.DataFrame]:
     """Compute all rows of a table.
 
@@ -137,6 +168,7 @@ def compute_batches(
         sizes: How large batches are.
         workers: Processes that help with long work; None for none.
         advance: Told about progress after every batch.
+        check: Given the result of each batch, in order; what it raises ends the work.
 
     Returns:
         The results of all batches, in the order of the rows.
@@ -145,6 +177,7 @@ def compute_batches(
         MetricError: A batch failed; the first one of them.
     """
     tell = advance or _ignore
+    workers = workers if metric.shares_work else None
     rows = _Rows(metric, table)
     handed_out: deque[Batch] = deque()
     parts: list[pl.DataFrame] = []
@@ -160,6 +193,7 @@ def compute_batches(
                 batches = rows.shared(sizes, pace, workers.jobs, handed_out)
                 with closing(_compute(workers, metric, function, batches)) as computed:
                     for part in computed:
+                        check(part)
                         parts.append(part)
                         tell(handed_out.popleft().rows)
             except NotPortable:
@@ -169,6 +203,7 @@ def compute_batches(
         watch = _Stopwatch()
         parts.append(function(metric, batch))
         pace = watch.pace(batch.rows)
+        check(parts[-1])
         tell(batch.rows)
     return parts
 
@@ -190,7 +225,7 @@ def _compute(
     """
     if metric.loaded_with is None:
         raise NotPortable
-    parts = (metric.component, dict(metric.loaded_with))
+    parts = (metric.component, dict(metric.loaded_with), metric.prepared)
 
     def died(batch: Batch, ending: str) -> MetricError:
         first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
@@ -200,7 +235,15 @@ def _compute(
             "several runs it in this process"
         )
 
-    yield from workers.map(load_component, parts, function, batches, died)
+    yield from workers.map(_load, parts, function, batches, died)
+
+
+def _load(
+    component: Component, parameters: Mapping[str, Any], prepared: Any
+) -> BoundMetric:
+    """Load a metric in a worker process."""
+    metric = BoundMetric.of(load_component(component, parameters))
+    return replace(metric, prepared=prepared)
 
 
 def _ignore(_: int) -> None:

@@ -7,13 +7,22 @@ each is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
+from evalkit.base.terms import MergeKind
 from evalkit.inference.resampling import Keys, unit_weights
-from evalkit.scoring.statistics_rows import Codes, Memberships, StatisticsRows
+from evalkit.scoring.statistics_rows import (
+    CellCounts,
+    Codes,
+    Memberships,
+    StatisticsRows,
+    merge_cells,
+)
 
 MOST_DRAWS = 5_000_000
 """Rows times replicates that are held at a time."""
@@ -60,6 +69,45 @@ def replicate_sums(
         )
         parts.append(_summed(rows, drawn, values, cell_starts, keys_of_cells, first))
     return pl.concat(parts)
+
+
+def replicate_merged(
+    rows: StatisticsRows,
+    members: Memberships,
+    units: Codes,
+    keys: Keys,
+    replicates: int,
+    merges: Mapping[str, MergeKind],
+) -> pl.DataFrame:
+    """Draw bootstrap replicates of statistics that do not all merge by sum.
+
+    Args:
+        rows: The statistics.
+        members: The rows of the group's members.
+        units: Number of the unit of each of these rows.
+        keys: Keys of all units, by number.
+        replicates: How many to draw.
+        merges: How each column merges, where not by sum.
+
+    Returns:
+        `replicate` (from 0), the metric's keys and the merged columns.
+    """
+    present, unit_of_row = np.unique(units, return_inverse=True)
+    codes, code_of_row = np.unique(members.code, return_inverse=True)
+    by_code = np.argsort(code_of_row, kind="stable")
+    starts = _starts(code_of_row[by_code])
+    parts = []
+    step = max(1, MOST_DRAWS // len(unit_of_row))
+    for first in range(0, replicates, step):
+        count = min(step, replicates - first)
+        weights = unit_weights(keys[present], first, count, replicates)
+        drawn = np.add.reduceat(
+            weights[unit_of_row[by_code]], starts, axis=0, dtype=np.int64
+        ).T
+        replicate, code = np.nonzero(drawn)
+        cells = CellCounts(replicate + first, codes[code], drawn[replicate, code])
+        parts.append(merge_cells(rows, cells, merges))
+    return pl.concat(parts).rename({"group": "replicate"})
 
 
 def _summed(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.base.failures import hook_failures
-from evalkit.base.terms import MetricContext
+from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
@@ -18,6 +19,12 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
 from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.batches import AdvanceRows, GrowingSizes, compute_batches
+from evalkit.scoring.outcomes import (
+    FailureLimit,
+    Outcomes,
+    join_batches,
+    split_outcomes,
+)
 from evalkit.scoring.table import ScoringTable
 
 BATCH_ROWS = 32_768
@@ -32,7 +39,7 @@ def compute_statistics(
     table: ScoringTable,
     workers: Workers | None = None,
     advance: AdvanceRows | None = None,
-) -> pl.DataFrame:
+) -> Outcomes:
     """Get the statistics of all examples, batch by batch.
 
     Args:
@@ -42,16 +49,22 @@ def compute_statistics(
         advance: Told after every batch how many rows it had.
 
     Returns:
-        `position`, the metric's keys, and its number columns.
+        `position`, the metric's keys, and its number columns; and the examples that it
+        did not score.
 
     Raises:
         MetricError: The metric failed or returned something else; it names the first
             example for which it fails by itself, if there is one.
     """
-    sizes = GrowingSizes(BATCH_ROWS)
-    parts = compute_batches(metric, table, batch_statistics, sizes, workers, advance)
+    sizes = GrowingSizes(min(metric.batch_rows or BATCH_ROWS, BATCH_ROWS))
+    limit = FailureLimit(metric, table.frame.height)
+    parts = compute_batches(
+        metric, table, batch_statistics, sizes, workers, advance, limit.add
+    )
     with metric.guard("joining the batches of statistics"):
-        return pl.concat(parts)
+        joined = join_batches(parts)
+    limit.refuse_nothing(joined)
+    return split_outcomes(joined)
 
 
 def value_columns(metric: BoundMetric, statistics: pl.DataFrame) -> list[str]:
@@ -136,8 +149,10 @@ def call_finalize(
     Raises:
         MetricError: The metric failed or returned something else.
     """
-    returned = metric.finalize(sums, context)
     where = f"{metric.component.origin}: finalize"
+    if metric.has("example_statistics"):
+        return _finalize_each(metric, sums, context, where)
+    returned = metric.finalize(sums, context)
     if not isinstance(returned, pl.DataFrame):
         raise MetricError(
             f"{where} must return a polars DataFrame, returned "
@@ -147,6 +162,37 @@ def call_finalize(
     if not scores["group"].is_in(sums["group"].unique().implode()).all():
         raise MetricError(f"{where}: 'group' must be one of the groups it was given")
     return scores
+
+
+def _finalize_each(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext, where: str
+) -> pl.DataFrame:
+    """Call a `finalize` that takes the sums of one group, for each of them."""
+    rows: list[tuple[int, str, float | None, str | None]] = []
+    groups = sums["group"].to_list()
+    for group, numbers in zip(
+        groups, sums.drop("group").iter_rows(named=True), strict=True
+    ):
+        returned = metric.finalize(numbers, context)
+        parts = returned if isinstance(returned, Mapping) else {"": returned}
+        for part, value in parts.items():
+            number = reason = None
+            if isinstance(value, NotScored):
+                reason = f"{metric.component.origin}: {value.reason}"
+            elif isinstance(value, Real):
+                number = float(value)
+            elif value is not None:
+                raise MetricError(
+                    f"{where}: its value must be a number, is {shorten(value)}"
+                )
+            rows.append((group, str(part), number, reason))
+    schema = {
+        "group": pl.Int64,
+        "score": pl.String,
+        "value": pl.Float64,
+        "reason": pl.String,
+    }
+    return _check_scores(pl.DataFrame(rows, schema=schema, orient="row"), where)
 
 
 def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:

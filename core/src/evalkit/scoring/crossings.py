@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import encode, unnamed
+from evalkit.base.columns import encode, native, unnamed
 from evalkit.base.names import facet_of
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
@@ -139,12 +139,8 @@ def _labels(column: pl.Series) -> pl.Series:
         column = column.fill_nan(None)
     if column.dtype.is_numeric() and column.n_unique() > _FEW_NUMBERS:
         return _binned(column.cast(pl.Float64))
-    texts = [NONE if value is None else encode(_plain(value)) for value in column]
+    texts = [NONE if value is None else encode(native(value)) for value in column]
     return pl.Series(texts, dtype=pl.String)
-
-
-def _plain(value: object) -> object:
-    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def _binned(numbers: pl.Series) -> pl.Series:

@@ -100,6 +100,12 @@ class Evidence:
         return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
 
     @cached_property
+    def merges_by_extremes(self) -> bool:
+        """Whether a statistic is a least or greatest value."""
+        merges = self.metric.merges
+        return any(merges.get(name) in ("min", "max") for name in self.rows.columns)
+
+    @cached_property
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
         merges: Mapping[str, MergeKind] = self.metric.merges
@@ -291,12 +297,12 @@ def interval_kind(metric: BoundMetric) -> IntervalKind:
     declared: IntervalKind | None = metric.interval
     if declared is not None:
         return declared
-    return "t" if metric.has("score_example") else "bootstrap"
+    return "bootstrap" if metric.example_hook is None else "t"
 
 
 def example_column(metric: BoundMetric) -> str | None:
     """Return the statistic that is a metric's per-example score."""
-    if metric.has("score_example"):
+    if metric.example_hook is not None:
         return "score"
     column: str | None = metric.per_example
     return column

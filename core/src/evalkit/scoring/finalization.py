@@ -24,6 +24,10 @@ MOST_ROWS = 1_000_000
 """Rows of sums that are finalized at a time."""
 
 
+_VALUE_BYTES = 64
+"""Bytes of a row of sums; where values are kept, a row has many more."""
+
+
 class Finalizer:
     """Makes scores of sums; of those of several replications, their mean.
 
@@ -76,7 +80,7 @@ class Finalizer:
 def finalize(
     metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
 ) -> pl.DataFrame:
-    """Turn sums into scores, also those of a metric written as `score_example`.
+    """Turn sums into scores, also those of a metric that scores single examples.
 
     Args:
         metric: A metric that is not a function of lists.
@@ -89,7 +93,7 @@ def finalize(
     Raises:
         MetricError: The metric failed or returned something else.
     """
-    if not metric.has("score_example"):
+    if metric.example_hook is None:
         return calls.call_finalize(metric, sums, context)
     nothing = pl.lit(None, dtype=pl.String)
     return sums.select(
@@ -147,7 +151,7 @@ def finalize_replicates(
     rows = 0
     for group, sums in parts:
         waiting.append((group, sums))
-        rows += sums.height
+        rows += max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
         if rows >= MOST_ROWS:
             found |= _finalize_together(finalizer, waiting, replicates)
             waiting, rows = [], 0

@@ -47,11 +47,19 @@ from evalkit.inference.skewed_means import (
     skewed_mean_interval,
 )
 from evalkit.scoring.evidence import Evidence, example_column, interval_kind
-from evalkit.scoring.group_replicates import GroupReplicates
+from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
 from evalkit.scoring.records import Advance, bootstrap_method
 
 NO_INTERVAL = "the metric declares no interval"
 NO_SUM = "the metric's statistics do not merge by sum"
+EXTREMES = (
+    "the metric's statistics merge by min or max, of which resampled examples say "
+    "nothing"
+)
+MANY_VALUES = (
+    f"statistics that keep values are not resampled beyond {MOST_KEPT} examples unless "
+    "asked for (--resample-lists, resample_lists=True)"
+)
 NO_GRADIENT = "the score has no gradient at these sums"
 
 
@@ -239,11 +247,13 @@ class GroupIntervals:
         self, group: int, score: str, value: float, confidence: float
     ) -> Interval:
         evidence, replicates = self._evidence, self._replicates
-        if not evidence.merges_by_sum:
-            return without_interval(NO_SUM)
+        if evidence.merges_by_extremes:
+            return without_interval(EXTREMES)
         if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
             return without_interval(ONE_CLUSTER)
         drawn = replicates.of(group)
+        if drawn is None and not evidence.merges_by_sum:
+            return without_interval(MANY_VALUES)
         if drawn is None:
             return self.by_influence(group, score, value, confidence)
         if drawn.reason:

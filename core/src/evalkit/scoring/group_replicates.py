@@ -36,7 +36,7 @@ from evalkit.inference.multinomial import (
     smoothed_counts,
 )
 from evalkit.inference.seeds import generator
-from evalkit.scoring.bootstrap import replicate_sums
+from evalkit.scoring.bootstrap import replicate_merged, replicate_sums
 from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.finalization import FinalizedReplicates, finalize_replicates
 from evalkit.scoring.influence import MOST_ENTRIES
@@ -47,6 +47,9 @@ REPLICATES = draw_counts.DRAWS_OF_SUMS
 
 MOST_RESAMPLED = 20_000
 """Rows of a group beyond which the delta method takes the place of resampling."""
+
+MOST_KEPT = 10_000
+"""Rows of a group beyond which values that are kept are resampled only on request."""
 
 LEAST_OF_EACH = 100
 """Hits, misses and false alarms that each label of such a group must have."""
@@ -197,11 +200,22 @@ class GroupReplicates:
                 continue
             self._advance(f"{evidence.metric.name}: {tag or 'all'}")
             is_large = int(evidence.cells_of(group)[1].sum()) > MOST_RESAMPLED
-            if self.draws_counts(group):
+            if not evidence.merges_by_sum:
+                if self._can_be_merged(group):
+                    yield group, self._drawn_units(group)
+            elif self.draws_counts(group):
                 if not (is_large and self._is_smooth(group)):
                     yield group, self._drawn_counts(group)
             elif not is_large:
                 yield group, self._drawn_units(group)
+
+    def _can_be_merged(self, group: int) -> bool:
+        """Tell whether replicates of statistics that are no sums say something."""
+        evidence = self._evidence
+        if evidence.merges_by_extremes:
+            return False
+        few = int(evidence.cells_of(group)[1].sum()) <= MOST_KEPT
+        return few or evidence.settings.resample_lists
 
     def _is_smooth(self, group: int) -> bool:
         """Tell whether so many labels were counted that smoothing says nothing."""
@@ -298,6 +312,10 @@ class GroupReplicates:
         members = evidence.members_of(group)
         units = evidence.units
         unit_of_row = units.codes[members.position]
+        if not evidence.merges_by_sum:
+            merges = evidence.metric.merges
+            parts = (evidence.rows, members, unit_of_row, units.keys, self.count)
+            return replicate_merged(*parts, merges)
         drawn = replicate_sums(
             evidence.rows, members, unit_of_row, units.keys, self.count
         )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from evalkit.base.columns import all_named
+from evalkit.base.terms import MetricContext, NotScored
+from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.inference import draw_counts
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
@@ -33,7 +38,13 @@ MOST_LIST_EXAMPLES = 10_000
 """Examples in a group beyond which a function of lists gets no interval unless it is
 asked for."""
 
-Pair = tuple[Any, Any]
+COSTLY = (
+    "the metric is costly, so that it is not resampled unless asked for "
+    "(--resample-lists, resample_lists=True)"
+)
+
+Row = tuple[Any, ...]
+"""Prediction, target and the metric's columns of one example."""
 
 
 def score_lists(
@@ -100,10 +111,8 @@ class _Lists:
         self._table = table
         self._settings = settings
         self._units = table.units(settings.seed)
-        rows = table.frame.select("position", "prediction", "target").iter_rows()
-        self._pairs: dict[int, Pair] = {
-            position: (prediction, target) for position, prediction, target in rows
-        }
+        rows = table.frame.select("position", *list_columns(metric)).iter_rows()
+        self._rows: dict[int, Row] = {position: tuple(row) for position, *row in rows}
         self._is_counted = np.zeros(len(table.ids), dtype=bool)
         self._is_counted[table.frame["position"].to_numpy()] = True
 
@@ -147,12 +156,27 @@ class _Lists:
             part = positions[positions % repeats == replication]
             if not len(part):
                 return None, NOTHING_SCORED, None
-            value, why = compute(self._metric, [self._pairs[at] for at in part])
+            value, why = picked_value(self._metric, self._returned(part))
             if value is None:
                 return None, why, None
             values.append(value)
         deviation = float(np.std(values, ddof=1)) if repeats > 1 else None
         return float(np.mean(values)), None, deviation
+
+    def _returned(self, positions: Codes) -> Any:
+        """Call the metric; of several scores that it gives, once for all of them."""
+        metric = self._metric
+        rows, frame = [self._rows[at] for at in positions], self._table.frame
+        if metric.whole is None:
+            return call(metric, rows, self._table.context)
+        of_frame, kept = metric.computed.setdefault("lists", (frame, {}))
+        if of_frame is not frame:
+            kept = {}
+            metric.computed["lists"] = (frame, kept)
+        key = blake2b(positions.tobytes(), digest_size=16).digest()
+        if key not in kept:
+            kept[key] = call(metric, rows, self._table.context)
+        return kept[key]
 
     def _cluster_sizes(self, positions: Codes) -> ClusterSizes | None:
         if not self._units.clustered:
@@ -162,7 +186,7 @@ class _Lists:
     @cached_property
     def _rank(self) -> Codes:
         """Order of all positions by content, which does not depend on their order."""
-        shown = {at: repr(pair) for at, pair in self._pairs.items()}
+        shown = {at: repr(pair) for at, pair in self._rows.items()}
         rank = np.zeros(len(self._table.ids), dtype=np.int64)
         rank[sorted(shown, key=shown.__getitem__)] = np.arange(len(shown))
         return rank
@@ -170,6 +194,8 @@ class _Lists:
     def _interval(self, positions: Codes) -> Interval:
         if self._metric.interval == "none":
             return without_interval("the metric declares no interval")
+        if self._metric.is_costly and not self._settings.resample_lists:
+            return without_interval(COSTLY)
         if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
             return without_interval(
                 "a function of lists is not resampled beyond "
@@ -200,14 +226,20 @@ class _Lists:
         )
 
 
+def list_columns(metric: BoundMetric) -> list[pl.Expr]:
+    """Return the columns whose values are the rows of a function of lists."""
+    return [pl.col("prediction", "target"), all_named(metric.columns)]
+
+
 def compute(
-    metric: BoundMetric, pairs: list[tuple[Any, Any]]
+    metric: BoundMetric, rows: list[Row], context: MetricContext
 ) -> tuple[float | None, str | None]:
     """Call a function of lists.
 
     Args:
         metric: A metric that implements `compute`.
-        pairs: Prediction and target of each example.
+        rows: What `list_columns` names of each example; at least one.
+        context: What else the metric knows.
 
     Returns:
         The value, and why it is None.
@@ -215,6 +247,56 @@ def compute(
     Raises:
         MetricError: The metric failed.
     """
-    predictions = [prediction for prediction, _ in pairs]
-    targets = [target for _, target in pairs]
-    return checked_value(metric, metric.compute(predictions, targets))
+    return picked_value(metric, call(metric, rows, context))
+
+
+def call(metric: BoundMetric, rows: list[Row], context: MetricContext) -> Any:
+    """Call a function of lists.
+
+    Args:
+        metric: As for `compute`, like the other arguments.
+        rows: What `list_columns` names of each example; at least one.
+        context: What else the metric knows.
+
+    Returns:
+        What it returned, unchecked.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    predictions, targets, *columns = map(list, zip(*rows, strict=True))
+    return metric.compute(
+        predictions=predictions,
+        targets=targets,
+        fields=dict(zip(metric.columns, columns, strict=True)),
+        context=context,
+    )
+
+
+def picked_value(metric: BoundMetric, value: Any) -> tuple[float | None, str | None]:
+    """Check what a function of lists returned.
+
+    Args:
+        metric: The metric, or one of its scores.
+        value: What `call` returned.
+
+    Returns:
+        The value, and why it is None.
+
+    Raises:
+        MetricError: It is no value.
+    """
+    origin = metric.component.origin
+    if isinstance(value, NotScored):
+        return None, f"{origin}: {value.reason}"
+    if metric.whole is not None and value is not None:
+        names = [*metric.whole.scores]
+        if not isinstance(value, Mapping) or value.keys() != {*names}:
+            raise MetricError(
+                f"{origin}: it must return a dict of the scores {', '.join(names)}, is "
+                f"{shorten(value)}"
+            )
+        value = value[metric.part]
+        if isinstance(value, NotScored):
+            return None, f"{origin}: {value.reason}"
+    return checked_value(metric, value)

@@ -52,6 +52,7 @@ def measure(
     settings: ScoringSettings,
     progress: Progress,
     statistics: Mapping[str, pl.DataFrame] | None = None,
+    unscored: Mapping[str, pl.DataFrame] | None = None,
 ) -> list[MetricScores]:
     """Compute metrics for all groups, with the bounds where examples were left out.
 
@@ -61,29 +62,62 @@ def measure(
         settings: How intervals are computed.
         progress: Told what is being done, and which share of it is behind.
         statistics: Statistics by name of the metric that were computed before.
+        unscored: The examples that these metrics did not score then.
 
     Returns:
-        Their scores; a metric that fails does not touch the others.
+        Their scores, in the order of the metrics; those of a metric that gives several
+        in one pass stand each for itself. A metric that fails does not touch the
+        others.
     """
     table = measured.table
     scored = []
     with Workers(settings.jobs) as workers:
-        for number, metric in enumerate(metrics):
+        for number, named in enumerate(metrics):
             advance = partial(_advance, progress, number / len(metrics))
-            advance(f"computing {metric.name}")
-            known = (statistics or {}).get(metric.name)
-            if known is None:
-                found = score_metric(
-                    metric, table, measured.groups, settings, advance, workers
-                )
-            else:
-                found = _score_known(metric, known, measured, settings)
-            if not measured.counted.all():
-                found = with_possible_range(
-                    found, measured.everything, ~measured.counted, measured.groups
-                )
-            scored.append(found)
+            advance(f"computing {named.name}")
+            try:
+                metric = prepared(named, measured.everything)
+            except MetricError as error:
+                scored.append(failed_scores(named, measured.groups, error))
+                continue
+            for each in metric.parts():
+                known = (statistics or {}).get(each.name)
+                if known is None:
+                    found = score_metric(
+                        each, table, measured.groups, settings, advance, workers
+                    )
+                else:
+                    left = (unscored or {}).get(each.name)
+                    found = _score_known(each, known, left, measured, settings)
+                scored.append(_with_range(found, measured))
     return scored
+
+
+def prepared(metric: BoundMetric, everything: ScoringTable) -> BoundMetric:
+    """Return a metric that has seen all answers, where it wants to.
+
+    Args:
+        metric: The metric.
+        everything: All examples.
+
+    Returns:
+        The metric.
+
+    Raises:
+        MetricError: It failed.
+    """
+    if not metric.has("prepare"):
+        return metric
+    table = everything
+    targets = table.frame["target"].gather_every(table.repeats).to_list()
+    return metric.prepare(targets, table.context)
+
+
+def _with_range(found: MetricScores, measured: Measured) -> MetricScores:
+    if measured.counted.all() or found.metric.is_costly:
+        return found
+    left_out = ~measured.counted
+    return with_possible_range(found, measured.everything, left_out, measured.groups)
 
 
 def _advance(progress: Progress, share: float, text: str) -> None:
@@ -93,12 +127,14 @@ def _advance(progress: Progress, share: float, text: str) -> None:
 def _score_known(
     metric: BoundMetric,
     statistics: pl.DataFrame,
+    unscored: pl.DataFrame | None,
     measured: Measured,
     settings: ScoringSettings,
 ) -> MetricScores:
+    table, groups = measured.table, measured.groups
     try:
         return score_statistics(
-            metric, statistics, measured.table, measured.groups, settings
+            metric, statistics, table, groups, settings, unscored=unscored
         )
     except MetricError as error:
         return failed_scores(metric, measured.groups, error)
@@ -124,6 +160,8 @@ def with_possible_range(
     """
     if scored.error or not scored.metric.has_possible_range:
         return scored
+    if everything.context.answer_kind == "none":
+        return scored  # nothing is known to be right
     low = _values(scored.metric, everything, groups)
     try:
         high = _values(scored.metric, _all_right(everything, left_out), groups)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,27 @@ from evalkit.inference.intervals import Floats, Interval, without_interval
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
-from evalkit.scoring.calls import checked_value, compute_statistics
+from evalkit.scoring.calls import checked_value
 from evalkit.scoring.evidence import Evidence, example_column
-from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.group_intervals import GroupIntervals
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.lists import score_lists
+from evalkit.scoring.outcomes import no_outcomes
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import Advance, GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.replications import (
     Repeated,
     repeated_statistics,
     with_replications,
 )
-from evalkit.scoring.rows import score_examples
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.unscored import NOTHING_SCORED, unscored_notices, why_no_value
+from evalkit.scoring.unscored import (
+    NOTHING_SCORED,
+    failure_text,
+    unscored_notices,
+    why_no_value,
+    without_too_few,
+)
 
 
 def score_metric(
@@ -68,8 +74,10 @@ def score_metric(
         if metric.has("compute"):
             return score_lists(metric, table, groups, settings, advance)
         rate = _Rate(metric.name, table.frame.height, advance)
-        statistics = metric_statistics(metric, table, workers, rate.told)
-        return score_statistics(metric, statistics, table, groups, settings, advance)
+        found = metric_outcomes(metric, table, workers, rate.told)
+        return score_statistics(
+            metric, found.statistics, table, groups, settings, advance, found.unscored
+        )
     except MetricError as error:
         return failed_scores(metric, groups, error)
 
@@ -124,6 +132,8 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     """
     kind = table.context.answer_kind
     if kind not in metric.answer_kinds:
+        if kind == "none":
+            return "the task has no answers, and the metric needs them"
         if kind == "any-of":
             return "examples have several acceptable answers"
         return f"the metric does not take answers of the kind {kind!r}"
@@ -144,7 +154,9 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
 def _takes_no_prediction(metric: BoundMetric) -> bool:
     if metric.accepts_no_prediction:
         return True
-    return metric.has("score_example") and metric.worst_value is not None
+    if metric.example_hook is None:
+        return False
+    return all(each.worst_value is not None for each in metric.parts())
 
 
 def _all_null(metric: BoundMetric, groups: Groups, reason: str) -> MetricScores:
@@ -173,33 +185,6 @@ class _Rate:
         self._advance(f"{self._name}: {self._done:,} of {self._rows:,}, {rate}")
 
 
-def metric_statistics(
-    metric: BoundMetric,
-    table: ScoringTable,
-    workers: Workers | None = None,
-    advance: Callable[[int], None] | None = None,
-) -> pl.DataFrame:
-    """Get a metric's statistics, also of one written as `score_example`.
-
-    Args:
-        metric: A metric that is not a function of lists.
-        table: What is scored.
-        workers: Processes that may share the work.
-        advance: Told after every batch how many examples it had.
-
-    Returns:
-        `position`, the metric's keys, and number columns; for `score_example` the
-        columns `score` and `EXAMPLES`, which is 1.
-
-    Raises:
-        MetricError: The metric failed.
-    """
-    if metric.has("score_example"):
-        scores = score_examples(metric, table, workers, advance)
-        return scores.with_columns(pl.lit(1.0).alias(EXAMPLES))
-    return compute_statistics(metric, table, workers, advance)
-
-
 def group_values(
     metric: BoundMetric, table: ScoringTable, groups: Groups
 ) -> Mapping[tuple[int, str], float | None]:
@@ -214,10 +199,12 @@ def group_values(
         The values by group and score.
 
     Raises:
-        MetricError: The metric failed.
+        MetricError: The metric failed, or did not score an example.
     """
-    statistics = metric_statistics(metric, table)
-    repeated = _repeated(metric, statistics, table)
+    found = metric_outcomes(metric, table)
+    if found.unscored.height:
+        raise MetricError(str(found.unscored["reason"][0]))
+    repeated = _repeated(metric, found.statistics, table)
     evidence = _evidence(metric, repeated, table, groups, ScoringSettings())
     rows = evidence.finalizer(evidence.sums).select("group", "score", "value")
     return {
@@ -233,6 +220,7 @@ def score_statistics(
     groups: Groups,
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
+    unscored: pl.DataFrame | None = None,
 ) -> MetricScores:
     """Compute scores and intervals from statistics.
 
@@ -243,6 +231,7 @@ def score_statistics(
         groups: The groups.
         settings: How intervals are computed.
         advance: Told about progress.
+        unscored: The examples that the metric did not score; None for none.
 
     Returns:
         The scores.
@@ -254,7 +243,9 @@ def score_statistics(
     repeated = _repeated(metric, statistics, table)
     evidence = _evidence(metric, repeated, table, groups, settings)
     intervals = GroupIntervals(evidence, advance)
-    scores = [_score(evidence, intervals, row) for row in _values(evidence)]
+    left = no_outcomes() if unscored is None else unscored
+    scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
+    scores = without_too_few(metric, scores, left, table, groups)
     per_example = None
     if column:
         per_example = statistics.select("position", score=named(column))
@@ -268,7 +259,9 @@ def score_statistics(
         per_example,
         aggregates=of_facets.aggregates,
         statistics=statistics,
-        notices=unscored_notices(metric, statistics, table),
+        error=failure_text(metric, left, table),
+        notices=unscored_notices(metric, statistics, table, left),
+        unscored=left,
     )
 
 
@@ -293,7 +286,7 @@ def _evidence(
     )
 
 
-def _values(evidence: Evidence) -> list[dict[str, Any]]:
+def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the values of all groups, null with the reason where there is none."""
     values = evidence.finalizer(evidence.sums)
     given = set(values["group"])
@@ -302,7 +295,9 @@ def _values(evidence: Evidence) -> list[dict[str, Any]]:
         if group in given:
             continue
         rows.append(dict.fromkeys(values.columns))
-        rows[-1].update(group=group, score="", reason=why_no_value(evidence, group))
+        rows[-1].update(
+            group=group, score="", reason=why_no_value(evidence, group, unscored)
+        )
     return sorted(rows, key=lambda row: (row["score"], row["group"]))
 
 
@@ -310,9 +305,9 @@ def _score(
     evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
 ) -> GroupScore:
     metric, group, score = evidence.metric, row["group"], row["score"]
-    value, reason = checked_value(metric, row["value"])
+    value, reason = checked_value(metric.score_of(score), row["value"])
     column = example_column(metric)
-    if metric.has("score_example") and row["value"] in (math.inf, -math.inf):
+    if metric.example_hook and row["value"] in (math.inf, -math.inf):
         # each score is finite: it was evalkit that added them up
         reason = "the sum of the scores is too large for a number"
     reason = row["reason"] or reason if value is None else None

@@ -14,8 +14,106 @@ import numpy as np
 
 from evalkit.inference.intervals import Floats, Interval
 from evalkit.inference.skewed_means import LEAST_SKEW, hall_bounds
+from evalkit.inference.student_t import t_quantile
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.group_estimates import GroupEstimates
+from evalkit.scoring.records import GroupScore
+
+SMALL = 30
+"""Examples from which a group's own scores say enough of their skewness."""
+
+
+def with_skewness_of_all(
+    evidence: Evidence, pools: Sequence[Sequence[int]], scores: Sequence[GroupScore]
+) -> list[GroupScore]:
+    """Widen the intervals of small groups for the skewness that others show too.
+
+    A group of 10 lognormal values (sigma 1) seldom shows how skewed they are: its
+    interval covers .86, and .97 and more with the skewness of 5 groups or more.
+
+    Args:
+        evidence: What the scores were computed from.
+        pools: The groups of each facet, and of tags without one. A group that is in
+            none with another one is taken with the whole set.
+        scores: The scores of all groups.
+
+    Returns:
+        The scores in the same order. Intervals change of means of scores without
+        bounds, of groups with fewer than `SMALL` examples.
+    """
+    column = example_column(evidence.metric)
+    if column is None or not evidence.is_simple:
+        return list(scores)
+    wide = [pool for pool in pools if len(pool) > 1]
+    pool_of = {group: place for place, pool in enumerate(wide) for group in pool}
+    whole = [group for group, tag in enumerate(evidence.groups.tags) if tag is None]
+    found: dict[int | None, tuple[float, int]] = {}
+    widened = []
+    for score in scores:
+        if _is_small_mean(score) and score.group not in whole:
+            place = pool_of.get(score.group)
+            if place not in found:
+                pool = whole if place is None else wide[place]
+                found[place] = _mean_skewness(evidence, pool, column)
+            score = _with_skewness(score, *found[place], evidence.settings.confidence)
+        widened.append(score)
+    return widened
+
+
+def _is_small_mean(score: GroupScore) -> bool:
+    is_mean = score.interval.method in ("t", "t-skewed")
+    return score.score == "" and is_mean and 3 <= score.n < SMALL
+
+
+def _mean_skewness(
+    evidence: Evidence, groups: Sequence[int], column: str
+) -> tuple[float, int]:
+    """Return the mean skewness of groups by their size, and their distinct examples.
+
+    Each group is taken in its own unit, so that one of large scores is not all.
+    """
+    total, n = 0.0, 0.0
+    is_inside = np.zeros(len(evidence.table.ids), dtype=bool)
+    for group in groups:
+        values, counts = evidence.values_of(group, column)
+        size = float(counts.sum())
+        if size < 3:
+            continue
+        away = values - float(values @ counts) / size
+        largest = float(np.abs(away).max())
+        if not 0 < largest < math.inf:
+            continue
+        scaled = away / largest
+        third, second = float(counts @ scaled**3), float(counts @ scaled**2)
+        total += math.sqrt(size) * third / second**1.5 * size
+        n += size
+        is_inside[evidence.groups.positions_of(group)] = True
+    if not n:
+        return 0.0, 0
+    return total / n, int(np.count_nonzero(is_inside & evidence.rows.has_rows))
+
+
+def _with_skewness(
+    score: GroupScore, skewness: float, n: int, confidence: float
+) -> GroupScore:
+    interval, value = score.interval, score.value
+    low, high, error = interval.low, interval.high, interval.standard_error
+    share = 1 / math.sqrt(score.n)
+    if low is None or high is None or error is None or value is None or not n:
+        return score
+    if not _matters(skewness, n, share):
+        return score
+    least, most = hall_bounds(skewness * share, t_quantile(confidence, score.n - 1))
+    low, high = min(low, value + least * error), max(high, value + most * error)
+    return score._replace(
+        interval=interval._replace(low=low, high=high, method="t-skewed")
+    )
+
+
+def _matters(skewness: float, n: int, share: float) -> bool:
+    """Tell whether a sum of scores is skewed, and not by chance."""
+    chance = math.sqrt(6 / n)
+    return abs(skewness) * share >= max(LEAST_SKEW, 2 * chance * share)
 
 
 def halfway_variances(estimates: GroupEstimates) -> Floats:
@@ -59,9 +157,8 @@ class PooledSkewness:
         """
         sizes = estimates.units
         first, last = 1 / float(sizes.min()), 1 / float(sizes.max())
-        if not self._n or not self._matters(
-            (first**2 - last**2) / (first + last) ** 1.5
-        ):
+        share = (first**2 - last**2) / (first + last) ** 1.5
+        if not self._n or not _matters(self._skewness, self._n, share):
             return estimates
         return estimates._replace(variances=halfway_variances(estimates))
 
@@ -90,7 +187,12 @@ class PooledSkewness:
             The wider interval; the same where the examples are not skewed.
         """
         low, high = interval.low, interval.high
-        if low is None or high is None or not self._n or not self._matters(share):
+        if (
+            low is None
+            or high is None
+            or not self._n
+            or not _matters(self._skewness, self._n, share)
+        ):
             return interval
         half = quantile * math.sqrt(variance)
         low, high = min(low, value - half), max(high, value + half)
@@ -113,17 +215,12 @@ class PooledSkewness:
         low, high, error = interval.low, interval.high, interval.standard_error
         if low is None or high is None or error is None or not self._n:
             return interval
-        if not self._matters(share):
+        if not _matters(self._skewness, self._n, share):
             return interval
         least, most = hall_bounds(self._skewness * share, quantile)
         return interval._replace(
             low=min(low, value + least * error), high=max(high, value + most * error)
         )
-
-    def _matters(self, share: float) -> bool:
-        """Tell whether a sum of scores is skewed, and not by chance."""
-        chance = math.sqrt(6 / self._n)
-        return abs(self._skewness) * share >= max(LEAST_SKEW, 2 * chance * share)
 
 
 def _skewness(evidence: Evidence, groups: Sequence[int]) -> tuple[float, int]:

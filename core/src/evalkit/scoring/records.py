@@ -89,7 +89,8 @@ class MetricScores(NamedTuple):
     per_example: pl.DataFrame | None
     """Columns `position` and `score`, for metrics that have per-example scores."""
     error: str | None = None
-    """Why the metric failed; its scores are null then."""
+    """Why the metric failed: its scores are null then, or, without a `failure`, not of
+    all examples."""
     failure: MetricError | None = None
     """The same as an exception, which holds the cause."""
     aggregates: Sequence[AggregateScore] = ()
@@ -97,11 +98,16 @@ class MetricScores(NamedTuple):
     """`position`, the keys and the number columns; None for a function of lists."""
     notices: Sequence[str] = ()
     """What a reader of the scores should know."""
+    unscored: pl.DataFrame | None = None
+    """`position`, `reason` and `failed` of the answers that the metric did not score,
+    though it applies to them; None where there are none."""
 
     def full_name(self, part: str) -> str:
         """Return the full name of one of its scores."""
         return score_name(
-            self.metric.component.name, self.metric.changed_parameters, part
+            self.metric.component.name,
+            self.metric.changed_parameters,
+            part or self.metric.part,
         )
 
 

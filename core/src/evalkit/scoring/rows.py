@@ -1,12 +1,13 @@
-"""Scores examples one by one with a metric's `score_example`, at the speed of a loop.
+"""Scores examples one by one, or a list at a time, at the speed of a loop.
 
 The function is called with nothing but the arguments that it names, on lists that are
-made once a batch; what it returns is checked as one array.
+made once a batch; what it returns is checked as one array. An example for which it
+fails is left out, and the others are scored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,36 @@ import numpy.typing as npt
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.terms import NotScored
+from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.batches import AdvanceRows, TimedSizes, compute_batches
+from evalkit.plugins.bound_metrics import Failed
+from evalkit.scoring.batches import (
+    AdvanceRows,
+    BatchSizes,
+    FixedSizes,
+    TimedSizes,
+    compute_batches,
+)
 from evalkit.scoring.calls import BOUNDS_SLACK, checked_value
+from evalkit.scoring.outcomes import (
+    EXTRA,
+    PART,
+    FailureLimit,
+    Left,
+    Outcomes,
+    join_batches,
+    split_outcomes,
+    with_left,
+)
 from evalkit.scoring.table import Batch, ScoringTable
 
 Floats = npt.NDArray[np.float64]
+
+MODEL_ROWS = 256
+"""Examples that `score_batch` gets at once, unless the metric says how many."""
 
 _SCHEMA = {"position": pl.UInt32, "score": pl.Float64}
 
@@ -34,73 +57,135 @@ def score_examples(
     table: ScoringTable,
     workers: Workers | None = None,
     advance: AdvanceRows | None = None,
-) -> pl.DataFrame:
+) -> Outcomes:
     """Score every example of a table by itself.
 
     Args:
-        metric: A metric that implements `score_example`.
+        metric: A metric that implements `score_example`, `score_batch` or
+            `example_statistics`.
         table: What is scored. An example whose prediction is null gets the metric's
             `worst_value`, unless the metric takes such examples itself.
         workers: Processes that help where that pays; the result is the same.
         advance: Told after every batch how many rows it had.
 
     Returns:
-        Columns `position` and `score`, in the order of the table, without the examples
-        whose score is None.
+        Columns `position` and `score` (`PART` too for a metric that gives several
+        scores in one pass; the numbers of `example_statistics` by name), in the order
+        of the table, without the examples whose score is None; and those that it did
+        not score.
 
     Raises:
-        MetricError: The function raised, or returned something that is no finite
-            number within the metric's bounds; it names the first such example.
+        MetricError: The function failed for too many examples, or returned something
+            that is no list of scores; it names the first such example.
     """
-    parts = compute_batches(metric, table, batch_scores, TimedSizes(), workers, advance)
-    return pl.concat(parts) if parts else pl.DataFrame(schema=_SCHEMA)
+    return split_outcomes(score_batches(metric, table, workers, advance))
+
+
+def score_batches(
+    metric: BoundMetric,
+    table: ScoringTable,
+    workers: Workers | None = None,
+    advance: AdvanceRows | None = None,
+) -> pl.DataFrame:
+    """Do what `score_examples` does, and return one table of both.
+
+    Args:
+        metric: As for `score_examples`, like the other arguments.
+        table: What is scored.
+        workers: Processes that help where that pays.
+        advance: Told after every batch how many rows it had.
+
+    Returns:
+        What `split_outcomes` splits.
+
+    Raises:
+        MetricError: See `score_examples`.
+    """
+    sizes: BatchSizes = TimedSizes()
+    if metric.has("score_batch"):
+        sizes = FixedSizes(metric.batch_rows or MODEL_ROWS)
+    limit = FailureLimit(metric, table.frame.height)
+    parts = compute_batches(
+        metric, table, batch_scores, sizes, workers, advance, limit.add
+    )
+    joined = _joined(metric, parts) if parts else pl.DataFrame(schema=_SCHEMA)
+    limit.refuse_nothing(joined)
+    return joined
 
 
 def batch_scores(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
     """Score the examples of one batch.
 
     Args:
-        metric: A metric that implements `score_example`.
+        metric: The metric.
         batch: The batch.
 
     Returns:
-        Columns `position` and `score`, without the examples whose score is None.
+        What `score_examples` returns, as one table.
 
     Raises:
         MetricError: See `score_examples`.
     """
     has_prediction = batch.frame["prediction"].is_not_null()
     if metric.accepts_no_prediction or has_prediction.all():
-        return _scores(metric, batch, _called(metric, batch))
+        return _Rows(metric, batch).scored(_called(metric, batch))
     answered = batch._replace(frame=batch.frame.filter(has_prediction))
     silent = batch._replace(frame=batch.frame.filter(~has_prediction))
-    worst = [metric.worst_value] * silent.rows
+    worst: Any = metric.worst_value
+    if metric.scores:
+        worst = {name: metric.score_of(name).worst_value for name in metric.scores}
     scored = [
-        _scores(metric, answered, _called(metric, answered)),
-        _scores(metric, silent, worst),
+        _Rows(metric, answered).scored(_called(metric, answered)),
+        _Rows(metric, silent).scored([worst] * silent.rows),
     ]
     order = batch.frame.select("position")
-    return order.join(pl.concat(scored), on="position", maintain_order="left")
+    return order.join(join_batches(scored), on="position", maintain_order="left")
 
 
 def _called(metric: BoundMetric, batch: Batch) -> list[Any]:
-    """Call the function for every row; what it returned before it raises is checked.
-
-    Raises:
-        MetricError: It raised.
-    """
+    """Call the function for every row; what it raised stands for what it returned."""
+    predictions, targets = batch.frame["prediction"], batch.frame["target"]
+    if metric.has("score_batch"):
+        return _called_at_once(metric, batch)
     columns: dict[str, Callable[[], Sequence[Any]]] = {
-        "prediction": batch.frame["prediction"].to_list,
-        "target": batch.frame["target"].to_list,
+        "prediction": predictions.to_list,
+        "target": targets.to_list,
         "fields": lambda: _fields(metric, batch),
     }
-    values, error = metric.score_examples(columns, batch.rows)
-    if error is not None:
-        row = len(values)
-        _scores(metric, batch.part(0, row), values)
-        guard = metric.guard("score_example", "example", batch.id_of(row))
-        raise guard.failure(error) from error
-    return values
+    hook = metric.example_hook or "example_statistics"
+    return metric.score_examples(hook, columns, batch.context, batch.rows)
+
+
+def _called_at_once(metric: BoundMetric, batch: Batch) -> list[Any]:
+    if not batch.rows:
+        return []
+    frame = batch.frame
+    columns: dict[str, Callable[[], Any]] = {
+        "predictions": frame["prediction"].to_list,
+        "targets": frame["target"].to_list,
+        "fields": lambda: {name: frame[name].to_list() for name in metric.columns},
+    }
+    returned = metric.score_batch(columns, batch.context)
+    if isinstance(returned, NotScored):
+        return [returned] * batch.rows
+    if isinstance(returned, Failed):
+        if batch.rows == 1:
+            return [returned]
+        alone = (
+            _called_at_once(metric, batch.part(i, i + 1)) for i in range(batch.rows)
+        )
+        return [value for values in alone for value in values]
+    try:
+        entries = returned.tolist() if hasattr(returned, "tolist") else list(returned)
+        is_list = not isinstance(returned, str | Mapping) and isinstance(entries, list)
+    except TypeError:
+        is_list = False
+    if not is_list or len(entries) != batch.rows:
+        raise MetricError(
+            f"{metric.component.origin}: score_batch must return a list of "
+            f"{batch.rows} entries, one for each example, returned {shorten(returned)}"
+        )
+    return entries
 
 
 def _fields(metric: BoundMetric, batch: Batch) -> list[dict[str, Any]]:
@@ -110,18 +195,144 @@ def _fields(metric: BoundMetric, batch: Batch) -> list[dict[str, Any]]:
     return batch.frame.select(all_named(columns)).to_dicts()
 
 
-def _scores(metric: BoundMetric, batch: Batch, values: Sequence[Any]) -> pl.DataFrame:
-    """Check what the function returned, and leave out the rows without a score."""
-    types = set(map(type, values))
-    if type(None) in types:
-        types.remove(type(None))
-        is_given = pl.Series([value is not None for value in values], dtype=pl.Boolean)
-        batch = batch._replace(frame=batch.frame.filter(is_given))
-        values = [value for value in values if value is not None]
-    scores = _as_array(values) if all(map(_is_plain, types)) else None
-    if scores is None or not _within(metric, scores).all():
-        scores = np.array(_checked_one_by_one(metric, batch, values), np.float64)
-    return pl.DataFrame({"position": batch.frame["position"], "score": scores})
+class _Rows:
+    """Checks what a function returned for the examples of a batch."""
+
+    def __init__(self, metric: BoundMetric, batch: Batch) -> None:
+        self._metric = metric
+        self._positions = batch.frame["position"].to_numpy()
+        self._batch = batch
+        self._hook = metric.example_hook or "example_statistics"
+        self._left: list[Left] = []
+
+    def scored(self, values: Sequence[Any]) -> pl.DataFrame:
+        """Return the scores, and the examples that have none."""
+        rows, kept = self._given(values, np.arange(len(values)), None)
+        if self._metric.has("example_statistics"):
+            frame = self._sums(rows, kept)
+        elif self._metric.scores:
+            frame = self._several(rows, kept)
+        else:
+            frame = self._single(self._metric, rows, kept, None)
+        return with_left(frame, self._left)
+
+    def _given(
+        self, values: Sequence[Any], rows: npt.NDArray[np.int64], part: str | None
+    ) -> tuple[npt.NDArray[np.int64], Sequence[Any]]:
+        """Leave out the rows without a score, and note why."""
+        types = set(map(type, values))
+        odd = (type(None), NotScored, Failed)
+        if not any(issubclass(kind, odd) for kind in types):
+            return rows, values
+        kept = []
+        for place, value in enumerate(values):
+            if isinstance(value, Failed):
+                self._failed(int(rows[place]), value.error)
+            elif isinstance(value, NotScored):
+                reason = value.reason.strip() or "no reason given"
+                self._leave(int(rows[place]), reason, False, part)
+            elif value is not None:
+                kept.append(place)
+        return rows[kept], [values[place] for place in kept]
+
+    def _leave(self, row: int, why: str, failed: bool, part: str | None = None) -> None:
+        self._left.append(Left(int(self._positions[row]), why, failed, part))
+
+    def _failed(self, row: int, error: BaseException) -> None:
+        guard = self._metric.guard(self._hook, "example", self._batch.id_of(row))
+        self._metric.computed.setdefault("cause", error)
+        self._leave(row, str(guard.failure(error)), True)
+
+    def _refused(self, row: int, why: str, part: str | None = None) -> None:
+        origin, uid = self._metric.component.origin, self._batch.id_of(row)
+        text = f"{origin}: {self._hook} for the example {uid!r}: {why}"
+        self._leave(row, text, True, part)
+
+    def _single(
+        self,
+        metric: BoundMetric,
+        rows: npt.NDArray[np.int64],
+        values: Sequence[Any],
+        part: str | None,
+    ) -> pl.DataFrame:
+        scores = _as_array(values)
+        if scores is None or not _within(metric, scores).all():
+            rows, scores = self._one_by_one(metric, rows, values, part)
+        return pl.DataFrame({"position": self._positions[rows], "score": scores})
+
+    def _one_by_one(
+        self,
+        metric: BoundMetric,
+        rows: npt.NDArray[np.int64],
+        values: Sequence[Any],
+        part: str | None,
+    ) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Check unusual values, and leave out what is none."""
+        scores, kept = [], []
+        for row, value in zip(rows.tolist(), values, strict=True):
+            step = f"{self._hook} for the example {self._batch.id_of(row)!r}"
+            try:
+                number, why = checked_value(metric, value, step)
+            except MetricError as error:
+                self._metric.computed.setdefault("cause", error.__cause__)
+                number, why = None, str(error)
+            if number is None:
+                self._leave(row, str(why), True, part)
+            else:
+                scores.append(number)
+                kept.append(row)
+        return np.array(kept, np.int64), np.array(scores, np.float64)
+
+    def _several(
+        self, rows: npt.NDArray[np.int64], values: Sequence[Any]
+    ) -> pl.DataFrame:
+        """Check the dicts of a metric that gives several scores in one pass."""
+        names = list(self._metric.scores)
+        rows, values = self._of_names(rows, values, names, "scores")
+        frames = []
+        for name in names:
+            column = [value[name] for value in values]
+            kept, given = self._given(column, rows, name)
+            metric = self._metric.score_of(name)
+            scores = self._single(metric, kept, given, name)
+            frames.append(scores.with_columns(pl.lit(name).alias(PART)))
+        return pl.concat(frames)
+
+    def _sums(self, rows: npt.NDArray[np.int64], values: Sequence[Any]) -> pl.DataFrame:
+        """Check the numbers that add up."""
+        first = next((value for value in values if isinstance(value, Mapping)), {})
+        names = sorted(first, key=str)
+        rows, values = self._of_names(rows, values, names, "numbers")
+        kept, numbers = [], []
+        for row, value in zip(rows.tolist(), values, strict=True):
+            found = _as_array([value[name] for name in names])
+            if found is None or np.isnan(found).any():
+                self._refused(row, f"its values must be numbers, is {shorten(value)}")
+            else:
+                kept.append(row)
+                numbers.append(found)
+        table = np.array(numbers, np.float64).reshape(len(kept), len(names))
+        columns = {str(name): table[:, place] for place, name in enumerate(names)}
+        return pl.DataFrame({"position": self._positions[kept], **columns})
+
+    def _of_names(
+        self,
+        rows: npt.NDArray[np.int64],
+        values: Sequence[Any],
+        names: Sequence[str],
+        what: str,
+    ) -> tuple[npt.NDArray[np.int64], list[Any]]:
+        """Leave out what is no dict with these names."""
+        wanted = set(names)
+        kept = []
+        for place, value in enumerate(values):
+            if wanted and isinstance(value, Mapping) and value.keys() == wanted:
+                kept.append(place)
+                continue
+            listed = ", ".join(map(str, names)) or "at least one"
+            why = f"it must return a dict of the {what} {listed}, is {shorten(value)}"
+            self._refused(int(rows[place]), why)
+        return rows[kept], [values[place] for place in kept]
 
 
 def _is_plain(kind: type) -> bool:
@@ -129,6 +340,8 @@ def _is_plain(kind: type) -> bool:
 
 
 def _as_array(values: Sequence[Any]) -> Floats | None:
+    if not all(map(_is_plain, set(map(type, values)))):
+        return None
     try:
         return np.fromiter(values, np.float64, len(values))
     except OverflowError:  # a huge integer
@@ -146,15 +359,17 @@ def _within(metric: BoundMetric, scores: Floats) -> npt.NDArray[np.bool_]:
     return within
 
 
-def _checked_one_by_one(
-    metric: BoundMetric, batch: Batch, values: Sequence[Any]
-) -> list[float]:
-    """Check unusual values, and say what is wrong with the first that is refused."""
-    scores = []
-    for row, value in enumerate(values):
-        step = f"score_example for the example {batch.id_of(row)!r}"
-        number, reason = checked_value(metric, value, step)
-        if number is None:
-            raise MetricError(str(reason))
-        scores.append(number)
-    return scores
+def _joined(metric: BoundMetric, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join batches, which must have the same numbers."""
+    scored = [part for part in parts if len({*part.columns} - EXTRA) > 1]
+    for part in scored:
+        if differing := sorted(({*part.columns} ^ {*scored[0].columns}) - EXTRA):
+            raise MetricError(
+                f"{metric.component.origin}: example_statistics gives {differing[0]!r} "
+                "for some examples only; it must give the same names for each"
+            )
+    return (
+        join_batches(scored)
+        if len(scored) == len(parts)
+        else pl.concat(parts, how="diagonal")
+    )

@@ -234,12 +234,11 @@ def _merge_column(
     if merge == "moments":
         return _moments(name, values, counts, starts)
     if merge == "values":
-        lists = [
-            # polars makes arrays of a fixed size of numpy's arrays of one length
-            np.repeat(values[part], counts[part]).tolist()
-            for part in _parts(starts, len(values))
-        ]
-        return [pl.Series(name, lists, dtype=pl.List(pl.Float64))]
+        lengths = np.diff(np.append(starts, len(values)))
+        part = np.repeat(np.repeat(np.arange(len(starts)), lengths), counts)
+        flat = pl.DataFrame({"part": part, "value": np.repeat(values, counts)})
+        grouped = flat.group_by("part", maintain_order=True).agg("value")
+        return [grouped["value"].cast(pl.List(pl.Float64)).alias(name)]
     reduce = np.minimum if merge == "min" else np.maximum
     found = reduce.reduceat(values, starts) if len(starts) else np.empty(0)
     return [pl.Series(name, found, dtype=pl.Float64)]

@@ -34,6 +34,8 @@ class ScoringTable(NamedTuple):
     """Names of the replications, where each example has several answers; its answers
     then stand at consecutive positions, in this order."""
 
+    choices: pl.Series | None = None
+    """Lists of the options of every example, by position, where they have own ones."""
     unit_names: Sequence[str] | None = None
     """What the examples are called when they are resampled; by default their ids."""
 
@@ -148,11 +150,14 @@ def comparable(frame: pl.DataFrame, kind: AnswerKind) -> pl.DataFrame:
         and the other one does not; a text stays, another value is written as JSON.
     """
     target = frame.schema["target"]
-    single = target.inner if isinstance(target, pl.List) else target
+    single: Any = target
+    is_any_of = kind == "any-of" and isinstance(target, pl.List)
+    if isinstance(target, pl.List) and is_any_of:
+        single = target.inner
     if kind not in ("one", "any-of") or _are_alike(frame.schema["prediction"], single):
         return frame
     found = [_texts(frame["prediction"])]
-    if not isinstance(target, pl.List):
+    if not is_any_of:
         found.append(_texts(frame["target"]))
     return frame.with_columns(found)
 

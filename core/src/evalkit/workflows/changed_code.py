@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evalkit.errors import PluginError
 from evalkit.examples.files import AS_FILE
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
@@ -17,7 +17,8 @@ from evalkit.runs.stored import bound_component
 
 _NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
-    "plugins load elsewhere: files, models, services, imports inside functions; what "
+    "plugins load elsewhere and do not name in their `resources`: files, models, "
+    "services, imports inside functions; what "
     "a run keeps twice (scores of single examples, scores.parquet, statistics/), texts"
 )
 
@@ -60,11 +61,16 @@ def compare_code(
     compared += others
     changes: list[CodeChange] = []
     libraries: dict[str, str | None] = {}
+    resources: list[str] = []
     for name, bound, before in compared:
         now = recorded_component(bound)
         changes += _changed(name, before, now)
+        if isinstance(bound, BoundDataset):
+            changes += _changed_data(name, bound, record.data.version)
         if before.source_sha256 is None and now.source_sha256 is None:
             unchecked.append(f"source code of {name}: it is in no file")
+        changes += _changed_resources(name, before, now)
+        resources += sorted(now.resources or ())
         if before.libraries is None:
             unchecked.append(
                 f"libraries that {name} uses: not recorded, as the run was written "
@@ -83,9 +89,12 @@ def compare_code(
     changes += _changed_environment(record.environment or {})
     names = ", ".join(["evalkit-core", *(name for name, _, _ in compared)])
     versions = ", ".join([*environment(), *sorted(libraries)])
+    looked_at = [f"version and source code of {names}", f"versions of {versions}"]
+    if resources:
+        looked_at.append(f"the resources {', '.join(dict.fromkeys(resources))}")
     return CodeComparison(
         changes,
-        [f"version and source code of {names}", f"versions of {versions}"],
+        looked_at,
         [*unchecked, _NEVER_CHECKED],
     )
 
@@ -105,6 +114,16 @@ def _other_components(
     return found, unchecked
 
 
+def _changed_data(
+    name: str, dataset: BoundDataset, then: str | None
+) -> Iterator[CodeChange]:
+    """Say of data with another version what the data set says that changed."""
+    now = dataset.version
+    if then is not None and then != now:
+        said = dataset.changes.get(now)
+        yield CodeChange(f"{name} data", then, f"{now}: {said}" if said else now)
+
+
 def _changed(
     name: str, before: recorded.Component, now: recorded.Component
 ) -> Iterator[CodeChange]:
@@ -112,6 +131,18 @@ def _changed(
         yield CodeChange(f"{name} version", before.version, now.version)
     elif before.source_sha256 != now.source_sha256:
         yield CodeChange(f"{name} source", before.source_sha256, now.source_sha256)
+
+
+def _changed_resources(
+    name: str, before: recorded.Component, now: recorded.Component
+) -> Iterator[CodeChange]:
+    """Say which files, models and services of a metric are not what they were."""
+    if before.resources is None or now.resources is None:
+        return
+    for resource in sorted({*before.resources, *now.resources}):
+        then, today = before.resources.get(resource), now.resources.get(resource)
+        if then != today:
+            yield CodeChange(f"{resource}, which {name} uses", then, today)
 
 
 def _changed_core(before: recorded.Core | None) -> Iterator[CodeChange]:

@@ -44,7 +44,7 @@ def evaluate(
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
-    task: str | None = None,
+    task: Any = None,
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
@@ -79,7 +79,8 @@ def evaluate(
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
-        task: Name of the task of a file of examples; nothing for a data set.
+        task: The task of a file of examples, by name or as a class or instance; nothing
+            for a data set.
         split: Split of the data set; its default split by default.
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
@@ -171,7 +172,7 @@ def evaluate_with(
     options: EvaluationOptions,
     *,
     model: str | None = None,
-    task: str | None = None,
+    task: Any = None,
     perturbed: Given = (),
     perturbed_predictions: Given = (),
     out: str | Path | None = None,
@@ -185,7 +186,7 @@ def evaluate_with(
         predictions: A model's responses.
         options: All that says how they are evaluated.
         model: Name of the model.
-        task: Name of the task of a file of examples.
+        task: The task of a file of examples, by name or as an object.
         perturbed: Perturbed copies, or runs of them.
         perturbed_predictions: The model's predictions for them.
         out: Folder to write the run to.

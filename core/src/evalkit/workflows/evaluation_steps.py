@@ -18,18 +18,19 @@ from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
+from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.runs.scores import own_scores
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
-from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -58,13 +59,18 @@ class Asked:
         return [metric.name for metric in self.metrics]
 
     @property
+    def fields(self) -> set[str]:
+        """What metrics ask for beside prediction and answer."""
+        return {name for each in self.metrics for name in each.columns}
+
+    @property
     def columns(self) -> set[str] | None:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
         crossings = self.options.crossings.values()
         return {
-            *(name for each in self.metrics for name in each.columns),
+            *self.fields,
             *(name for names in crossings for name in names),
         }
 
@@ -75,7 +81,7 @@ class Asked:
 
 def bind(
     dataset: Any,
-    task: str | None,
+    task: Any,
     options: EvaluationOptions,
     registry: Registry,
     watchers: Observers,
@@ -91,6 +97,9 @@ def bind(
         [named] if isinstance(named, str) else named,
         options.extra_metrics,
     )
+    for metric in metrics:
+        # before anything is computed: what cannot be named is no surprise at the end
+        metric_resources(metric)
     return Asked(
         bound,
         bound_task,
@@ -123,6 +132,8 @@ def match(
         asked.watchers,
         progress,
         needed,
+        asked.fields,
+        needs_all=has_copies,
     )
 
 
@@ -155,8 +166,8 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
         options.settings,
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
-    scored += _own_scores(parts.dataset, examples, alignment)
-    baselines = _baselines(parts.metrics[0], measured.table)
+    scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
+    baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
 
@@ -195,6 +206,7 @@ def read_copies(
             prepared.ids,
             prepared.examples,
             model,
+            asked.fields,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,
@@ -306,7 +318,7 @@ def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
 
 
 def _own_scores(
-    dataset: BoundDataset, examples: Examples, alignment: Alignment
+    dataset: BoundDataset, examples: Examples, alignment: Alignment, groups: Groups
 ) -> list[MetricScores]:
     """Ask a data set that scores itself."""
     if not dataset.has("evaluate"):
@@ -316,4 +328,4 @@ def _own_scores(
         prediction_column(examples, alignment.predictions).alias("pred"), *fields
     )
     scored = alignment.statuses == "scored"
-    return own_scores(dataset, frame.filter(scored))
+    return own_scores(dataset, frame.filter(scored), groups)

@@ -20,9 +20,11 @@ from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
+from evalkit.runs.tables import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import prepared
 from evalkit.scoring.metric import score_metric
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.records import ScoringSettings, notices_of
 from evalkit.scoring.table import ScoringTable, comparable, list_notices
 
 
@@ -92,17 +94,30 @@ def score(
     names = _names_by_content(zip(predictions, targets, unique, strict=True))
     table = ScoringTable(frame, ids, None, context, unit_names=names)
     groups = group_by_tag(list_column("tags", unique))
-    scored = score_metric(bound, table, groups, ScoringSettings(confidence, seed))
-    if scored.failure:
-        raise scored.failure
+    settings = ScoringSettings(confidence, seed)
+    scored = [
+        score_metric(part, table, groups, settings)
+        for part in prepared(bound, table).parts()
+    ]
+    for found in scored:
+        if found.failure:
+            raise found.failure
+    errors, left = (
+        [each.error for each in scored if each.error],
+        unscored_counts(scored),
+    )
     record = RunRecord(
-        status="complete",
-        headline=headline_name([scored]),
+        status="partial" if errors or left else "complete",
+        headline=headline_name(scored),
         interval_rules=INTERVAL_RULES,
         counts=recorded.Counts(examples=len(targets), scored=len(targets)),
-        notices=(*list_notices(prediction, kind, ids), *scored.notices),
+        errors=tuple(errors),
+        notices=(*list_notices(prediction, kind, ids), *notices_of(scored)),
+        not_scored=left,
     )
-    return Result(record, to_scores([scored], groups, "given"), (), None)
+    named = pl.DataFrame({"id": ids}).with_columns(replication=pl.lit(None, pl.String))
+    problems = [*unscored_problems(named, scored)]
+    return Result(record, to_scores(scored, groups, "given"), problems, None)
 
 
 def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:

@@ -71,6 +71,7 @@ def merged_record(
         cluster=_union(record.cluster for record in records),
         baselines=None,
         counts=_counts(records),
+        unparsed=_reasons(records),
         errors=(),
         notices=_notices(parts, examples),
         warnings=(
@@ -119,6 +120,13 @@ def _counts(records: Sequence[RunRecord]) -> recorded.Counts:
     return recorded.Counts(**counts)
 
 
+def _reasons(records: Sequence[RunRecord]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for record in records:
+        found.update(record.unparsed)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
 def _answer_kind(records: Sequence[RunRecord]) -> AnswerKind | None:
     kinds = {record.answer_kind or "one" for record in records}
     return "any-of" if kinds == {"one", "any-of"} else records[0].answer_kind
@@ -128,7 +136,13 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
     hashes = sorted({str(record.data.sha256) for record in records})
     sha256 = hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}])
     files = tuple(file for record in records for file in record.data.files)
-    return records[0].data.model_copy(update={"sha256": sha256, "files": files})
+    own = {
+        name: values.pop() if len(values) == 1 else None
+        for name in ("rows_sha256", "attached_sha256", "limit")
+        if (values := {getattr(record.data, name) for record in records})
+    }
+    update = {"sha256": sha256, "files": files, **own}
+    return records[0].data.model_copy(update=update)
 
 
 def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from evalkit.base.columns import all_named
 from evalkit.base.names import is_component_name
 from evalkit.base.progress import Progress
@@ -33,6 +35,9 @@ from evalkit.runs.tables import (
     measured_statistics,
     saved_statistics,
     settings_of,
+    unscored_answers,
+    unscored_counts,
+    unscored_problems,
     with_example_scores,
 )
 from evalkit.scoring.baselines import compute_baselines
@@ -180,37 +185,55 @@ def _scored(
 ) -> Result:
     record, includes = joined.record, joined.record.includes_examples
     measured = measured_run(joined) if includes else measured_statistics(joined)
-    usable = [m for m in metrics if includes or m.name in joined.statistics]
+    assert joined.examples is not None
+    left = unscored_answers(joined.examples, joined.problems)
     settings = settings_of(record)
-    measures = measure(usable, measured, settings, progress, joined.statistics)
-    if not includes:
+    scored = []
+    for metric in metrics:
+        known = _usable_statistics(metric, joined)
+        if not includes and known is None:
+            reason = _not_kept(metric)
+            scored.append(failed_scores(metric, measured.groups, reason))
+            continue
+        found = measure([metric], measured, settings, progress, known, left)
         # nobody knows what was left out
-        measures = [_without_bounds(found) for found in measures]
-    by_name = {found.name: found for found in measures}
-    scored = [
-        by_name[metric.name]
-        if metric.name in by_name
-        else failed_scores(metric, measured.groups, _not_kept(metric))
-        for metric in metrics
-    ]
+        scored += found if includes else map(_without_bounds, found)
     scores = to_scores(scored, measured.groups, record.split)
     failed = [found.error for found in scored if found.error]
+    counts = unscored_counts(scored)
     if not joined.counts["scored"]:
         failed.append(NOTHING_SCORED)
     record = record.changed(
-        status="partial" if failed else record.status,
+        status="partial" if failed or counts else record.status,
         headline=headline_name(scored),
         bounds=bounds_of(metrics),
-        baselines=_baselines(metrics[0], measured) if includes else None,
+        baselines=_baselines(scored[0].metric, measured) if includes else None,
         errors=tuple(failed),
         notices=(*record.notices, *notices_of(scored)),
+        not_scored=counts,
     )
-    assert joined.examples is not None
-    names = {metric.name for metric in metrics}
-    known = [name for name in joined.examples.columns if name in names]
-    examples = with_example_scores(joined.examples.drop(all_named(known)), scored)
+    names = {found.name for found in scored}
+    stored = [name for name in joined.examples.columns if name in names]
+    examples = with_example_scores(joined.examples.drop(all_named(stored)), scored)
     statistics = saved_statistics(scored, includes)
-    return Result(record, scores, joined.problems, examples, statistics)
+    problems = [found for found in joined.problems if found.metric is None]
+    problems += unscored_problems(joined.examples, scored)
+    return Result(record, scores, problems, examples, statistics)
+
+
+def _usable_statistics(
+    metric: BoundMetric, joined: Result
+) -> Mapping[str, pl.DataFrame] | None:
+    """Return the statistics of the parts that are those of the whole; None if none are.
+
+    A metric that looks at all answers first made them of those of each part.
+    """
+    if metric.has("prepare"):
+        return None
+    names = [part.name for part in metric.parts()]
+    if not all(name in joined.statistics for name in names):
+        return None
+    return {name: joined.statistics[name] for name in names}
 
 
 def _without_bounds(found: MetricScores) -> MetricScores:

@@ -31,6 +31,8 @@ from evalkit.runs.tables import (
     measured_run,
     saved_statistics,
     settings_of,
+    unscored_counts,
+    unscored_problems,
     with_example_scores,
     with_inputs,
 )
@@ -122,8 +124,12 @@ def _rescored(
             failure = MetricError(f"{metric.component.origin}: {error}")
             lacking[metric.name] = failed_scores(metric, measured.groups, failure)
     ready = [metric for metric in bound if metric.name not in lacking]
-    found = {each.name: each for each in measure(ready, measured, settings, progress)}
-    scored = [(found | lacking)[metric.name] for metric in bound]
+    scored = [*measure(ready, measured, settings, progress), *lacking.values()]
+    order = {
+        part.name: at for at, metric in enumerate(bound) for part in metric.parts()
+    }
+    order |= {metric.name: at for at, metric in enumerate(bound)}
+    scored.sort(key=lambda found: order[found.name])
     perturbed = None
     if holds_copies(parent):
         progress("scoring the perturbed copies", 0.9)
@@ -175,11 +181,13 @@ def _extended(
     if perturbed is not None and copies is not None:
         scores += perturbed.scores
         copies = with_copy_scores(copies, perturbed.per_copy)
+    examples = examples_of(parent)
+    left = [*unscored_problems(examples, scored)]
     return Result(
         record,
         scores,
-        parent.problems,
-        with_example_scores(examples_of(parent), scored),
+        [*parent.problems, *left] if left else parent.problems,
+        with_example_scores(examples, scored),
         parent.statistics | saved_statistics(scored, record.includes_examples),
         copies,
     )
@@ -202,7 +210,8 @@ def _record(
         "components": [each.identity for each in components],
         "core": core.to_dict(),
     }
-    is_partial = failed and before.status == "complete"
+    left = unscored_counts(scored)
+    is_partial = (failed or left) and before.status == "complete"
     return before.changed(
         format=FORMAT_VERSION,
         run_id=run_id_of(inputs),
@@ -215,6 +224,7 @@ def _record(
             *_mixed_rules(parent, bound),
             *_without_copies(before, bound, perturbed),
         ),
+        not_scored={**before.not_scored, **left},
         interval_rules=before.interval_rules,
         parent=parent.run_id,
         merged=before.merged,

@@ -47,7 +47,7 @@ def validate(
     dataset: Any,
     predictions: Any = None,
     *,
-    task: str | None = None,
+    task: Any = None,
     model: str | None = None,
     split: str | None = None,
     limit: int | None = None,
@@ -64,7 +64,7 @@ def validate(
     Args:
         dataset: As for `evaluate`.
         predictions: As for `evaluate`; None to check the examples alone.
-        task: Name of the task; only for a file of examples.
+        task: The task, by name or as a class or instance; only for a file of examples.
         model: Name of the model; by default the file's stem.
         split: Split of the data set; its default split by default.
         limit: Check at most so many examples.
@@ -110,7 +110,7 @@ def validate_with(
     predictions: Any,
     options: EvaluationOptions,
     *,
-    task: str | None = None,
+    task: Any = None,
     model: str | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
@@ -121,7 +121,7 @@ def validate_with(
         dataset: As for `validate`, like all arguments but the options.
         predictions: A model's responses; None to check the examples alone.
         options: Those of an evaluation; what concerns its scores is not looked at.
-        task: Name of the task of a file of examples.
+        task: The task of a file of examples, by name or as an object.
         model: Name of the model.
         registry: Where plugins are found.
         progress: Told what is being done.

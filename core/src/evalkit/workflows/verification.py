@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.base.names import metric_of
 from evalkit.base.progress import Progress
@@ -22,11 +22,21 @@ from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
-from evalkit.runs.stored import bound_component
-from evalkit.runs.tables import load_data, measured_run, settings_of, with_inputs
+from evalkit.runs.stored import bound_component, examples_of
+from evalkit.runs.tables import (
+    is_same_data,
+    load_data,
+    measured_run,
+    settings_of,
+    unscored_answers,
+    with_inputs,
+)
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
+
+if TYPE_CHECKING:
+    import polars as pl
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
@@ -135,7 +145,15 @@ def verify(
             ready.append(metric)
         except EvalkitError as error:
             unverified[metric.name] = str(error)
-    scored = measure(ready, measured, settings_of(record, jobs), progress)
+    kept = _kept_statistics(result, ready)
+    scored = measure(
+        ready,
+        measured,
+        settings_of(record, jobs),
+        progress,
+        kept,
+        unscored_answers(examples_of(result), result.problems),
+    )
     computed = to_scores(scored, measured.groups, record.split)
     computed += _under_perturbation(result, measured, scored, unverified, jobs)
     stored = _verifiable(result, [metric.name for metric in ready], unverified)
@@ -148,9 +166,37 @@ def verify(
         _check_data(result, resolver),
         result.interval_rules,
         tuple(code.compared),
-        tuple(code.unchecked),
+        (*_unchecked_calls(ready, kept), *code.unchecked),
         result.model,
     )
+
+
+def _kept_statistics(
+    result: Result, metrics: Sequence[BoundMetric]
+) -> dict[str, pl.DataFrame]:
+    """Return what the run keeps of examples, of metrics that are not called again."""
+    names = [
+        part.name
+        for metric in metrics
+        if metric.is_costly or not metric.deterministic
+        for part in metric.parts()
+    ]
+    return {
+        name: result.statistics[name] for name in names if name in result.statistics
+    }
+
+
+def _unchecked_calls(
+    metrics: Sequence[BoundMetric], kept: Mapping[str, pl.DataFrame]
+) -> Iterator[str]:
+    """Say which metrics were not called again."""
+    for metric in metrics:
+        if any(part.name in kept for part in metric.parts()):
+            why = "is costly" if metric.deterministic else "is not deterministic"
+            yield (
+                f"what {metric.name} makes of single examples: it {why}, and was not "
+                "called again; its scores are computed from what the run keeps of them"
+            )
 
 
 def _compared(result: Result) -> list[str]:
@@ -236,7 +282,7 @@ def _check_data(result: Result, resolver: Resolver) -> str:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    is_same = examples.fingerprint == result.record.data.sha256
+    is_same = is_same_data(examples, result.record.data)
     return "same" if is_same else "changed"
 
 

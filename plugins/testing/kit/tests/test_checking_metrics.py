@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -963,3 +964,95 @@ def test_nothing_is_written(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(MetricLawError):
         check_metric(get_first, laws=["order"])
     assert json.dumps([path.name for path in tmp_path.iterdir()]) == "[]"
+
+
+class Both(Metric):
+    """Two scores of an example in one pass."""
+
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    answer_kinds = ("one",)
+    worst_value = 0.0
+    scores: Mapping[str, Any] = {"same": {}, "length": {"bounds": (0.0, None)}}
+
+    def score_example(self, prediction: str, target: str) -> Any:
+        same = float(prediction == target)
+        return {"same": same, "length": same + len(target) / 9}
+
+
+class Outside(Both):
+    def score_example(self, prediction: str, target: str) -> Any:
+        return {"same": float(prediction == target), "length": -float(len(target))}
+
+
+class Batched(Metric):
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    answer_kinds = ("one",)
+    worst_value = 0.0
+    batch_rows = 2
+
+    def score_batch(self, predictions: list[str], targets: list[str]) -> list[float]:
+        return [float(p == t) for p, t in zip(predictions, targets, strict=True)]
+
+
+class OfTheBatch(Batched):
+    """Looks at the other examples of the batch, which are others next time."""
+
+    def score_batch(self, predictions: list[str], targets: list[str]) -> list[float]:
+        share = len(set(targets)) / len(targets)
+        pairs = zip(predictions, targets, strict=True)
+        return [share * (p == t) for p, t in pairs]
+
+
+class Summed(Metric):
+    answer_kinds = ("one",)
+    accepts_no_prediction = True
+    higher_is_better = True
+    bounds = (0.0, 1.0)
+
+    def example_statistics(self, prediction: str, target: str) -> dict[str, float]:
+        return {"right": prediction == target, "n": 1}
+
+    def finalize(self, sums: Mapping[str, float]) -> float:
+        return sums["right"] / sums["n"]
+
+
+class Rare(Metric):
+    """Weighs a right answer by how many have it, of all that there are."""
+
+    bounds = (0.0, 1.0)
+    answer_kinds = ("one",)
+    worst_value = 0.0
+
+    def prepare(self, targets: list[str]) -> dict[str, float]:
+        return {target: targets.count(target) / len(targets) for target in targets}
+
+    def score_example(self, prediction: str, target: str, context: Any) -> float:
+        return float(context.prepared.get(target, 0.0) * (prediction == target))
+
+
+class Drawn(Metric):
+    deterministic = False
+    bounds = (0.0, 1.0)
+    answer_kinds = ("one",)
+    worst_value = 0.0
+
+    def score_example(self) -> float:
+        return random.random()
+
+
+@pytest.mark.parametrize("metric", [Both, Batched, Summed, Rare, Drawn])
+def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
+    check_metric(metric, perfect=None, max_examples=20)
+
+
+@pytest.mark.parametrize(
+    ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
+)
+def test_what_breaks_a_law_in_a_newer_way_is_found(
+    metric: type[Metric], law: str
+) -> None:
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(metric, perfect=None)
+    assert re.fullmatch(f"{law}|split|tags|values", caught.value.law)

@@ -261,6 +261,20 @@ class RemembersTexts(Shout):
         return [[Edit(0, 0, first)] for _ in texts]
 
 
+class LooksAtOthers(Shout):
+    """Takes the longest of its texts for a heading."""
+
+    def perturb_batch(self, texts: Sequence[str]) -> list[str]:
+        return [
+            text + "!" if len(text) == max(map(len, texts)) else text for text in texts
+        ]
+
+
+class DrawsFromFirst(Shout):
+    def perturb_batch(self, texts: Sequence[str], rngs: Sequence[Random]) -> list[str]:
+        return [f"{text} {rngs[0].random()}" for text in texts]
+
+
 class ChangesNumbers(Shout):
     label_effect = {"*": "uncertain"}
 
@@ -324,8 +338,10 @@ BROKEN = (
     (CountsInItself, "repeatable", "when they are made again"),
     (NumbersItself, "repeatable", "of another instance"),
     (RemembersTexts, "stateless", "after those of the example"),
+    (LooksAtOthers, "batch", "among 4 texts, and .* alone"),
+    (DrawsFromFirst, "batch", "in another order|alone"),
     (ChangesNumbers, "protected", "set protects = False"),
-    (ChangesAnswer, "invariant", "the answer .* became"),
+    (ChangesAnswer, "invariant", "has another answer"),
     (KeepsAnswer, "transforms", "in none of"),
     (TagsAsText, "tags", "returned 'a,b'"),
     (NumbersAsTags, "tags", "must return a list of texts"),

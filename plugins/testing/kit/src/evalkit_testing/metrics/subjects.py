@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit import MetricContext
+from evalkit import MetricContext, MetricError
 from evalkit.catalog import BoundMetric
 from evalkit.scoring import (
     Groups,
@@ -55,7 +55,6 @@ class Subject:
         attributes: What it declares.
         keys: The columns that name a cell of its sums.
         adds_up: Whether it has statistics, which a function of lists does not.
-        values_seen: How many values it gave that are not null.
     """
 
     def __init__(
@@ -66,10 +65,20 @@ class Subject:
         self.allows_errors = allows_errors
         component = bound.component
         self.origin = f"{component.kind}/{bound.name} ({component.distribution})"
+        self._targets: list[Any] | None = None
         self.attributes: Mapping[str, Any] = bound.attributes
         self.keys = ("group", *self.attributes["keys"])
         self.adds_up = not bound.has("compute")
-        self.values_seen = 0
+        self._seen = [0]
+
+    @property
+    def values_seen(self) -> int:
+        """How many values it gave that are not null, whatever answers it had seen."""
+        return self._seen[0]
+
+    @values_seen.setter
+    def values_seen(self, count: int) -> None:
+        self._seen[0] = count
 
     def bind(self, **attributes: Any) -> BoundMetric:
         """Return the metric as it was made, whatever was done with it since.
@@ -85,7 +94,21 @@ class Subject:
         except Exception:
             # it holds something that has no copy, such as a lock or an open file
             bound = copy.copy(self._as_given)
-        return replace(bound, attributes={**bound.attributes, **attributes})
+        bound = replace(
+            bound, attributes={**bound.attributes, **attributes}, computed={}
+        )
+        if self._targets is None:
+            return bound
+        return bound.prepare(self._targets, self.context)
+
+    def prepared(self, rows: Sequence[Row]) -> Subject:
+        """Return the metric as one that has seen the answers of some rows."""
+        if not self._as_given.has("prepare"):
+            return self
+        subject = copy.copy(self)
+        table = self.table(rows)
+        subject._targets = table.frame["target"].to_list()
+        return subject
 
     def table(self, rows: Sequence[Row], clustered: bool = False) -> ScoringTable:
         """Make the table that holds some rows."""
@@ -105,9 +128,10 @@ class Subject:
         Raises:
             MetricError: The metric failed, which it may not.
         """
+        metric.computed.clear()  # it is to be called again
         found = score_metric(metric, table, groups, ScoringSettings())
-        if found.failure is not None and not self.allows_errors:
-            raise found.failure
+        if found.error and not self.allows_errors:
+            raise found.failure or MetricError(found.error)
         return self._scored(found, groups)
 
     def score_statistics(

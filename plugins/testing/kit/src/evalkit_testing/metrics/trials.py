@@ -34,7 +34,7 @@ class Trial(checking.Trial):
     """
 
     def __init__(self, subject: Subject, sample: Sample) -> None:
-        self.subject = subject
+        self.subject = subject.prepared(sample.rows)
         self.sample = sample
         self.rows = sample.rows
 

@@ -41,7 +41,9 @@ def _values_of_lists(metric: BoundMetric, trial: Trial) -> Mapping[Part, Any]:
         members = pl.col("position").is_in(positions_of(trial, number))
         part = trial.table.frame.filter(members)
         lists = {f"{name}s": part[name].to_list() for name in ("prediction", "target")}
-        values[tag, ""] = metric.compute(**lists)
+        fields = {name: part[name].to_list() for name in metric.columns}
+        context = trial.table.context
+        values[tag, ""] = metric.compute(**lists, fields=fields, context=context)
     return values
 
 

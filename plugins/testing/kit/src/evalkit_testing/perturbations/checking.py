@@ -35,7 +35,9 @@ ANSWER_FIELD = "label"
 """The field with the answer of an example that is of no task."""
 
 
-_OF_COPIES = frozenset(law.name for law in PERTURBATION_LAWS) - {"attributes", "inputs"}
+_OF_COPIES = frozenset(law.name for law in PERTURBATION_LAWS) - {
+    *("attributes", "inputs", "batch")
+}
 """The laws that say something only where there is a copy."""
 
 

@@ -11,6 +11,7 @@ from evalkit_testing.perturbations.answer_laws import (
     count_answers,
 )
 from evalkit_testing.perturbations.state_laws import (
+    check_batch,
     check_identity,
     check_randomness,
     check_repeatable,
@@ -41,6 +42,7 @@ PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
     Law("randomness", "all that is random comes from rng", check_randomness),
     Law("repeatable", "the same seed, uid and variant give the same", check_repeatable),
     Law("stateless", "other examples change nothing", check_stateless, (OTHER,)),
+    Law("batch", "other texts of a batch change nothing", check_batch, (OTHER,)),
     Law("edits", "outside of its edits a copy is its original", check_edits),
     Law(
         "protected",

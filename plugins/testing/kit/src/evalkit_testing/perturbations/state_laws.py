@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from random import Random
 from typing import Any
 
 from evalkit_testing.laws import LawBroken, refuse
@@ -46,6 +47,34 @@ def check_stateless(trial: PerturbationTrial) -> None:
     after = instance.copies(trial.example, trial.seed)
     where = f"after those of the example {dict(trial.sample.other)!r}"
     refuse(_difference(trial.copies, after), where)
+
+
+def check_batch(trial: PerturbationTrial) -> None:
+    """What becomes of a text depends on it and its generator, and not on the others."""
+    if trial.subject.hook != "perturb_batch":
+        return
+    examples = (trial.example, trial.sample.other)
+    named = [trial.subject.fresh().arguments(each, trial.seed) for each in examples]
+    texts = [text for arguments in named for text in arguments["texts"]]
+
+    def made(places: Sequence[int]) -> dict[int, Any]:
+        arguments = {
+            **named[0],
+            "texts": [texts[place] for place in places],
+            "rngs": [Random(f"{trial.seed} {place}") for place in places],
+        }
+        given = trial.subject.fresh().call("perturb_batch", arguments)
+        return dict(zip(places, given, strict=True))
+
+    together = made(range(len(texts))) if texts else {}
+    backwards = made([*together][::-1]) if texts else {}
+    for place, new in together.items():
+        for other, where in ((made([place]), "alone"), (backwards, "in another order")):
+            if other[place] != new:
+                raise LawBroken(
+                    f"{texts[place]!r} became {new!r} among {len(texts)} texts, and "
+                    f"{other[place]!r} {where}"
+                )
 
 
 def check_randomness(trial: PerturbationTrial) -> None:

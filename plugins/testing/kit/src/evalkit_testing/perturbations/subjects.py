@@ -21,7 +21,7 @@ from evalkit.catalog import (
 from evalkit.perturbing import effect_of
 from evalkit_testing.laws import LawBroken
 
-HOOKS = ("perturb_example", "find_edits", "perturb")
+HOOKS = ("perturb_example", "find_edits", "perturb_batch", "perturb")
 """The ways to write a perturbation; the first that it has is called."""
 
 _STRONGEST: Mapping[str, Any] = {"preset": "hard", "prob": 1.0}
@@ -154,7 +154,8 @@ class Instance:
             seed: Seed of the generator.
 
         Returns:
-            All arguments that an implementation may name; texts and example are copies.
+            All arguments that an implementation may name; texts and example are copies,
+            and each text has a generator.
         """
         own = copy.deepcopy(dict(example))
         named = texts_by_name(own, self._target.fields)
@@ -164,6 +165,7 @@ class Instance:
             "text": texts[0] if texts else "",
             "example": own,
             "rng": Random(seed),
+            "rngs": [Random(f"{seed} {place}") for place in range(len(texts))],
             "fields": self._target.fields,
             "answer_field": self._target.answer_field,
             "task": self._target.task_name,
@@ -186,7 +188,7 @@ class Instance:
         before = {
             name: copy.deepcopy(value)
             for name, value in arguments.items()
-            if not isinstance(value, Random)
+            if name not in ("rng", "rngs")
         }
         found = self._bound.row_function(hook)(**arguments)
         for name, value in before.items():

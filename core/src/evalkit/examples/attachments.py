@@ -1,0 +1,123 @@
+"""Files that examples name: images, recordings and the like, in the data's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import polars as pl
+from pydantic import BaseModel
+
+from evalkit.base.terms import NamesFile
+from evalkit.base.violations import few, shorten
+from evalkit.errors import SchemaError
+from evalkit.examples.loading import ExampleRows
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.sources import sha256_of
+
+
+def file_fields(model: type[BaseModel]) -> list[str]:
+    """Return the names of the fields of a model that are annotated `FilePath`."""
+    return [
+        name
+        for name, field in model.model_fields.items()
+        if any(map(_is_mark, field.metadata)) or _names_file(field.annotation)
+    ]
+
+
+def _is_mark(rule: Any) -> bool:
+    return isinstance(rule, NamesFile)
+
+
+def _names_file(annotation: Any) -> bool:
+    """Look for the mark also in `FilePath | None`."""
+    if get_origin(annotation) is Annotated:
+        return any(map(_is_mark, get_args(annotation)[1:]))
+    return any(map(_names_file, get_args(annotation)))
+
+
+def with_attached(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
+    """Find the files that examples name.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: Its rows, which keep `Input`.
+
+    Returns:
+        The rows with the absolute paths and a hash of the files.
+
+    Raises:
+        SchemaError: A file is not there, or not inside the data's folder.
+    """
+    fields = [name for name in file_fields(task.Input) if name in loaded.frame.columns]
+    if not fields:
+        return loaded
+    folder = _folder(dataset, loaded).resolve()
+    paths: dict[str, Path] = {}
+    problems = []
+    for name in fields:
+        for position, value in enumerate(loaded.frame[name].to_list()):
+            if value is None or value in paths:
+                continue
+            problem = _problem(folder, value)
+            if problem:
+                uid = loaded.frame["uid"][position]
+                problems.append(
+                    f"{loaded.where(position)} (uid {uid!r}): {name}: {problem}"
+                )
+            else:
+                paths[value] = folder / value
+    if problems:
+        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
+    absolute = {value: str(path) for value, path in paths.items()}
+    return loaded._replace(
+        attached={
+            name: loaded.frame[name].replace_strict(absolute, return_dtype=pl.String)
+            for name in fields
+        },
+        attached_sha256=_hash(sorted(paths.items())),
+    )
+
+
+def _folder(dataset: BoundDataset, loaded: ExampleRows) -> Path:
+    if dataset.files_folder is not None:
+        return Path(dataset.files_folder)
+    if loaded.path is not None:
+        return loaded.path.parent
+    module = sys.modules.get(type(dataset.plugin).__module__)
+    return Path(getattr(module, "__file__", None) or ".").parent
+
+
+def _problem(folder: Path, name: str) -> str | None:
+    """Say why a name is not that of a file of the folder."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        return f"must name a file inside of {folder}, found {shorten(name)}"
+    try:
+        whole = (folder / path).resolve()
+        is_file = whole.is_file()
+    except (OSError, ValueError, RuntimeError) as error:  # a circle of links, a NUL
+        return f"cannot be looked for ({error}), found {shorten(name)}"
+    if not whole.is_relative_to(folder):
+        return f"leads out of {folder} by a link, found {shorten(name)}"
+    if not is_file:
+        return f"there is no file {shorten(name)} in {folder}"
+    return None
+
+
+def _hash(files: Iterable[tuple[str, Path]]) -> str:
+    digest = hashlib.sha256()
+    for line in _lines(files):
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _lines(files: Iterable[tuple[str, Path]]) -> Iterator[str]:
+    for name, path in files:
+        yield f"{sha256_of(path)} {name}\n"

@@ -1,0 +1,225 @@
+"""Checks rows against the task's `Input`, and uses what pydantic makes of them.
+
+Rows that columns show to be valid as they are need no pydantic. Of the others, what it
+returns is what is used: defaults, aliases, and what validators make of a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from evalkit.base.columns import all_named, is_text_only, to_series
+from evalkit.base.violations import describe, few, from_pydantic, shorten
+from evalkit.errors import SchemaError
+from evalkit.examples.loading import ExampleRows, input_plan
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.reading.field_types import model_types
+from evalkit.reading.files import OF_TEXTS
+from evalkit.reading.formats import detect_format
+from evalkit.reading.schemas import ColumnPlan, with_planned
+from evalkit.reading.tables import cast_column
+from evalkit.reading.typed_values import (
+    MisfitError,
+    fits,
+    holds_null,
+    row_of_table,
+    typed_series,
+)
+
+
+def checked_inputs(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
+    """Check that every row has the shape of the task's `Input`.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: The rows.
+
+    Returns:
+        The rows with the values that pydantic returns, in columns of the types that
+        the annotations say (`evalkit.reading.field_types.field_type`).
+
+    Raises:
+        SchemaError: Rows break it.
+        PluginError: The task's own validators failed.
+    """
+    accepted, frame = _accepted(task, loaded)
+    typed = loaded._replace(frame=frame, given=loaded.frame)
+    if accepted is not None and accepted.all():
+        return typed
+    validated = dict(_validated(dataset, task, loaded, accepted))
+    typed = typed._replace(validated=validated)
+    if loaded.rows is not None:
+        rows = [*loaded.rows]
+        for position, values in validated.items():
+            rows[position] = values
+        typed = typed._replace(rows=rows, validated={})
+    types = model_types(task.Input)
+    names = (*task.Input.model_fields, *task.Input.model_computed_fields)
+    for name in names:
+        if name != "uid" and name not in loaded.dropped:
+            typed = _with_field(dataset, typed, name, validated, types.get(name))
+    return typed
+
+
+def _accepted(
+    task: BoundTask, loaded: ExampleRows
+) -> tuple[pl.Series | None, pl.DataFrame]:
+    """Tell which rows surely have the shape of `Input`; None where all must be asked.
+
+    Returns:
+        Booleans, or None; and the frame, with planned columns in their types and those
+        that no row has.
+    """
+    plan = input_plan(task)
+    if plan is None:
+        return None, loaded.frame
+    plan = plan.of(plan.columns.keys() - loaded.dropped)
+    frame = _cast(loaded.frame, plan, loaded.nested)
+    planned = with_planned(frame.drop(all_named(loaded.nested)), plan)
+    passes = plan.passes(planned)
+    added = planned.select(all_named(n for n in planned.columns if n not in frame))
+    frame = frame.hstack(added.get_columns())
+    return passes if loaded.passes is None else passes & loaded.passes, frame
+
+
+def _cast(
+    frame: pl.DataFrame, plan: ColumnPlan, nested: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Bring columns into their planned types, where nothing is lost."""
+    cast = [
+        found
+        for name, column in plan.columns.items()
+        if name in frame.columns and name not in nested
+        if frame.schema[name] != column.dtype
+        if (found := cast_column(frame[name], column.dtype)) is not None
+    ]
+    return frame.with_columns(cast) if cast else frame
+
+
+def _validated(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    accepted: pl.Series | None,
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Ask pydantic about all rows that are not accepted.
+
+    Yields:
+        Position and values of each row, which has fields by their names too.
+    """
+    problems = []
+    is_table = loaded.rows is None and loaded.lines is None
+    nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
+    is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
+    nulls = dict.fromkeys(nullable if is_of_texts else ())
+    for position, row in enumerate(loaded.named()):
+        if accepted is not None and accepted[position]:
+            continue
+        try:
+            given = row_of_table(task.Input, row) if is_table else {**nulls, **row}
+            found = task.validate_input(given)
+        except ValidationError as error:
+            problems.append(
+                f"{loaded.where(position)} (uid {row['uid']!r}): "
+                f"{describe(from_pydantic(error))}"
+            )
+            continue
+        yield position, {**row, **found.model_dump(), "uid": row["uid"]}
+    if problems:
+        raise SchemaError(
+            f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
+            f"examples break the input of the task {task.component.name}: "
+            f"{few(problems)}"
+        )
+
+
+def _with_field(
+    dataset: BoundDataset,
+    loaded: ExampleRows,
+    name: str,
+    validated: Mapping[int, Mapping[str, Any]],
+    dtype: pl.DataType | None,
+) -> ExampleRows:
+    """Put the validated values of a field into its column."""
+    values = [row[name] for row in validated.values() if name in row]
+    if len(values) < len(validated):
+        return loaded  # a field that the model leaves out
+    nested = {key: column for key, column in loaded.nested.items() if key != name}
+    frame = loaded.frame
+    if dtype is None:
+        column = _stored(dataset, loaded, name, values, validated)
+        if column.dtype == pl.String and not is_text_only(values):
+            nested[name] = values
+    else:
+        column = _typed(dataset, loaded, name, values, dtype, validated)
+    if len(validated) < frame.height:
+        base = frame[name] if name in frame.columns else None
+        column = _replaced(base, column, [*validated], frame.height)
+    return loaded._replace(frame=frame.with_columns(column), nested=nested)
+
+
+def _typed(
+    dataset: BoundDataset,
+    loaded: ExampleRows,
+    name: str,
+    values: Sequence[Any],
+    dtype: pl.DataType,
+    validated: Mapping[int, Mapping[str, Any]],
+) -> pl.Series:
+    try:
+        return typed_series(name, values, dtype)
+    except MisfitError as error:
+        place = next(n for n, each in enumerate(values) if not fits(each, dtype))
+        raise _misfit(
+            dataset,
+            loaded,
+            [*validated][place],
+            f"{name}: must fit a column of the type {dtype}, found "
+            f"{shorten(values[place])}",
+        ) from error
+
+
+def _stored(
+    dataset: BoundDataset,
+    loaded: ExampleRows,
+    name: str,
+    values: Sequence[Any],
+    validated: Mapping[int, Mapping[str, Any]],
+) -> pl.Series:
+    try:
+        return to_series(name, values)
+    except ValueError as error:
+        raise _misfit(
+            dataset,
+            loaded,
+            next(iter(validated)),
+            f"{name}: its annotation names no type of a column, and not all of its "
+            f"values can be written as JSON ({error})",
+        ) from error
+
+
+def _misfit(
+    dataset: BoundDataset, loaded: ExampleRows, position: int, problem: str
+) -> SchemaError:
+    uid = loaded.frame["uid"][position]
+    where = f"{loaded.where(position)} (uid {uid!r})"
+    return SchemaError(f"{loaded.source(dataset)}: {where}: {problem}")
+
+
+def _replaced(
+    base: pl.Series | None, values: pl.Series, positions: Sequence[int], height: int
+) -> pl.Series:
+    """Put values at their positions; rows without one had no value in another type."""
+    if base is None or base.dtype != values.dtype:
+        base = values.clear().extend_constant(None, height)
+    places = np.arange(height)
+    places[np.array(positions)] = height + np.arange(len(values))
+    return pl.concat([base, values.alias(base.name)]).rechunk().gather(places)

@@ -1,0 +1,234 @@
+"""Loaded metrics, with typed attributes and guarded hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalkit.base.failures import hook_failures
+from evalkit.base.names import score_name
+from evalkit.base.terms import MetricContext, NotScored
+from evalkit.errors import MetricError
+from evalkit.hookspecs import MetricAttributes
+from evalkit.plugins.binding import Bound
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Failed(NamedTuple):
+    """What a metric raised in the place of an example's score."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMetric(Bound, MetricAttributes):
+    """A metric that is loaded, or one of the scores that it gives in one pass."""
+
+    name: str = field(init=False)
+    """The plugin's name with those parameters that are not at their default, and the
+    score's own name where it is one of several."""
+    part: str = ""
+    """The score's own name within the metric; "" for the main one."""
+    whole: BoundMetric | None = None
+    """The metric that gives all its scores in one pass; None where this is it."""
+    prepared: Any = None
+    """What `prepare` returned."""
+    computed: dict[Any, Any] = field(repr=False, default_factory=dict)
+    """What one pass gave, for all scores of the metric."""
+
+    _failure = MetricError
+    _own_words = (MetricError,)
+
+    def __post_init__(self) -> None:
+        """Set the metric's attributes, and its name."""
+        super().__post_init__()
+        vars(self).update(name=score_name(self.name, {}, self.part))
+
+    @property
+    def counts_labels(self) -> bool:
+        """Whether its two keys are the gold and the predicted label of what it counts.
+
+        A metric says so by its interval.
+        """
+        return self.interval == "multinomial"
+
+    @property
+    def example_hook(self) -> str | None:
+        """The hook that scores single examples; None where it has no such scores."""
+        return next(filter(self.has, ("score_example", "score_batch")), None)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether it is called no more often than its scores need."""
+        return self.has("score_batch") if self.costly is None else self.costly
+
+    def score_of(self, part: str) -> BoundMetric:
+        """Return the metric with the attributes of one of its scores.
+
+        Args:
+            part: Name of the score; of one that it does not declare, it has its own.
+        """
+        if part not in self.scores:
+            return self
+        attributes = {**self.attributes, **self.scores[part], "scores": {}}
+        return replace(self, attributes=attributes, part=part, whole=self)
+
+    def parts(self) -> list[BoundMetric]:
+        """Return a metric for each score that one call gives; itself where it is one.
+
+        What `finalize` makes of sums is one metric, however many scores it has.
+        """
+        if not self.scores or self.has("finalize"):
+            return [self]
+        return list(map(self.score_of, self.scores))
+
+    def prepare(self, targets: list[Any], context: MetricContext) -> BoundMetric:
+        """Return the metric with what its `prepare` returned.
+
+        Args:
+            targets: All answers.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        if not self.has("prepare"):
+            return self
+        with self.guard("prepare"):
+            found = self.hooks.prepare(targets=targets, context=context)
+        return replace(self, prepared=found, computed={})
+
+    def name_resources(self) -> Any:
+        """Return what the metric says that its numbers depend on, unchecked.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        if not self.has("resources"):
+            return {}
+        with self.guard("resources"):
+            return self.hooks.resources()
+
+    def compute(self, context: MetricContext, **offered: Any) -> Any:
+        """Return the score of lists, unchecked; also `NotScored` that was raised.
+
+        Args:
+            context: What else the metric knows.
+            **offered: The other arguments of the hook.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        try:
+            with self.guard("computing it", passes=(NotScored,)):
+                return self.hooks.compute(context=self._told(context), **offered)
+        except NotScored as outcome:
+            return outcome
+
+    def _told(self, context: MetricContext) -> MetricContext:
+        return context._replace(prepared=self.prepared)
+
+    def score_examples(
+        self,
+        hook: str,
+        columns: Mapping[str, Callable[[], Sequence[Any]]],
+        context: MetricContext,
+        rows: int,
+    ) -> list[Any]:
+        """Call a hook that handles one example for each of some.
+
+        Args:
+            hook: Its name.
+            columns: How the values of each argument but the context are made, one for
+                each example; called for those that the metric takes.
+            context: What else the metric knows.
+            rows: The number of examples.
+
+        Returns:
+            What the metric returned, unchecked; `NotScored` or `Failed` where it
+            raised.
+        """
+        function: Callable[..., Any] = getattr(self.plugin, hook)
+        told = self._told(context)
+        arguments = [
+            repeat(told, rows) if name == "context" else columns[name]()
+            for name in self.arguments_of(hook)
+        ]
+        # without an argument, it is the number of calls that ends them
+        calls = (
+            map(function, *arguments)
+            if arguments
+            else map(_alone(function), range(rows))
+        )
+        values: list[Any] = []
+        append = values.append
+        while len(values) < rows:
+            try:
+                for value in calls:
+                    append(value)
+                if len(values) < rows:
+                    raise StopIteration  # raised in the function, it ends the loop
+            except NotScored as outcome:
+                append(outcome)
+            except hook_failures() as error:
+                append(Failed(error))
+        return values
+
+    def score_batch(
+        self, columns: Mapping[str, Callable[[], Any]], context: MetricContext
+    ) -> Any:
+        """Return what the metric says of a batch, unchecked; or what it raised.
+
+        Args:
+            columns: How the value of each argument but the context is made.
+            context: What else the metric knows.
+        """
+        plugin: Any = self.plugin
+        told: Callable[[], Any] = partial(self._told, context)
+        offered = {**columns, "context": told}
+        arguments = [offered[name]() for name in self.arguments_of("score_batch")]
+        try:
+            return plugin.score_batch(*arguments)
+        except NotScored as outcome:
+            return outcome
+        except hook_failures() as error:
+            return Failed(error)
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> Any:
+        """Return columns that add up over examples, unchecked.
+
+        Args:
+            batch: The examples.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        with self.guard("statistics"):
+            return self.hooks.statistics(batch=batch, context=self._told(context))
+
+    def finalize(self, sums: Any, context: MetricContext) -> Any:
+        """Return scores of sums, unchecked; also `NotScored` that was raised.
+
+        Args:
+            sums: Sums by group and key; those of one group by name with
+                `example_statistics`.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        try:
+            with self.guard("finalize", passes=(NotScored,)):
+                return self.hooks.finalize(sums=sums, context=self._told(context))
+        except NotScored as outcome:
+            return outcome
+
+
+def _alone(function: Callable[..., Any]) -> Callable[[int], Any]:
+    return lambda _: function()

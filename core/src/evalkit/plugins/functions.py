@@ -1,0 +1,217 @@
+"""Plain functions as metrics, called by the names of their arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from evalkit.base.terms import AnswerKind, IntervalKind
+from evalkit.plugins.classes import Metric
+
+GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
+
+ANY_ANSWER: tuple[AnswerKind, ...] = (
+    "one",
+    "any-of",
+    "all-of",
+    "spans",
+    "ranked",
+    "number",
+)
+"""All shapes of answers."""
+
+_DECORATED = "__evalkit_metric__"
+
+_OF_LISTS = {
+    **dict.fromkeys(("predictions", "preds", "y_pred", "hypotheses"), "predictions"),
+    **dict.fromkeys(("targets", "y_true", "references"), "targets"),
+}
+_OF_ONE = {
+    **dict.fromkeys(("prediction", "pred", "hypothesis"), "prediction"),
+    **dict.fromkeys(("target", "reference"), "target"),
+}
+_OF_BOTH = {"fields": "fields", "context": "context"}
+
+_HOW_TO_WRITE = (
+    "write predictions and targets for whole lists (scikit-learn's y_pred and y_true "
+    "are known too), prediction and target for one example, fields or context, or name "
+    "a column in @evalkit.metric(columns=[…])"
+)
+
+
+class FunctionMetric(Metric):
+    """A plain function as a metric.
+
+    Args:
+        function: The function.
+
+    Attributes:
+        function: The same.
+        problems: What is wrong with its arguments, a sentence each.
+    """
+
+    answer_kinds = ANY_ANSWER
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+        for attribute, value in getattr(function, _DECORATED, {}).items():
+            setattr(self, attribute, value)
+        self._by_position: list[str] = []
+        self._by_name: dict[str, str] = {}
+        self.problems = self._read_arguments()
+        meanings = {*self._by_position, *self._by_name.values()}
+        is_plain = meanings <= {"prediction", "target"}
+        if not meanings & {"prediction", "target"}:
+            vars(self)["compute"] = self._compute
+        else:
+            call = self._score_pair if is_plain else self._score_example
+            vars(self)["score_example"] = call
+
+    def _read_arguments(self) -> list[str]:
+        """Find out what each argument of the function means."""
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError) as error:
+            return [f"its signature cannot be read: {error}"]
+        problems, meant = [], dict[str, str]()
+        for parameter in parameters:
+            name = parameter.name
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            meaning = name if name in self.columns else _meaning_of(name)
+            if meaning is None:
+                if parameter.default is parameter.empty:
+                    problems.append(f"its argument {name!r} is not known")
+                continue
+            if meaning in meant:
+                problems.append(f"{meant[meaning]!r} and {name!r} mean the same")
+            meant[meaning] = name
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                self._by_position.append(meaning)
+            else:
+                self._by_name[name] = meaning
+        lists = [meant[each] for each in ("predictions", "targets") if each in meant]
+        ones = [meant[each] for each in ("prediction", "target") if each in meant]
+        if lists and ones:
+            problems.append(f"{lists[0]!r} is of lists, {ones[0]!r} of one example")
+        if not meant and not problems:
+            problems.append("it has no argument that is known")
+        return [f"{'; '.join(problems)}: {_HOW_TO_WRITE}"] if problems else []
+
+    def _call(self, values: Mapping[str, Any]) -> Any:
+        by_position = [values[meaning] for meaning in self._by_position]
+        by_name = {name: values[meaning] for name, meaning in self._by_name.items()}
+        return self.function(*by_position, **by_name)
+
+    def _compute(
+        self,
+        predictions: list[Any],
+        targets: list[Any],
+        fields: Mapping[str, list[Any]],
+        context: Any,
+    ) -> Any:
+        given = {"predictions": predictions, "targets": targets}
+        return self._call({**fields, **given, "fields": fields, "context": context})
+
+    def _score_example(
+        self, prediction: Any, target: Any, fields: Mapping[str, Any], context: Any
+    ) -> Any:
+        given = {"prediction": prediction, "target": target}
+        return self._call({**fields, **given, "fields": fields, "context": context})
+
+    def _score_pair(self, prediction: Any, target: Any) -> Any:
+        return self._call({"prediction": prediction, "target": target})
+
+
+def _meaning_of(name: str) -> str | None:
+    return _OF_LISTS.get(name) or _OF_ONE.get(name) or _OF_BOTH.get(name)
+
+
+@overload
+def metric(function: GetFunction, /) -> GetFunction: ...
+@overload
+def metric(
+    *,
+    unit: str = "",
+    bounds: tuple[float | None, float | None] | None = None,
+    higher_is_better: bool | None = None,
+    scale: float = 1.0,
+    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
+    columns: Sequence[str] = (),
+    interval: IntervalKind | None = None,
+    worst_value: float | None = None,
+    **further: Any,
+) -> Callable[[GetFunction], GetFunction]: ...
+def metric(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    unit: str = "",
+    bounds: tuple[float | None, float | None] | None = None,
+    higher_is_better: bool | None = None,
+    scale: float = 1.0,
+    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
+    columns: Sequence[str] = (),
+    interval: IntervalKind | None = None,
+    worst_value: float | None = None,
+    **further: Any,
+) -> Any:
+    """Say what the number that a function returns means.
+
+    A function of `predictions` and `targets` gets whole lists, one of `prediction` and
+    `target` one example. It is called by the names of its arguments, in any order;
+    `y_pred` and `y_true` mean lists too, `fields` the values of `columns` by name, and
+    the name of a column its values. Other arguments must have defaults. The function
+    itself is left as it is and stays callable.
+
+    Args:
+        function: The function, where the decorator is written without brackets.
+        unit: Unit of the value as shown, such as `%`.
+        bounds: Least and greatest value that it can return.
+        higher_is_better: Direction; None where it is unknown.
+        scale: What the returned value is multiplied with to be shown: 100 for a
+            proportion, 1 for a function that returns percentages.
+        answer_kinds: Shapes of answers that it can take; all by default. Where the
+            data has others, its score is null with that reason.
+        columns: What it needs beside prediction and target: scored fields of the
+            response, or fields of the input.
+        interval: How its confidence interval is computed.
+        worst_value: Score of an example without a usable prediction; for functions of
+            one example.
+        **further: Any other attribute of `evalkit.hookspecs.MetricAttributes`.
+
+    Returns:
+        A decorator; the function where one was given.
+
+    Raises:
+        TypeError: There is no such attribute.
+
+    Example:
+        ```python
+        @evalkit.metric(unit="%", bounds=(0, 1), higher_is_better=True, scale=100)
+        def get_agreement(predictions, targets):
+            return sum(p == t for p, t in zip(predictions, targets)) / len(targets)
+        ```
+    """
+    unknown = [name for name in further if not hasattr(Metric, name)]
+    if unknown:
+        raise TypeError(f"a metric has no attribute {unknown[0]!r}")
+
+    def mark(function: GetFunction) -> GetFunction:
+        attributes = {
+            "unit": unit,
+            "bounds": bounds,
+            "higher_is_better": higher_is_better,
+            "scale": scale,
+            "answer_kinds": tuple(answer_kinds),
+            "columns": tuple(columns),
+            "interval": interval,
+            "worst_value": worst_value,
+            **further,
+        }
+        setattr(function, _DECORATED, attributes)
+        return function
+
+    return mark if function is None else mark(function)

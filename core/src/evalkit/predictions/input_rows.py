@@ -1,0 +1,133 @@
+"""What hooks see of the example that a response answers: the fields of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit.base.columns import all_named
+from evalkit.errors import PluginContractError
+from evalkit.examples.conversion import PRED_CONVERTER, answer_name, find_converter
+from evalkit.examples.table import Examples
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.reading.typed_values import as_mappings
+
+ADAPTER = "adapt_response"
+
+
+def fields_read(dataset: BoundDataset, task: BoundTask) -> set[str]:
+    """Return the columns of the data that hooks see which judge a response.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+    """
+    return {*(fields_to_verify(task) or ()), *(fields_of_row(dataset, task) or ())}
+
+
+def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
+    """Return the fields of an example that a task's `verify_response` reads.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Their names; None where it does not look at the example.
+    """
+    if not task.has("verify_response"):
+        return None
+    if not {"example", "data"} & {*task.arguments_of("verify_response")}:
+        return None
+    declared: Sequence[str] | None = task.verify_fields
+    return [*task.Input.model_fields] if declared is None else declared
+
+
+def fields_of_row(dataset: BoundDataset, task: BoundTask) -> list[str] | None:
+    """Return the fields that converters and adapters see as `row`: never the answer.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+
+    Returns:
+        The fields of `Input` but for the answer; None where no hook takes `row`.
+    """
+    converter, declared = find_converter(PRED_CONVERTER, dataset, task)
+    by_method = declared is None and converter.takes_row(PRED_CONVERTER)
+    if not by_method and not any(each.takes_row(ADAPTER) for each in (dataset, task)):
+        return None
+    answers = {answer_name(dataset, task), task.answer_field}
+    return [name for name in task.Input.model_fields if name not in answers]
+
+
+def rows_by_id(
+    dataset: BoundDataset, task: BoundTask, examples: Examples
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the model was asked, where a hook takes it as `row`.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        examples: The examples.
+
+    Returns:
+        A dict for each example, by its id; nothing where no hook takes them.
+    """
+    fields = fields_of_row(dataset, task)
+    if fields is None:
+        return {}
+    return {row["uid"]: row for row in rows_of(task, examples, fields)}
+
+
+def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
+    """Return what `verify_response` sees of each example; empty for nothing.
+
+    Args:
+        task: The task.
+        examples: The examples.
+
+    Raises:
+        PluginContractError: The task names a field that the data does not have.
+    """
+    fields = fields_to_verify(task)
+    if fields is None:
+        return []
+    present = examples.inputs.columns
+    missing = [name for name in fields if name not in present]
+    if missing and task.verify_fields is not None:
+        raise PluginContractError(
+            f"{task.component.origin}: verify_response reads the field "
+            f"{missing[0]!r}, which the data does not have"
+        )
+    return rows_of(task, examples, fields)
+
+
+def rows_of(
+    task: BoundTask, examples: Examples, fields: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return some fields of each example, as pydantic returns them.
+
+    Args:
+        task: The task.
+        examples: The examples.
+        fields: Columns of the data; those that it lacks are left out.
+
+    Returns:
+        A dict for each example, with `uid`.
+    """
+    inputs = examples.inputs
+    names = dict.fromkeys(("uid", *(name for name in fields if name in inputs.columns)))
+    rows = inputs.select(all_named(names)).rows(named=True)
+    for name in names:
+        if name in examples.nested:
+            values = examples.nested[name]
+        elif name in task.Input.model_fields and inputs.schema[name].is_nested():
+            annotation = task.Input.model_fields[name].annotation
+            values = [
+                as_mappings(row[name], annotation, keeps_null=True) for row in rows
+            ]
+        else:
+            continue
+        for row, value in zip(rows, values, strict=True):
+            row[name] = value
+    return rows

@@ -1,0 +1,55 @@
+"""Takes out of a run without examples what may quote the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+
+from evalkit.base.violations import Violation
+from evalkit.predictions.problems import Problem
+from evalkit.runs.score_columns import Score
+
+WITHHELD = "withheld, as the run holds no examples"
+
+_FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
+_NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
+
+_QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
+"""Fields whose rules may quote the response, an exception or an assertion."""
+
+
+def withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
+    """Keep status, line, id, declared fields and rules of a problem, and no value.
+
+    Args:
+        problem: The problem.
+        declared: Names of the fields that the task declares.
+
+    Returns:
+        The problem without what may quote the data.
+    """
+    violations = tuple(
+        _withhold_violation(violation, declared) for violation in problem.violations
+    )
+    reason = None if problem.reason is None else WITHHELD
+    return problem._replace(violations=violations, reason=reason)
+
+
+def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
+    field = violation.field.partition(".")[0]
+    if field in _QUOTING_FIELDS or field not in declared:
+        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
+        return Violation(shown, WITHHELD)
+    return Violation(field, violation.rule)
+
+
+def withhold_text(text: str | None) -> str | None:
+    """Keep who failed with which exception, without its words and those of metrics."""
+    if text is None:
+        return None
+    return _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
+
+
+def withhold_reasons(scores: Sequence[Score]) -> list[Score]:
+    """Keep the reasons of scores without the words of exceptions."""
+    return [score._replace(reason=withhold_text(score.reason)) for score in scores]

@@ -1,0 +1,327 @@
+"""What pydantic returns is what is used, and every field has the type it is said to."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import to_jsonable_python
+
+import evalkit
+from evalkit.errors import SchemaError
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import Examples, load_examples
+from evalkit.perturbing.originals import read_originals
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import Component
+from evalkit.plugins.registry import bind
+from evalkit.reading.field_types import model_types
+
+
+class Kind(Enum):
+    NEWS = "news"
+
+
+class Reference(BaseModel):
+    text: str
+    grade: int = 1
+    tags: list[str] = []
+
+
+class Everything(BaseModel):
+    uid: str
+    text: str
+    count: int
+    share: float
+    flag: bool
+    raw: bytes
+    day: date
+    moment: datetime
+    kind: Kind
+    size: Literal["small", "large"]
+    words: list[str]
+    spans: list[list[int]]
+    references: list[Reference]
+    weights: dict[str, float]
+    note: str | None = None
+
+
+class Strict(Everything):
+    model_config = ConfigDict(strict=True)
+
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "uid": str(number),
+        "text": f"text {number}",
+        "count": number,
+        "share": number / 4,
+        "flag": number == 1,
+        "raw": f"raw {number}".encode(),
+        "day": date(2020, 1, number),
+        "moment": datetime(2020, 1, number, 12),
+        "kind": Kind.NEWS,
+        "size": "small",
+        "words": ["a", "b"][:number],
+        "spans": [[0, number]] * (number - 1),
+        "references": [{"text": "r", "grade": number, "tags": ["t"]}] * (number - 1),
+        "weights": {"b": 0.5, "a": float(number)},
+        "note": None if number == 1 else "n",
+        "label": "x",
+    }
+    for number in (1, 2)
+]
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a row as JSON has it."""
+    found = {k: to_jsonable_python(v) for k, v in row.items() if v is not None}
+    assert isinstance(found, dict)
+    return found
+
+
+def as_frame(_: Path) -> pl.DataFrame:
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    columns["kind"] = [kind.value for kind in columns["kind"]]
+    columns["weights"] = [
+        [{"key": key, "value": value} for key, value in each.items()]
+        for each in columns["weights"]
+    ]
+    kinds = {name: columns[name] for name in columns}
+    return pl.DataFrame(kinds, strict=False)
+
+
+def as_parquet(folder: Path) -> Path:
+    as_frame(folder).write_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
+def as_json_lines(folder: Path) -> Path:
+    text = "".join(json.dumps(plain(row)) + "\n" for row in ROWS)
+    (folder / "data.jsonl").write_text(text)
+    return folder / "data.jsonl"
+
+
+def as_csv(folder: Path) -> Path:
+    with (folder / "data.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [*ROWS[0]])
+        writer.writeheader()
+        for row in map(plain, ROWS):
+            cells = {
+                k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()
+            }
+            writer.writerow(cells)
+    return folder / "data.csv"
+
+
+WAYS: dict[str, Callable[[Path], Any]] = {
+    "dicts": lambda _: ROWS,
+    "dicts of JSON": lambda _: [plain(row) for row in ROWS],
+    "frame": as_frame,
+    "parquet": as_parquet,
+    "JSON lines": as_json_lines,
+    "CSV": as_csv,
+}
+
+
+def task(model: type[BaseModel], **members: Any) -> BoundTask:
+    class Response(BaseModel):
+        id: str
+        label: str
+
+    found = {
+        "Input": model,
+        "Output": Response,
+        "answer_field": "label",
+        "perf_metric": "accuracy",
+        "example": ROWS[0],
+        **members,
+    }
+    component = Component("tasks", "any", "m:T", "task-dist", "2.0")
+    return BoundTask.of(bind(component, type("Task", (evalkit.TaskIO,), found)))
+
+
+def dataset(rows: Any, **members: Any) -> BoundDataset:
+    members = {"task": "any", "load": lambda self, split: rows, **members}
+    component = Component("datasets", "rows", "m:D", "rows-dist", "1.0")
+    return BoundDataset.of(bind(component, type("Data", (evalkit.Dataset,), members)))
+
+
+def load(
+    model: type[BaseModel], rows: Any, example: Any = None, **members: Any
+) -> Examples:
+    bound = task(model, example=example or ROWS[0])
+    return load_examples(dataset(rows, **members), bound, "test")
+
+
+EXPECTED = {
+    "count": [1, 2],
+    "share": [0.25, 0.5],
+    "flag": [True, False],
+    "raw": [b"raw 1", b"raw 2"],
+    "day": [date(2020, 1, 1), date(2020, 1, 2)],
+    "kind": ["news", "news"],
+    "words": [["a"], ["a", "b"]],
+    "spans": [[], [[0, 2]]],
+    "references": [[], [{"text": "r", "grade": 2, "tags": ["t"]}]],
+    "weights": [
+        [{"key": "a", "value": number}, {"key": "b", "value": 0.5}]
+        for number in (1.0, 2.0)
+    ],
+    "note": [None, "n"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("model", [Everything, Strict])
+def test_a_field_has_one_type_and_value_whichever_way_it_came(
+    tmp_path: Path, way: str, model: type[BaseModel]
+) -> None:
+    found = load(model, WAYS[way](tmp_path)).inputs
+    types = model_types(model)
+    assert {name: found.schema[name] for name in types} == types
+    assert {name: found[name].to_list() for name in EXPECTED} == EXPECTED
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_converter_and_a_perturbation_see_what_pydantic_returns(
+    tmp_path: Path, way: str
+) -> None:
+    seen: list[Mapping[str, Any]] = []
+
+    def convert(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
+        seen.append(dict(example))
+        return {"id": example["uid"], "answer": example["label"]}
+
+    rows = WAYS[way](tmp_path)
+    load(Everything, rows, label_field_converter=convert)
+    bound = dataset(rows)
+    originals = read_originals(bound, task(Everything), "test", Selection(), False)
+    expected = [Everything.model_validate(row).model_dump() for row in ROWS]
+    for found in (seen, [example.row for example in originals.examples()]):
+        assert [{name: row[name] for name in expected[0]} for row in found] == expected
+
+
+class Written(BaseModel):
+    uid: str
+    text: str = Field(alias="sentence")
+    language: str = "en"
+    length: int | None = None
+
+    @field_validator("text")
+    @classmethod
+    def strip(cls, value: str) -> str:
+        return value.strip()
+
+
+WRITTEN = [
+    {"uid": "1", "sentence": " one ", "label": "x"},
+    {"uid": "2", "sentence": "two", "language": "de", "length": 3, "label": "x"},
+]
+
+
+@pytest.mark.parametrize("make", [list, pl.DataFrame, lambda rows: iter(rows)])
+def test_defaults_aliases_and_validators_hold(make: Any) -> None:
+    found = load(Written, make(WRITTEN), WRITTEN[0]).inputs
+    assert found["text"].to_list() == ["one", "two"]
+    assert found["language"].to_list() == ["en", "de"]
+    assert found["length"].to_list() == [None, 3]
+
+
+def test_copies_keep_the_keys_that_the_data_has() -> None:
+    bound = task(Written, example=WRITTEN[0])
+    originals = read_originals(dataset(WRITTEN), bound, "test", Selection(), False)
+    assert [example.row for example in originals.examples()] == [
+        {"uid": "1", "sentence": "one", "language": "en", "length": None, "label": "x"},
+        {"uid": "2", "sentence": "two", "language": "de", "length": 3, "label": "x"},
+    ]
+
+
+class Plain(BaseModel):
+    uid: str
+    text: str
+    language: str = "en"
+    level: int = 1
+
+
+def test_a_default_that_no_row_overrides_fills_the_column(tmp_path: Path) -> None:
+    rows = [{"uid": str(k), "text": "t", "label": "x"} for k in range(3)]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for given in (rows, path, pl.DataFrame(rows)):
+        found = load(Plain, given, rows[0]).inputs
+        assert found["language"].to_list() == ["en"] * 3
+        assert found["level"].to_list() == [1] * 3
+
+
+def test_a_default_fills_the_rows_that_lack_the_field(tmp_path: Path) -> None:
+    rows: Sequence[dict[str, Any]] = [
+        {"uid": "1", "text": "t", "label": "x"},
+        {"uid": "2", "text": "t", "label": "x", "level": 5, "language": "de"},
+        {"uid": "3", "text": "t", "label": "x"},
+    ]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for given in (rows, path, pl.DataFrame(rows)):
+        found = load(Plain, given, rows[0]).inputs
+        assert found["language"].to_list() == ["en", "de", "en"]
+        assert found["level"].to_list() == [1, 5, 1]
+
+
+class Loose(BaseModel):
+    uid: str
+    anything: Any = None
+    lax: int = 0
+
+
+def test_a_field_without_a_type_is_json_whichever_way_it_came() -> None:
+    rows = [
+        {"uid": "1", "anything": {"b": [1], "a": "x"}, "label": "x"},
+        {"uid": "2", "anything": {"b": [], "a": "y"}, "label": "x"},
+    ]
+    for given in (rows, pl.DataFrame(rows)):
+        found = load(Loose, given, rows[0])
+        expected = ['{"a": "x", "b": [1]}', '{"a": "y", "b": []}']
+        assert found.inputs["anything"].to_list() == expected
+        assert found.nested["anything"] == [row["anything"] for row in rows]
+
+
+def test_a_value_that_pydantic_reads_as_another_one_is_that_one() -> None:
+    rows = [{"uid": "1", "lax": "7", "label": "x"}, {"uid": "2", "label": "x"}]
+    found = load(Loose, rows, rows[0]).inputs["lax"]
+    assert (found.dtype, found.to_list()) == (pl.Int64, [7, 0])
+
+
+def test_a_value_that_no_column_holds_is_named() -> None:
+    rows = [{"uid": "1", "label": "x"}, {"uid": "2", "lax": 2**70, "label": "x"}]
+    with pytest.raises(
+        SchemaError, match=r"example 2 \(uid '2'\): lax: must fit a col"
+    ):
+        load(Loose, rows, rows[0])
+    rows = [{"uid": "1", "anything": object(), "label": "x"}]
+    with pytest.raises(
+        SchemaError, match=r"\(uid '1'\): anything: must be a value tha"
+    ):
+        load(Loose, rows, {"uid": "1"})
+
+
+def test_null_in_a_table_means_the_default() -> None:
+    class Nullable(BaseModel):
+        uid: str
+        wanted: str | None
+        level: int = 3
+
+    frame = pl.DataFrame(
+        {"uid": ["1", "2"], "wanted": [None, "w"], "level": [None, 4], "label": "x"}
+    )
+    found = load(Nullable, frame, {"uid": "1", "wanted": None}).inputs
+    assert found["wanted"].to_list() == [None, "w"]
+    assert found["level"].to_list() == [3, 4]

@@ -1,0 +1,59 @@
+"""No attribute of the contract is read by nothing."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import evalkit
+from evalkit.plugins.contract import CONTRACTS
+
+CORE = Path(evalkit.__file__).parent
+CLI = CORE.parents[2] / "cli" / "src"
+
+_DECLARING = ("hookspecs.py", "classes.py", "dynabench.py")
+"""Modules that name attributes and do nothing with them."""
+
+_ATTRIBUTES = [
+    (kind, name)
+    for kind, contract in CONTRACTS.items()
+    for name in vars(contract.attributes).get("__annotations__", {})
+]
+
+_DATA_OF_OTHERS = {"changes", "tags", "description", "name", "example"}
+"""Names that other objects have too; these are looked for as a bound plugin's."""
+
+_BOUND = {"bound", "dataset", "task", "metric", "bound_task", "perturbation", "step"}
+
+
+def reads(path: Path) -> set[str]:
+    """Return what a module reads as an attribute, or by its name in a mapping."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            value = node.value
+            owner = getattr(value, "attr", getattr(value, "id", ""))
+            if node.attr not in _DATA_OF_OTHERS or owner in _BOUND:
+                found.add(node.attr)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            value = node.value
+            owner = getattr(value, "attr", getattr(value, "id", ""))
+            if owner == "attributes":
+                found.add(str(node.slice.value))
+    return found
+
+
+@pytest.fixture(scope="module")
+def read() -> set[str]:
+    modules = [*CORE.rglob("*.py"), *CLI.rglob("*.py")]
+    return set().union(
+        *(reads(each) for each in modules if each.name not in _DECLARING)
+    )
+
+
+@pytest.mark.parametrize(("kind", "name"), _ATTRIBUTES)
+def test_every_attribute_is_read(kind: str, name: str, read: set[str]) -> None:
+    """`round_id`, `languages`, `changes`, `input_keys` and others were not."""
+    assert name in read, f"{name} of {kind} is read by nothing"

@@ -236,6 +236,8 @@ class Component(Part):
         found.pop("libraries", None)
         if not self.resources:
             found.pop("resources", None)
+        if self.deterministic:
+            found.pop("deterministic", None)
         return found
 
 

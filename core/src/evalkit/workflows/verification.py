@@ -25,7 +25,6 @@ from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import (
-    is_same_data,
     load_data,
     measured_run,
     settings_of,
@@ -308,7 +307,7 @@ def _check_data(result: Result, resolver: Resolver) -> str:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    is_same = is_same_data(examples, result.record.data)
+    is_same = result.record.data.is_of(examples.identity)
     return "same" if is_same else "changed"
 
 

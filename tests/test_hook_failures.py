@@ -179,6 +179,12 @@ class Hooked(Loud):
         return act("perturbations", "expect", "pass")
 
 
+class Batched(Loud):
+    def perturb_batch(self, texts):
+        usual = [text.upper() for text in texts]
+        return act("perturbations", "perturb_batch", usual)
+
+
 class Whole(Loud):
     def perturb_example(self, example):
         usual = {"text": example["text"].upper()}
@@ -274,7 +280,10 @@ ENTRY_POINTS = {
         "batches": "Batches",
         "example-sums": "ExampleSums",
     },
-    "evalkit.perturbations": {"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
+    "evalkit.perturbations": {
+        **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
+        "batched": "Batched",
+    },
     "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
@@ -348,6 +357,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ],
     ("perturbations", "make_rng"): [None, 7],
     ("perturbations", "perturb"): [None, 1, b"x"],
+    ("perturbations", "perturb_batch"): [None, [], "text", [1], [b"x"]],
     ("perturbations", "find_edits"): [None, [], "text", [[(0, 99, "x")]], [["x"]]],
     ("perturbations", "perturb_example"): ["text", [1], 3],
     ("perturbations", "change_tags"): [None, "text", [1]],
@@ -378,6 +388,7 @@ PLACES = {
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("annotators", "annotate_batch"): "annotators/several",
     ("perturbations", "perturb"): "perturbations/loud",
+    ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
 }
 DEFAULT_PLACES = {

@@ -262,7 +262,7 @@ class TestAnOlderCopy:
         new = fake_distribution(METRIC, lines, name="some-dist", version="2")
         plugins, note = listed(run_evalkit)
         assert plugins["metrics/both"][:2] == ["some-dist", "2"]
-        assert "(ambiguous)" not in plugins["metrics/both"]
+        assert "(only as " not in plugins["metrics/both"]
         assert "metrics/new" in plugins
         assert "metrics/old" not in plugins
         assert note == (

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-import evalkit
-
 Run = Callable[..., CompletedProcess[str]]
 Make = Callable[..., Any]
 
@@ -75,28 +73,29 @@ class TestOneNameInTwoDistributions:
         fake_distribution(METRIC, self.ACCURACY, name="third-party")
         done = run_evalkit("list", "metrics")
         assert done.stderr == ""
-        marked = [line.split() for line in done.stdout.splitlines() if "(amb" in line]
-        assert [(row[0], row[1], row[3]) for row in marked] == [
-            ("metrics/accuracy", OURS, "(ambiguous)"),
-            ("metrics/accuracy", "third-party", "(ambiguous)"),
-        ]
+        marked = [line for line in done.stdout.splitlines() if "(only as " in line]
+        (line,) = marked
+        assert line.split()[:2] == ["metrics/accuracy", "third-party"]
+        assert "(only as accuracy@third-party)" in line
         found = report(run_evalkit)
         assert [
             one["distribution"] for one in found["components"] if one["ambiguous"]
-        ] == [OURS, "third-party"]
+        ] == ["third-party"]
         assert found["problems"] == []
 
-    def test_typed_by_a_user_it_is_refused_naming_both_unless_one_is_picked(
+    def test_typed_by_a_user_it_is_ours_unless_the_other_is_picked(
         self, run_evalkit: Run, fake_distribution: Make
     ) -> None:
         fake_distribution(METRIC, self.ACCURACY, name="third-party")
-        eval_it = ("eval", "sample-sentiment", "-m")
-        message = error(run_evalkit, *eval_it, "accuracy")
-        version = evalkit.find_components().of_kind("metrics")[0].version
-        assert message == (
-            f"metrics/accuracy is declared by several distributions: {OURS} {version}, "
-            f"third-party 1.2.3. Name one as accuracy@{OURS} or accuracy@third-party"
-        )
+        done = run_evalkit("eval", "sample-sentiment", "-m", "accuracy")
+        assert done.returncode == 0
+        assert (
+            "evalkit: warning: metrics/accuracy is declared by several distributions; "
+            f"the one of {OURS} is used, which ships with evalkit, and not "
+            "accuracy@third-party\n"
+        ) in done.stderr
+        found = scored(run_evalkit, "sample-sentiment", "-m", "accuracy")
+        assert found["metrics/accuracy"] == OURS
         picked = ("-m", "accuracy@Third_Party")
         found = scored(run_evalkit, "sample-sentiment", *picked)
         assert found["metrics/accuracy"] == "third-party"
@@ -176,7 +175,7 @@ class TestOneNameInTwoDistributions:
             COMP_CWORD="4",
         )
         assert [line.partition(",")[2] for line in done.stdout.splitlines()] == [
-            f"accuracy@{OURS}",
+            "accuracy",
             "accuracy@third-party",
         ]
 

@@ -12,7 +12,7 @@ from evalkit import find_components
 from evalkit.testing import check_metric
 
 LABELS = ("no", "yes", "per'haps")
-QUICK = 3
+QUICK = 2
 THOROUGH = 50
 
 METRICS = sorted(

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 import evalkit
+from evalkit.plugins.attributes import attribute_problems, read_attributes
 
 ROWS = [
     {"uid": "a", "statement": "Good.", "label": "positive"},
@@ -267,6 +268,8 @@ def test_what_is_no_mean_gets_the_interval_of_its_influences() -> None:
         ({"bounds": (1.0, 0.0)}, "bounds 1.0 to 0.0 are not in order"),
         ({"columns": ("target",)}, "columns holds 'target'"),
         ({"keys": ("row",)}, "keys holds 'row'"),
+        ({"interval": "multinomial", "keys": ("gold",)}, "needs two keys"),
+        ({"interval": "delta"}, "'delta' is not for a function of lists"),
     ],
 )
 def test_attributes_that_do_not_fit_are_refused(
@@ -280,12 +283,22 @@ def test_attributes_that_do_not_fit_are_refused(
         evalkit.score(metric, ["a"], ["a"])
 
 
+class Unreadable(BaseModel):
+    uid: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def fail(cls, data: Any) -> Any:
+        raise LookupError("no such row")
+
+
 @pytest.mark.parametrize(
     ("members", "words"),
     [
         ({"scored_fields": ("status",)}, "scored field 'status'"),
         ({"answer_field": "lable"}, "no field 'lable'"),
         ({"example": {"uid": "1"}}, "its example is not a valid Input: statement"),
+        ({"Input": Unreadable}, "its Input failed for its example with LookupError"),
     ],
 )
 def test_a_task_whose_attributes_do_not_fit_is_refused(
@@ -294,6 +307,14 @@ def test_a_task_whose_attributes_do_not_fit_is_refused(
     unfit = type("Unfit", (LabelTask,), {"Output": Plain, **members})
     with pytest.raises(evalkit.PluginContractError, match=words):
         evalkit.evaluate(Data, RIGHT, registry=task_of(unfit))
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "macro:", "worst:part"])
+def test_a_data_set_with_another_aggregate_is_refused(aggregate: str) -> None:
+    unfit = type("Unfit", (evalkit.Dataset,), {"task": "t", "aggregate": aggregate})
+    values, problems = read_attributes("datasets", unfit())
+    found = problems or attribute_problems("datasets", unfit(), values)
+    assert found == [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
 
 
 def test_values_too_large_to_sum_give_null_and_the_reason() -> None:

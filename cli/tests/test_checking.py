@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from evalkit import Component
-from evalkit_cli.commands.checking import check_components
+from evalkit_cli.commands.checking import SLOW, Outcome, check_components
 
 Invoke = Callable[..., Result]
 Make = Callable[..., Any]
@@ -21,9 +22,9 @@ HEALTHY = "class P:\n    def before_load(self): ...\n"
 
 def check(fake: Any, timeout: float = 30) -> str | None:
     component = Component("observers", "it", f"{fake.module}:P", fake.name, "1.2.3")
-    [(found, problem)] = check_components([component], timeout)
-    assert found == component
-    return problem
+    [outcome] = check_components([component], timeout)
+    assert outcome.component == component
+    return outcome.problem
 
 
 def install(make: Make, code: str) -> Any:
@@ -38,18 +39,17 @@ def test_healthy_and_broken_plugins_are_told_apart(
     done = invoke("list", "observers", "--check")
     assert done.exit_code == 1
     fine, broken = done.stdout.splitlines()
-    assert fine == "ok      observers/fine (good 1.2.3)"
+    assert re.fullmatch(r"ok      observers/fine \(good 1\.2\.3\)  \d+\.\d\d s", fine)
     assert broken.startswith("broken  observers/it (bad 1.2.3): importing fake_")
-    assert broken.endswith("failed with ZeroDivisionError: division by zero")
+    expected = r".*failed with ZeroDivisionError: division by zero \(fake_\w+\.py:\d+\)"
+    assert re.fullmatch(expected, broken)
 
 
 def test_only_healthy_plugins_exit_0(invoke: Invoke, fake_distribution: Make) -> None:
     install(fake_distribution, HEALTHY)
     done = invoke("list", "observers", "--check")
-    assert (done.exit_code, done.stdout) == (
-        0,
-        "ok      observers/it (checked 1.2.3)\n",
-    )
+    assert done.exit_code == 0
+    assert done.stdout.startswith("ok      observers/it (checked 1.2.3)  0.")
 
 
 def test_json_names_the_problem_of_each(
@@ -108,3 +108,111 @@ def test_a_plugin_that_sleeps_is_cut_short(fake_distribution: Make) -> None:
 def test_what_a_plugin_prints_hides_no_outcome(fake_distribution: Make) -> None:
     noisy = "import sys; sys.stderr.write('no end of line'); sys.stdin.read()\n"
     assert check(install(fake_distribution, noisy + HEALTHY)) is None
+
+
+def test_observers_are_checked_with_all_others(
+    invoke: Invoke, fake_distribution: Make
+) -> None:
+    install(fake_distribution, "1 / 0")
+    done = invoke("list", "--check", EVALKIT_ALLOW_PLUGINS="checked")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("broken  observers/it (checked 1.2.3): importing ")
+
+
+def test_a_slow_import_is_told_with_what_to_do() -> None:
+    component = Component("metrics", "it", "m:M", "dist", "1")
+    assert Outcome(component, None, SLOW / 2).remark is None
+    assert Outcome(component, "broken").remark is None
+    assert Outcome(component, None, 3.21).remark == (
+        "metrics/it (dist 1): importing it took 3.2 s; import large libraries where "
+        "they are first used"
+    )
+
+
+def require(fake: Any, requirement: str) -> None:
+    (info,) = fake.folder.glob("*.dist-info")
+    with (info / "METADATA").open("a", encoding="utf-8") as file:
+        file.write(f"Requires-Dist: {requirement}\n")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "code", "told"),
+    [
+        ("evalkit-core>=0.1", 0, ""),
+        ("Evalkit_Tasks_Text", 0, ""),
+        ("polars", 0, 'note: checked: its metadata do not require evalkit-core; add "'),
+        (
+            "evalkit>=1",
+            1,
+            "warning: checked: it requires 'evalkit>=1', which is another project; "
+            "evalkit's distribution is evalkit-core",
+        ),
+    ],
+)
+def test_a_distribution_must_require_evalkit_core(
+    invoke: Invoke, fake_distribution: Make, requirement: str, code: int, told: str
+) -> None:
+    require(install(fake_distribution, HEALTHY), requirement)
+    done = invoke("list", "observers", "--check")
+    assert done.exit_code == code
+    assert told in done.stderr
+    assert bool(told) == bool(done.stderr)
+
+
+TASK = """
+import evalkit
+import polars as pl
+from pydantic import BaseModel
+
+class Row(BaseModel):
+    uid: str
+
+class Said(BaseModel):
+    id: str
+    label: str
+    sure: float | None = None
+
+class P(evalkit.TaskIO):
+    Input, Output, example = Row, Said, {"uid": "1"}
+    labels = ("yes", "no")
+    answer_field, perf_metric = "label", "accuracy"
+
+    def verify_response(self, response, labels):
+        if response["label"] not in labels:
+            return [evalkit.Violation("label", "must be known", response["label"])]
+        assert response.get("sure", 0) <= 1
+
+    def verify_columns(self, responses, labels):
+        known = pl.col("label").is_in(labels)
+        return responses.select(x=RULE).to_series()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('known & ~(pl.col("sure") > 1).fill_null(False)', ""),
+        ("known & False", ""),
+        ("known", "for which verify_response says: (response): `assert response.get("),
+        ('~(pl.col("sure") > 1)', "for which verify_response says: label: must be kn"),
+        ("known.cast(int)", "verify_columns must return a polars Series of one bool"),
+    ],
+)
+def test_columns_that_accept_what_rows_refuse_are_found(
+    invoke: Invoke, fake_distribution: Make, rule: str, said: str
+) -> None:
+    code = TASK.replace("RULE", rule)
+    fake_distribution(code, {"evalkit.tasks": {"it": "P"}}, name="columns")
+    done = invoke("list", "tasks", "--check", EVALKIT_ALLOW_PLUGINS="columns")
+    assert done.exit_code == bool(said)
+    if said:
+        assert "broken  tasks/it (columns 1.2.3): verify_columns " in done.stdout
+        assert said in done.stdout
+
+
+def test_a_problem_fits_on_a_screen(invoke: Invoke, fake_distribution: Make) -> None:
+    install(fake_distribution, "raise ValueError('x' * 9000 + 'the end')")
+    done = invoke("list", "observers", "--check")
+    assert len(done.stdout) < 2100
+    assert "characters left out)" in done.stdout
+    assert "the end (fake_" in done.stdout

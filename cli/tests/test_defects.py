@@ -7,6 +7,7 @@ import pytest
 
 from evalkit_cli import main as main_module
 from evalkit_cli.printing.defects import DEFECT, TRACEBACK_VARIABLE
+from evalkit_cli.printing.streams import echo, echo_lines, fitting
 
 
 class Unprintable(Exception):
@@ -88,3 +89,56 @@ def test_what_is_no_defect_is_not_called_one(
     found, printed = run(error, monkeypatch, capsys)
     assert found == code
     assert "defect" not in printed
+
+
+BROKEN = """
+import evalkit
+
+def deeper():
+    raise LookupError("no model")
+
+class Failing(evalkit.Metric):
+    def score_example(self, prediction):
+        deeper()
+
+class Unbuilt(evalkit.Metric):
+    def __init__(self):
+        deeper()
+
+    def score_example(self, prediction): ...
+"""
+
+
+@pytest.mark.parametrize("name", ["failing", "unbuilt"])
+@pytest.mark.parametrize("way", ["option", "variable", "neither"])
+def test_the_plugins_own_traceback_is_shown_where_it_is_asked_for(
+    run_evalkit: Any, fake_distribution: Any, name: str, way: str
+) -> None:
+    names = {"failing": "Failing", "unbuilt": "Unbuilt"}
+    fake = fake_distribution(BROKEN, {"evalkit.metrics": names})
+    asked = ("--traceback",) if way == "option" else ()
+    variables = {TRACEBACK_VARIABLE: "1" if way == "variable" else ""}
+    done = run_evalkit(*asked, "eval", "sample-sentiment", "-m", name, **variables)
+    assert done.returncode == 1
+    line = BROKEN.splitlines().index('    raise LookupError("no model")') + 1
+    assert f"LookupError: no model ({fake.module}.py:{line})" in (
+        done.stdout + done.stderr
+    )
+    assert ("Traceback (most recent call last)" in done.stderr) == (way != "neither")
+    assert ("in deeper\n    raise LookupError" in done.stderr) == (way != "neither")
+
+
+def test_a_message_is_no_longer_than_a_screen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    echo_lines("\n".join(f"line {n}" for n in range(100)), err=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 20
+    assert lines[13:16] == ["line 13", "… (81 lines left out)", "line 95"]
+    echo("a" * 1500 + "b" * 9000 + "c" * 400, err=True)
+    expected = f"{'a' * 1500} … (9000 characters left out) … {'c' * 400}\n"
+    assert capsys.readouterr().err == expected
+    text = "\n".join("x" * 80 for _ in range(20))
+    assert fitting(text) == text
+    echo("a" * 9000)
+    assert len(capsys.readouterr().out) == 9001

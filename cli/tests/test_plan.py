@@ -109,8 +109,8 @@ def test_a_score_of_sets_is_planned_too(runs: Invoke) -> None:
 
 
 @pytest.mark.parametrize("size", ["2%", "pt", "two", "-1pt", "0", "nan", "1e999"])
-def test_another_size_is_wrong_usage(runs: Invoke, size: str) -> None:
-    done = runs("plan", "base", f"--detect={size}")
+def test_another_size_is_wrong_usage(invoke: Invoke, size: str) -> None:
+    done = invoke("plan", "base", f"--detect={size}")  # before any run is looked for
     assert done.exit_code == 2
     said = " ".join(done.stderr.split())
     assert "is not of the form 2pt (percentage points) or 0.02 (as stored)." in said

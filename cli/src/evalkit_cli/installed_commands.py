@@ -85,10 +85,10 @@ def find_installed(taken: Collection[str]) -> InstalledCommands:
     from evalkit.catalog import COMMANDS
 
     catalog = find_components()
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     by_name = {
         f"{found.name}@{found.distribution}"
-        if found.name in taken or found.id in ambiguous
+        if found.name in taken or found in ambiguous
         else found.name: InstalledCommand(found)
         for found in catalog.of_kind(COMMANDS)
     }

@@ -32,7 +32,12 @@ from evalkit_cli.installed_commands import (
     find_installed,
 )
 from evalkit_cli.options.repeated import refuse_repeated_options
-from evalkit_cli.printing.defects import DEFECT, show_defect, show_traceback
+from evalkit_cli.printing.defects import (
+    DEFECT,
+    TRACEBACK_VARIABLE,
+    show_defect,
+    show_traceback,
+)
 from evalkit_cli.printing.streams import echo, echo_lines
 
 if TYPE_CHECKING:
@@ -66,6 +71,8 @@ class _Group(click.Group):
             value = super().invoke(ctx)
             return value if self.running is None else None
         except EvalkitError as error:
+            if error.__cause__ is not None:
+                show_traceback(error.__cause__)
             echo_lines(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
@@ -159,7 +166,14 @@ def _show_failure(component: Component, error: BaseException) -> None:
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="evalkit-cli", prog_name="evalkit")
-def cli() -> None:
+@click.option(
+    "--traceback",
+    is_flag=True,
+    help="Show the traceback of what fails in a plugin; before the command. "
+    "EVALKIT_TRACEBACK=1 does the same.",
+)
+@click.pass_context
+def cli(context: click.Context, /, traceback: bool) -> None:
     """Score what models said.
 
     Tasks, data sets and metrics are plugins: `evalkit list` shows those that are
@@ -169,6 +183,10 @@ def cli() -> None:
     Shell completion (bash; zsh and fish alike):
       eval "$(_EVALKIT_COMPLETE=bash_source evalkit)"
     """  # noqa: D301 - click reads the backspace
+    if traceback or os.environ.get(TRACEBACK_VARIABLE):
+        from evalkit_cli.printing.tracebacks import tracebacks_shown
+
+        context.with_resource(tracebacks_shown())
 
 
 cli.add_command(list_command)

@@ -28,19 +28,22 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import command_failure as command_failure
     from evalkit.plugins.commands import find_command as find_command
+    from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
+    from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.contract import CONTRACTS as CONTRACTS
     from evalkit.plugins.discovery import COMMANDS as COMMANDS
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
-    from evalkit.plugins.discovery import Catalog as Catalog
-    from evalkit.plugins.discovery import DiscoveryProblem as DiscoveryProblem
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
+    from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolver import Resolver as Resolver
+    from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -55,15 +58,17 @@ else:
                 "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
             ),
             "plugins.commands": "command_failure find_command",
-            "plugins.components": "Component",
+            "plugins.components": "Catalog Component DiscoveryProblem",
+            "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
-                "COMMANDS Catalog DiscoveryProblem KINDS OBSERVERS "
-                "find_components iter_kinds"
+                "COMMANDS KINDS OBSERVERS find_components iter_kinds"
             ),
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
+            "plugins.metadata": "required_distribution",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",
+            "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
         },
     )

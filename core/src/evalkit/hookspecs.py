@@ -20,7 +20,7 @@ pluggy would, because a call through pluggy costs more than most of them.
 What touches a response, once and for all in this order: adapters that a user declares,
 `adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
 `Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
-declared, extractors and annotators are yet to come; their places are these.
+declared and extractors are yet to come; their places are these.
 
 Each field of a task's `Input` and `Output` has one type as a column, which follows
 from its annotation, whichever way the rows came (`field_type` of the module
@@ -343,7 +343,8 @@ class DatasetSpec:
             A new response; the given one must not be changed. In its place, or as one
             of its values, `evalkit.Unparsed(reason)`, or None as the field that is
             scored, says that no answer could be extracted, also where `Output` requires
-            one: the example is scored as wrong, and counted by the reason. A
+            one: the example is scored as wrong, and counted by the reason. (Null that
+            the model itself wrote there stays what `Output` says of it.) A
             `ValueError`, a `TypeError` or a `LookupError` says that this response is
             invalid; anything else that is raised ends the evaluation.
         """

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evalkit import Dataset, Metric, PluginError, evaluate, score
-from evalkit.base.failures import described
+from evalkit.base.failures import described, located
 from evalkit.errors import EvalkitError
 
 
@@ -87,3 +87,43 @@ def test_what_is_raised_is_described_in_one_line_without_escape_codes() -> None:
     assert described(Unshowable()) == (
         "Unshowable: <its text cannot be shown: RuntimeError>"
     )
+
+
+class TestPlace:
+    CODE = """
+import json
+
+def fail(text):
+    return json.loads(text)
+
+def score(prediction):
+    return fail(
+        prediction
+    )
+"""
+
+    def located(self, module: str, file: str, text: str = "{") -> str:
+        scope = {"__name__": module}
+        exec(compile(self.CODE, file, "exec"), scope)
+        call: Any = scope["score"]
+        with pytest.raises(ValueError, match="Expecting") as caught:
+            call(text)
+        return located(caught.value)
+
+    def test_the_last_line_of_the_plugins_own_is_named(self) -> None:
+        expected = "JSONDecodeError: Expecting property name enclosed in double quotes"
+        found = self.located("my_metric.sub", "/somewhere/my_metric/sub.py")
+        assert found.startswith(expected)
+        assert found.endswith("(char 1) (sub.py:5)")
+
+    def test_a_package_is_named_by_its_folder(self) -> None:
+        found = self.located("my_metric", "/somewhere/my_metric/__init__.py")
+        assert found.endswith(" (my_metric/__init__.py:5)")
+
+    @pytest.mark.parametrize("module", ["evalkit.scoring", "pydantic", "pluggy._x"])
+    def test_what_stands_between_is_not_named(self, module: str) -> None:
+        found = self.located(module, "/somewhere/between.py")
+        assert "between.py" not in found
+
+    def test_what_was_never_raised_has_no_place(self) -> None:
+        assert located(ValueError("x")) == "ValueError: x"

@@ -262,6 +262,23 @@ def test_a_default_that_no_row_overrides_fills_the_column(tmp_path: Path) -> Non
         assert found["level"].to_list() == [1] * 3
 
 
+def test_a_converter_sees_defaults_of_rows_that_nobody_asks_pydantic_about(
+    tmp_path: Path,
+) -> None:
+    rows = [{"uid": str(k), "text": "t", "label": "x"} for k in range(3)]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    seen: list[Any] = []
+
+    def convert(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
+        seen.append((example["language"], example["level"]))
+        return {"id": example["uid"], "answer": "x"}
+
+    for given in (rows, path, pl.DataFrame(rows)):
+        load(Plain, given, rows[0], label_field_converter=convert)
+    assert seen == [("en", 1)] * 9
+
+
 def test_a_default_fills_the_rows_that_lack_the_field(tmp_path: Path) -> None:
     rows: Sequence[dict[str, Any]] = [
         {"uid": "1", "text": "t", "label": "x"},

@@ -123,7 +123,7 @@ class TestLoading:
         assert found.identity.files == ({"name": "letters.jsonl", "sha256": sha256},)
 
     def test_an_unknown_split_is_refused_with_those_there_are(self) -> None:
-        bound = dataset([], splits=("train", "dev"))
+        bound = dataset([], splits=("train", "dev"), default_split="dev")
         with pytest.raises(DataError) as caught:
             load_examples(bound, task(), "test")
         expected = "datasets/letters has no split 'test'; it has train, dev"

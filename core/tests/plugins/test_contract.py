@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
 from evalkit import hookimpl
@@ -117,7 +118,7 @@ class TestArguments:
             ("self, **kwargs", "load: '*kwargs' gets nothing; name the arguments that"),
             ("self, split, extra", "load: there is no argument 'extra'; the hook of"),
             ("self, spilt", "load: there is no argument 'spilt'; the hook offers: spl"),
-            ("self, split, limit=3", "load: there is no argument 'limit'"),
+            ("self, split, most=3", "load: there is no argument 'most'"),
         ],
     )
     def test_an_argument_that_would_get_no_value_is_refused(
@@ -163,7 +164,9 @@ class TestArguments:
 
     def test_a_default_takes_part_in_a_call(self) -> None:
         members = make("datasets", load=lambda self, split="none": [split])
-        assert load("datasets", members).hooks.load(split="dev") == ["dev"]
+        assert load("datasets", members).hooks.load(
+            split="dev", columns=None, limit=None
+        ) == ["dev"]
 
     def test_a_hook_without_readable_signature_is_refused(self) -> None:
         def load(self: Any, split: str) -> Any: ...
@@ -278,7 +281,7 @@ class TestHooks:
         exec(f"def load({first}split): return [split]", scope)
         bound = load("datasets", make("datasets", load=wrap(scope["load"])))
         assert bound.has("load")
-        assert bound.hooks.load(split="x") == ["x"]
+        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
 
     def test_a_function_put_on_the_object_is_a_hook_too(self) -> None:
         class Late(evalkit.Dataset):
@@ -288,7 +291,9 @@ class TestHooks:
                 super().__init__()
                 self.load = lambda split: [split]
 
-        assert load("datasets", Late).hooks.load(split="x") == ["x"]
+        assert load("datasets", Late).hooks.load(
+            split="x", columns=None, limit=None
+        ) == ["x"]
 
     def test_an_attribute_that_is_no_method_is_no_hook(self) -> None:
         declared = {"id": "uid", "answer": "label"}
@@ -302,7 +307,7 @@ class TestHooks:
             return [split]
 
         bound = load("datasets", make("datasets", load=marked))
-        assert bound.hooks.load(split="x") == ["x"]
+        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
 
     @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
     def test_wrappers_are_refused(self, option: str) -> None:
@@ -323,7 +328,10 @@ class TestHooks:
     def test_nothing_else_answers_a_plugins_calls(self) -> None:
         one = load("datasets", make("datasets", load=lambda self, split: "one"))
         two = load("datasets", make("datasets", load=lambda self, split: "two"))
-        assert (one.hooks.load(split=""), two.hooks.load(split="")) == ("one", "two")
+        assert (
+            one.hooks.load(split="", columns=None, limit=None),
+            two.hooks.load(split="", columns=None, limit=None),
+        ) == ("one", "two")
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
         assert hook_names("metrics") == [
@@ -476,3 +484,107 @@ def test_one_edit_is_a_distance_of_at_most_one_but_for_capitals_and_underscores(
 ) -> None:
     plain = (text.lower().replace("_", "") for text in (word, other))
     assert is_one_edit_away(word, other) == (optimal_alignment_distance(*plain) <= 1)
+
+
+class Film(BaseModel):
+    uid: str
+    statement: str
+    messages: list[dict[str, str]] = []
+    reviewer: str = Field("", alias="by")
+
+
+class Verdict(BaseModel):
+    id: str
+    label: str
+    conf: float = 1.0
+    dotted: str = Field("", alias="a.b[]")
+
+
+FILMS = {
+    "Input": Film,
+    "Output": Verdict,
+    "perf_metric": "accuracy",
+    "example": {"uid": "1", "statement": "x"},
+    "answer_field": "label",
+}
+
+
+class TestNamesOfOthers:
+    @pytest.mark.parametrize(
+        ("members", "expected"),
+        [
+            (
+                {"default_split": "dev"},
+                "its default_split 'dev' is none of its splits ",
+            ),
+            ({"splits": ("a", "b")}, "'test' is none of its splits ('a', 'b'); set "),
+            ({"splits": ()}, "is none of its splits (none); set default_split to one "),
+        ],
+    )
+    def test_a_default_split_must_be_a_split(
+        self, members: dict[str, Any], expected: str
+    ) -> None:
+        assert expected in problem("datasets", make("datasets", **members))
+
+    @pytest.mark.parametrize(
+        ("attribute", "name", "hint"),
+        [
+            ("perturb_fields", "statment", "did you mean 'statement'?"),
+            ("perturb_fields", "mesages[].content", "did you mean 'messages'?"),
+            ("input_keys", "label", "declare it there"),
+            ("verify_fields", "statemnt", "did you mean 'statement'?"),
+            ("scored_fields", "confs", "did you mean 'conf'?"),
+        ],
+    )
+    def test_a_field_that_is_named_must_exist(
+        self, attribute: str, name: str, hint: str
+    ) -> None:
+        found = problem("tasks", make("tasks", **FILMS, **{attribute: (name,)}))
+        assert found.startswith(f"its {attribute} hold {name!r}, but its ")
+        assert found.endswith(hint)
+
+    @pytest.mark.parametrize(
+        ("attribute", "names"),
+        [
+            ("perturb_fields", ("statement", "messages[].content", "by")),
+            ("input_keys", ("uid", "statement")),
+            ("verify_fields", ("uid", "label", "tags", "reviewer", "of-the-data")),
+            ("scored_fields", ("conf", "responses", "a.b[]")),
+        ],
+    )
+    def test_fields_and_what_all_data_have_may_be_named(
+        self, attribute: str, names: Sequence[str]
+    ) -> None:
+        load("tasks", make("tasks", **FILMS, **{attribute: names}))
+
+    def test_an_open_model_has_any_field(self) -> None:
+        class Open(Film):
+            model_config = ConfigDict(extra="allow")
+
+        members = {**FILMS, "Input": Open, "perturb_fields": ("anything",)}
+        load("tasks", make("tasks", **members))
+
+    @pytest.mark.parametrize(
+        ("kind", "misspelt", "meant"),
+        [
+            ("metrics", "higher_is_beter", "higher_is_better"),
+            ("metrics", "Bounds", "bounds"),
+            ("datasets", "defaultsplit", "default_split"),
+            ("tasks", "perturb_field", "perturb_fields"),
+            ("perturbations", "familes", "families"),
+            ("metrics", "Parameter", "Parameters"),
+        ],
+    )
+    def test_an_attribute_one_edit_from_a_known_one_is_refused(
+        self, kind: str, misspelt: str, meant: str
+    ) -> None:
+        members = {key: value for key, value in WHOLE[kind].items() if key != meant}
+        plugin = type("Probe", (BASES.get(kind, object),), {**members, misspelt: 1})
+        found = problem(kind, plugin)
+        assert (
+            f"its attribute {misspelt!r} is read by nothing; did you mean {meant!r}? "
+            "Names of your own begin with an underscore" in found
+        )
+
+    def test_a_name_beside_the_one_that_it_is_like_is_the_authors_own(self) -> None:
+        load("metrics", make("metrics", bounds=(0, 1), bound=3, parameters=None))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit.base.names import parse_reference
 from evalkit.errors import UnknownPluginError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import (
@@ -21,6 +22,7 @@ from evalkit.plugins.discovery import (
     value_problem,
 )
 from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolution import find_meant
 
 GROUPS = {
     "evalkit.tasks": {"one": "T"},
@@ -548,10 +550,38 @@ def test_looking_imports_no_plugin_and_nothing_heavy(fake_distribution: Any) -> 
 def test_a_group_that_is_nearly_one_of_ours_is_reported(
     fake_distribution: Any,
 ) -> None:
-    fake_distribution(
-        "", {"evalkit.metric": {"x": "X"}, "evalkit.somethingelse": {"y": "Y"}}
-    )
-    messages = [problem.message for problem in find_components().problems]
-    assert messages == [
-        "there is no group evalkit.metric; did you mean evalkit.metrics?"
+    near = {
+        "evalkit.metric": "evalkit.metrics",
+        "evalkit_metrics": "evalkit.metrics",
+        "Evalkit.Metrics": "evalkit.metrics",
+        "evalkit.dataset": "evalkit.datasets",
+        "evalkit_task": "evalkit.tasks",
+        "evlakit.observers": "evalkit.observers",
+        "evalkit-perturbations": "evalkit.perturbations",
+    }
+    others = ("evalkit.somethingelse", "evaluate.metrics", "console_scripts")
+    names = (*near, *others)
+    fake_distribution("", {group: {f"x{n}": "X"} for n, group in enumerate(names)})
+    catalog = find_components()
+    assert [problem.message for problem in catalog.problems] == [
+        f"there is no group {group}; did you mean {meant}?"
+        for group, meant in near.items()
     ]
+    with pytest.raises(UnknownPluginError) as caught:
+        find_meant(catalog, "metrics", parse_reference("x1"))
+    assert str(caught.value) == (
+        "metrics/x1 (fake-0 1.2.3): there is no group evalkit_metrics; did you mean "
+        "evalkit.metrics?"
+    )
+
+
+def test_what_the_suite_requires_is_read_from_its_metadata(
+    fake_distribution: Any,
+) -> None:
+    fake = fake_distribution("", {}, name="evalkit-suite")
+    assert find_components().suite == frozenset()
+    (info,) = fake.folder.glob("*.dist-info")
+    with (info / "METADATA").open("a", encoding="utf-8") as file:
+        file.write("Requires-Dist: Evalkit_Core==0.1\n")
+        file.write("Requires-Dist: evalkit-metrics-qa @ file:///somewhere\n")
+    assert find_components().suite == {"evalkit-core", "evalkit-metrics-qa"}

@@ -244,3 +244,46 @@ def test_the_hash_of_core_is_that_of_what_scores_come_from(
         *("workflows/evaluation.py", "workflows/merging.py", "robustness/drops.py"),
     ):
         assert changed_by(name) == {name.partition("/")[0].removesuffix(".py")}
+
+
+def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "listed_metric"
+    package.mkdir()
+    (package / "py.typed").touch()
+    words = package / "words.txt"
+    words.write_text("a\n", "utf-8")
+    (package / "__init__.py").write_text(
+        "import evalkit\n"
+        "class Listed(evalkit.Metric):\n"
+        "    class Parameters(evalkit.Parameters):\n"
+        "        names: str = ''\n"
+        "    def resources(self):\n"
+        "        return {'model': 'small-1'}\n"
+        "    def score_example(self):\n"
+        "        return 1.0\n",
+        "utf-8",
+    )
+    metadata = tmp_path / "listed_metric-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: listed-metric\nVersion: 1\n", "utf-8")
+    (metadata / "entry_points.txt").write_text(
+        "[evalkit.metrics]\nlisted = listed_metric:Listed\n", "utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    names = tmp_path / "names.txt"
+    names.write_text("Ann\n", "utf-8")
+
+    def described() -> dict[str, str]:
+        metric = Registry().load("metrics", "listed", {"names": str(names)})
+        resources: dict[str, str] = describe_component(metric)["resources"]
+        return resources
+
+    before = described()
+    assert sorted(before) == ["model", "parameter names", "words.txt"]
+    assert before["words.txt"] == hashlib.sha256(b"a\n").hexdigest()
+    assert before["model"] == "small-1"
+    words.write_text("b\n", "utf-8")
+    after = described()
+    assert {name for name in after if after[name] != before[name]} == {"words.txt"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -349,13 +349,8 @@ class TestParameters:
 
         assert "parameter a is unknown (it takes: none)" in refused(Plain, a=1)
 
-    @pytest.mark.parametrize("parameters", [None, "none", Tuned.Parameters])
-    def test_a_class_whose_constructor_takes_none_is_given_none(
-        self, parameters: Any
-    ) -> None:
-        class Bare:
-            Parameters = parameters
-
+    def test_a_class_whose_constructor_takes_none_is_given_none(self) -> None:
+        class Bare(Tuned):
             def __init__(self) -> None:
                 self.made = True
 
@@ -366,6 +361,32 @@ class TestParameters:
         assert bound.parameters is None
         assert bound.changed_parameters == {}
         assert refused(Bare, a=1).endswith("takes no parameters, got a")
+
+    @pytest.mark.parametrize(
+        ("parameters", "expected"),
+        [
+            ("none", "its Parameters is 'none', which is no pydantic model; write"),
+            (NamedTuple("Parts", [("k", int)]), "which is no pydantic model; write"),
+            (
+                Tuned.Parameters,
+                "it has Parameters, but its constructor takes no argument; write "
+                "`def __init__(self, parameters)`",
+            ),
+        ],
+    )
+    def test_parameters_that_would_get_no_value_are_refused(
+        self, parameters: Any, expected: str
+    ) -> None:
+        class Bare:
+            Parameters = parameters
+
+            def __init__(self) -> None:
+                self.made = True
+
+            def score_example(self) -> float:
+                return 1.0
+
+        assert expected in refused(Bare)
 
     def test_a_class_whose_signature_cannot_be_read_is_given_none(self) -> None:
         class Odd(evalkit.Metric):
@@ -413,7 +434,9 @@ def test_two_plugins_of_one_class_do_not_share_calls() -> None:
     bounds: list[Bound] = [
         bind(component("named", kind="datasets"), Named(word)) for word in "ab"
     ]
-    assert [bound.hooks.load(split="") for bound in bounds] == ["a", "b"]
+    assert [
+        bound.hooks.load(split="", columns=None, limit=None) for bound in bounds
+    ] == ["a", "b"]
 
 
 def test_asking_for_a_component_imports_no_plugin_but_the_one_named(

@@ -83,9 +83,29 @@ class TestANameThatAPluginGives:
         assert found.distribution == "aaa"
 
 
-def test_a_name_that_a_user_gives_is_refused_though_one_is_ours() -> None:
-    with pytest.raises(UnknownPluginError, match=f"Name one as accuracy@{OURS} or"):
-        owner(OURS, "third-party")
+class TestANameThatAUserGives:
+    def test_means_ours_with_a_warning_that_names_the_other(self) -> None:
+        with pytest.warns(UserWarning, match=OURS) as told:
+            assert owner("aaa", OURS, "third-party") == OURS
+        assert [str(warning.message) for warning in told] == [
+            "metrics/accuracy is declared by several distributions; the one of "
+            f"{OURS} is used, which ships with evalkit, and not accuracy@aaa and "
+            "accuracy@third-party"
+        ]
+
+    def test_means_what_the_suite_requires_whatever_others_claim(self) -> None:
+        candidates = (metric("aaa"), metric("Some.Metrics"))
+        known = {"metrics/accuracy": frozenset({"aaa"})}
+        suite = frozenset({"some-metrics", "evalkit-core"})
+        catalog = Catalog(candidates, (), known=known, suite=suite)
+        assert catalog.only_with_distribution() == {candidates[0]}
+        with pytest.warns(UserWarning, match="and not accuracy@aaa"):
+            found = find_meant(catalog, "metrics", parse_reference("accuracy"))
+        assert found == candidates[1]
+
+    def test_is_refused_where_none_ships_with_evalkit(self) -> None:
+        with pytest.raises(UnknownPluginError, match="Name one as accuracy@aaa or"):
+            owner("aaa", "third-party")
 
 
 class TestWithheld:

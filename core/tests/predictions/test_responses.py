@@ -253,9 +253,9 @@ class TestVerify:
             raise AssertionError
 
         with pytest.raises(PluginContractError) as caught:
-            verifying(verify, verify_fields=["contxt"])
+            verifying(verify, verify_fields=["source"])
         assert str(caught.value) == (
-            "tasks/question (q-dist 2.0): verify_response reads the field 'contxt', "
+            "tasks/question (q-dist 2.0): verify_response reads the field 'source', "
             "which the data does not have"
         )
 
@@ -410,7 +410,9 @@ class TestColumns:
         assert by_columns(lambda self, responses: None).plan is not None
 
     def test_a_scored_field_that_no_column_holds_needs_rows(self) -> None:
-        assert make_reader({"scored_fields": ("conf", "other")}).plan is None
+        open_answer = type("Open", (Answer,), {"model_config": {"extra": "allow"}})
+        members = {"Output": open_answer, "scored_fields": ("conf", "other")}
+        assert make_reader(members).plan is None
 
     def test_a_rule_of_a_subclass_is_not_that_of_its_parents_columns(self) -> None:
         parent = type(

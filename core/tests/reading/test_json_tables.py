@@ -336,15 +336,16 @@ def test_a_field_that_a_row_lacks_has_its_default(
 
 
 @pytest.mark.usefixtures("_blocks")
-def test_a_method_gets_each_row_as_the_file_has_it(tmp_path: Path) -> None:
+def test_a_method_gets_each_row_with_the_values_of_input(tmp_path: Path) -> None:
     lines = [row(1, n=1), row(2, n=0.5), {"uid": 3, "text": "x"}]
     path = write(tmp_path, *lines)
     found = load(path, label_field_converter=by_method)
     assert found.frame["answer"].to_list() == ["a", "a", "no label"]
-    assert found.frame["tags"].to_list() == [
-        ["uid:str", "text:str", "label:str", "n:int"],
-        ["uid:str", "text:str", "label:str", "n:float"],
-        ["uid:str", "text:str"],
+    of_input = {"uid:str", "text:str", "weight:float", "hint:NoneType", "words:list"}
+    assert [{*tags} for tags in found.frame["tags"]] == [
+        of_input | {"label:str", "n:int"},
+        of_input | {"label:str", "n:float"},
+        of_input,
     ]
     assert_same(*both(path, label_field_converter=by_method))
 

@@ -193,6 +193,15 @@ def test_a_model_that_gives_no_label_is_still_invalid() -> None:
         evaluate(Picks, said(None, "w"))
 
 
+def test_null_that_an_adapter_only_hands_on_is_the_models_own() -> None:
+    class Handing(Picks):
+        def adapt_response(self, response: Mapping[str, Any]) -> Any:
+            return dict(response)
+
+    with pytest.raises(AlignmentError, match=r"label: must be a valid string, found N"):
+        evaluate(Handing, said(None, "w"))
+
+
 def test_what_else_is_wrong_with_an_unparsed_response_makes_it_invalid() -> None:
     class Adapted(Picks):
         def adapt_response(self, response: Mapping[str, Any]) -> Any:

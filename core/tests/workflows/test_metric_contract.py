@@ -15,6 +15,7 @@ import pytest
 
 import evalkit
 from evalkit import Metric, NotScored, Result
+from evalkit.scoring import batches
 
 CODE = """
 import evalkit
@@ -121,6 +122,7 @@ def check_judged(found: Result) -> None:
     [error] = found.record.errors
     assert "score_example failed for the example '8' with ZeroDivisionError" in error
     [notice] = [text for text in found.record.notices if "did not score" in text]
+    assert notice.startswith("metrics/judge (")
     assert "did not score 3 of 60 examples ('busy': 2, 'timeout': 1)" in notice
     listed = [problem for problem in found.problems if problem.metric is not None]
     assert {p.id: p.reason for p in listed if p.status == "not scored"} == LEFT
@@ -294,8 +296,10 @@ class Twice(evalkit.Metric):
     assert added["twice#other"].value == first["twice#other"].value
     checked = evalkit.verify(first)
     assert (checked.agrees, checked.unverified) == (True, {})
-    parts = [run("twice", filters={"part": part}) for part in "01"]
-    assert evalkit.merge(parts)["twice#other"] == first["twice#other"]
+    parts = [run("twice", filters={"part": part}, out=tmp_path) for part in "01"]
+    stored = [evalkit.read_run(part.path) for part in parts if part.path]
+    assert [{*part.statistics} for part in stored] == [{"twice", "twice#other"}] * 2
+    assert evalkit.merge(stored)["twice#other"] == first["twice#other"]
 
 
 def test_copies_that_are_not_scored_are_told() -> None:
@@ -522,6 +526,34 @@ class Rarity(evalkit.Metric):
     assert str(score.reason).startswith("rarity: the runs were made with --no-examples")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("shares", [True, False])
+def test_other_processes_know_what_was_prepared(
+    shares: bool, plugins: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "WORTH_SECONDS", -1.0)
+    monkeypatch.setattr(batches, "LEAST_MEASURED", 0.0)
+    monkeypatch.setattr(batches.Pace, "elsewhere", 0.0)
+    code = f"""
+import os
+
+class Where(evalkit.Metric):
+    batch_rows = 5
+    shares_work = {shares}
+    scores = {{"rare": {{}}, "process": {{}}}}
+    def prepare(self, targets):
+        return targets.count("a")
+    def score_batch(self, predictions, context):
+        each = {{"rare": context.prepared, "process": os.getpid()}}
+        return [each] * len(predictions)
+"""
+    plugins(code, "where", "Where")
+    found = run("where", jobs=2)
+    assert found["where#rare"].value == 30
+    assert found.examples is not None
+    assert (found.examples["where#process"].n_unique() > 1) is shares
+
+
 # what the numbers depend on ----------------------------------------------------------
 
 
@@ -630,7 +662,8 @@ def test_verify_does_not_call_what_is_random_again(
     found = run("accurate", "random", out=tmp_path / "runs")
     assert log.read_text() == "x" * 60
     assert found.record.metrics[1].deterministic is False
-    checked = evalkit.verify(found)
+    assert found.path is not None
+    checked = evalkit.verify(found.path)
     assert log.read_text() == "x" * 60
     assert (checked.agrees, checked.differences) == (True, ())
     assert checked.unchecked[0].startswith(

@@ -7,16 +7,37 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from evalkit import Component
 
-Outcome = tuple["Component", str | None]
-"""A component, and what is wrong with it."""
+SLOW = 2.0
+"""Seconds of import that are worth a warning."""
+
+
+class Outcome(NamedTuple):
+    """What was found out about a component."""
+
+    component: Component
+    problem: str | None
+    """What is wrong with it; None for nothing."""
+    seconds: float | None = None
+    """How long importing it took; None where it was not imported."""
+
+    @property
+    def remark(self) -> str | None:
+        """What its author should know; None for nothing."""
+        if self.seconds is None or self.seconds < SLOW:
+            return None
+        return (
+            f"{self.component.origin}: importing it took {self.seconds:.1f} s; import "
+            "large libraries where they are first used"
+        )
 
 
 def check_components(components: Sequence[Component], timeout: float) -> list[Outcome]:
@@ -27,14 +48,13 @@ def check_components(components: Sequence[Component], timeout: float) -> list[Ou
         timeout: Seconds that each gets.
 
     Returns:
-        Each component with what is wrong with it, or None.
+        What was found out about each component.
     """
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        problems = pool.map(partial(_check, timeout=timeout), components)
-        return list(zip(components, problems, strict=True))
+        return [*pool.map(partial(_check, timeout=timeout), components)]
 
 
-def _check(component: Component, timeout: float) -> str | None:
+def _check(component: Component, timeout: float) -> Outcome:
     command = [sys.executable, "-m", "evalkit_cli.commands.checking"]
     try:
         done = subprocess.run(
@@ -47,12 +67,13 @@ def _check(component: Component, timeout: float) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"{component.origin}: was not loaded within {timeout:g} seconds"
+        problem = f"{component.origin}: was not loaded within {timeout:g} seconds"
+        return Outcome(component, problem)
     report = [line for line in done.stderr.splitlines() if line.startswith(_MARK)]
     if report:
-        problem: str | None = json.loads(report[-1].removeprefix(_MARK))
-        return problem
-    return f"{component.origin}: {_how_it_ended(done.returncode)} while it was loaded"
+        return Outcome(component, *json.loads(report[-1].removeprefix(_MARK)))
+    ended = _how_it_ended(done.returncode)
+    return Outcome(component, f"{component.origin}: {ended} while it was loaded")
 
 
 def _how_it_ended(code: int) -> str:
@@ -70,24 +91,37 @@ _MARK = "evalkit-check: "
 
 def _main() -> None:
     from evalkit import Component
-    from evalkit.catalog import COMMANDS, Registry, Resolver, load_component
+    from evalkit.catalog import (
+        COMMANDS,
+        Registry,
+        Resolver,
+        import_component,
+        load_component,
+    )
     from evalkit.errors import EvalkitError, RequiredParameterError
     from evalkit_cli.installed_commands import InstalledCommand
 
     component = Component(*json.load(sys.stdin))
-    problem = None
+    problem = seconds = None
     try:
+        start = time.perf_counter()
+        import_component(component)
+        seconds = time.perf_counter() - start
         if component.kind == COMMANDS:
             InstalledCommand(component).load()
         else:
             bound = load_component(component)
             if component.kind == "perturbations":
                 Resolver(Registry()).perturbation(bound)
+            if component.kind == "tasks":
+                from evalkit.catalog import BoundTask, check_agreement
+
+                check_agreement(BoundTask.of(bound))
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:
         problem = str(error)
-    print("\n" + _MARK + json.dumps(problem), file=sys.stderr)
+    print("\n" + _MARK + json.dumps([problem, seconds]), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -16,12 +16,14 @@ from evalkit_cli.printing.streams import (
     echo,
     echo_json,
     echo_lines,
+    fitting,
     plugin_output_to_stderr,
 )
 
 if TYPE_CHECKING:
     from evalkit import Component
-    from evalkit.catalog import Catalog
+    from evalkit.catalog import Catalog, DiscoveryProblem
+    from evalkit_cli.commands.checking import Outcome
 
 
 class ChosenDatasets:
@@ -85,7 +87,8 @@ KIND_NAMES = (
 @click.option(
     "--check",
     is_flag=True,
-    help="Import each plugin in a process of its own and say which are broken.",
+    help="Import each plugin in a process of its own, say which are broken, and how "
+    "long the import took; observers too.",
 )
 @click.option(
     "--timeout",
@@ -109,7 +112,7 @@ def list_command(
     or commands; all but observers and commands by default.
     """
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS, iter_kinds
+    from evalkit.catalog import COMMANDS, OBSERVERS, iter_kinds
 
     catalog = find_components()
     if kind == COMMANDS:
@@ -127,6 +130,8 @@ def list_command(
             echo("no installed data set is of this task, language and tag", err=True)
             return
     if check:
+        if kind is None:
+            components += iter_kinds(catalog, OBSERVERS)
         _check(components, catalog, as_json, timeout)
     elif as_json:
         echo_json(_as_json(components, catalog))
@@ -150,12 +155,12 @@ def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]
 def _rows(
     outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
 ) -> list[dict[str, object]]:
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     rows = []
     for found, problem in outcomes:
         row = found._asdict() | {
             "id": found.id,
-            "ambiguous": found.id in ambiguous,
+            "ambiguous": found in ambiguous,
             "problem": problem or None,
         }
         del row["requires"]
@@ -178,7 +183,7 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         hidden = " and allowed" if catalog.withheld else ""
         echo(f"none of this kind is installed{hidden}", err=True)
         return
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     rows: list[list[str]] = []
     told: set[tuple[str, str, str]] = set()
     for found in components:
@@ -200,8 +205,11 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         echo(line)
 
 
-def _marks(found: Component, ambiguous: set[str]) -> str:
-    marks = ("(unusable) ", found.problem), ("(ambiguous) ", found.id in ambiguous)
+def _marks(found: Component, ambiguous: set[Component]) -> str:
+    marks = (
+        ("(unusable) ", found.problem),
+        (f"(only as {found.name}@{found.distribution}) ", found in ambiguous),
+    )
     return "".join(mark for mark, holds in marks if holds)
 
 
@@ -218,12 +226,41 @@ def _check(
     from evalkit_cli.commands.checking import check_components
 
     outcomes = check_components(components, timeout)
+    catalog = catalog._replace(
+        notices=(*catalog.notices, *_without_core(components), *_slow(outcomes))
+    )
     if as_json:
-        rows = _rows(outcomes, catalog)
+        rows = _rows([(each.component, each.problem) for each in outcomes], catalog)
+        for row, each in zip(rows, outcomes, strict=True):
+            row["seconds"] = each.seconds
         echo_json({"components": rows, **_remarks(catalog)})
     else:
-        for found, problem in outcomes:
-            echo(f"broken  {problem}" if problem else f"ok      {found.origin}")
+        for each in outcomes:
+            ok = f"ok      {each.component.origin}  {each.seconds or 0:.2f} s"
+            echo(fitting(f"broken  {each.problem}") if each.problem else ok)
         _print_problems(catalog)
-    if catalog.problems or any(problem for _, problem in outcomes):
+    if catalog.problems or any(each.problem for each in outcomes):
         raise click.exceptions.Exit(1)
+
+
+def _slow(outcomes: Iterable[Outcome]) -> Iterator[DiscoveryProblem]:
+    from evalkit.catalog import DiscoveryProblem
+
+    for each in outcomes:
+        if each.remark:
+            yield DiscoveryProblem(each.component.distribution, each.remark)
+
+
+def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:
+    """Find distributions that do not say which evalkit-core they were made for."""
+    from evalkit.catalog import DiscoveryProblem, required_distribution
+
+    requirements = {found.distribution: found.requires for found in components}
+    for distribution, requires in requirements.items():
+        if not any(required_distribution(each)[:8] == "evalkit-" for each in requires):
+            message = (
+                "its metadata do not require evalkit-core; add "
+                '"evalkit-core>=0.1,<0.2" to its dependencies, so that it is never '
+                "used with a version that it was not made for"
+            )
+            yield DiscoveryProblem(distribution, message)

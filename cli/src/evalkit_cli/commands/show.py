@@ -19,7 +19,11 @@ from evalkit_cli.options.runs import (
     verbose_with,
 )
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo_json,
+    echo_lines,
+    plugin_output_to_stderr,
+)
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -37,6 +41,12 @@ _ALL = "*"
     metavar="KIND/NAME|RUN",
     required=False,
     shell_complete=complete_ids_and_runs,
+)
+@click.option(
+    "--contract",
+    metavar="KIND",
+    help="What a plugin of a kind may say and do, such as `metrics`: attributes and "
+    "hooks with their types and texts.",
 )
 @click.option("--wrong", is_flag=True, help="The wrongly answered examples of a run.")
 @click.option(
@@ -95,17 +105,19 @@ def show_command(
     context: click.Context,
     /,
     what: str | None,
+    contract: str | None,
     folder: Path,
     as_json: bool,
     show_text: bool,
     **options: Any,
 ) -> None:
-    """Describe a plugin, show rows of a data set, or show a run that was made earlier.
+    """Describe a plugin or a kind of plugin, show rows of a data set, or show a run.
 
     \b
     Examples:
       evalkit show metrics/macro-f1
       evalkit show datasets/sample-nli -n 3
+      evalkit show --contract metrics
       evalkit show latest
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
@@ -121,6 +133,10 @@ def show_command(
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
+    if contract is not None:
+        _refuse_run_options(context, "--contract", beside=what)
+        _show_contract(contract, as_json)
+        return
     if what is None:
         raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
     kind, _, name = what.partition("/")
@@ -159,8 +175,13 @@ def _is_given(context: click.Context, option: str) -> bool:
 
 
 def _refuse_run_options(
-    context: click.Context, what: str, allowed: Sequence[str]
+    context: click.Context,
+    what: str,
+    allowed: Sequence[str] = (),
+    beside: str | None = None,
 ) -> None:
+    if beside is not None:
+        raise click.UsageError(f"{what} and {beside} are two things to show.")
     for option in context.command.params:
         name = str(option.name)
         if name in _RUN_OPTIONS and name not in allowed and _is_given(context, name):
@@ -271,3 +292,15 @@ def _show_component(what: str, as_json: bool) -> None:
         echo_json(described)
     else:
         print_description(described)
+
+
+def _show_contract(kind: str, as_json: bool) -> None:
+    from evalkit.catalog import CONTRACTS
+    from evalkit_cli.printing.contracts import contract_of, contract_page
+
+    if kind not in CONTRACTS:
+        raise click.UsageError(f"{kind!r} is none of {', '.join(CONTRACTS)}.")
+    if as_json:
+        echo_json(contract_of(kind))
+    else:
+        echo_lines(contract_page(kind).removesuffix("\n"))

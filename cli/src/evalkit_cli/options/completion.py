@@ -77,9 +77,9 @@ def _items(
     named: list[tuple[str, Component]], catalog: Catalog, incomplete: str
 ) -> list[CompletionItem]:
     """Complete to what can be used: a name of several is refused without its owner."""
-    ambiguous = catalog.ambiguous_ids()
+    ambiguous = catalog.only_with_distribution()
     values = [
-        (f"{text}@{found.distribution}" if found.id in ambiguous else text, found)
+        (f"{text}@{found.distribution}" if found in ambiguous else text, found)
         for text, found in named
     ]
     return _matching(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.printing.interval_lines import interval_lines
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
 from evalkit_cli.printing.score_cells import score_label
+from evalkit_cli.printing.streams import fitting
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
@@ -95,7 +96,7 @@ def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
         reasons |= dict.fromkeys(sorted(told))
         others = [text for text in each.result.errors if text not in told.values()]
         reasons |= dict.fromkeys(f"error: {text}" for text in others)
-    return list(reasons)
+    return [fitting(reason) for reason in reasons]
 
 
 def account(result: Result) -> list[str]:

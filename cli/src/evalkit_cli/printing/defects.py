@@ -38,7 +38,7 @@ def show_traceback(error: BaseException) -> None:
     """Print the traceback of an exception, where `EVALKIT_TRACEBACK` asks for it."""
     if os.environ.get(TRACEBACK_VARIABLE):
         trace = "".join(traceback.format_exception(error))
-        echo_lines(trace, err=True)
+        echo_lines(trace, err=True, whole=True)
 
 
 def _text_of(error: BaseException) -> str:

@@ -22,24 +22,51 @@ from evalkit_cli.printing.escapes import for_csv, for_json, for_terminal
 _STDOUT, _STDERR = 1, 2
 
 
+MOST_LINES, MOST_CHARACTERS = 20, 2000
+"""How long a message may be, so that it fits on a screen."""
+
+
 def echo(line: str = "", *, err: bool = False) -> None:
     """Print one line; a line feed in it is escaped, as all that steers a terminal.
 
     Args:
         line: The line, without its end.
-        err: Print it on stderr.
+        err: Print it on stderr, as a message that fits on a screen.
     """
-    click.echo(for_terminal(line), err=err)
+    click.echo(for_terminal(fitting(line) if err else line), err=err)
 
 
-def echo_lines(text: str, *, err: bool = False) -> None:
+def echo_lines(text: str, *, err: bool = False, whole: bool = False) -> None:
     """Print a text of one or several lines.
 
     Args:
         text: The lines.
-        err: Print them on stderr.
+        err: Print them on stderr, as a message that fits on a screen.
+        whole: Print them on stderr however many they are.
     """
-    click.echo(for_terminal(text, several_lines=True), err=err)
+    shown = fitting(text) if err and not whole else text
+    click.echo(for_terminal(shown, several_lines=True), err=err)
+
+
+def fitting(text: str) -> str:
+    """Return a message that fits on a screen, and says how much of it was cut.
+
+    Args:
+        text: The message.
+
+    Returns:
+        Its beginning and its end, where it is too long.
+    """
+    if len(text) > MOST_CHARACTERS:
+        start, end = text[: MOST_CHARACTERS - 500], text[-400:]
+        left_out = len(text) - len(start) - len(end)
+        text = f"{start} … ({left_out} characters left out) … {end}"
+    lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        first, last = lines[: MOST_LINES - 6], lines[-5:]
+        left_out = len(lines) - len(first) - len(last)
+        text = "\n".join([*first, f"… ({left_out} lines left out)", *last])
+    return text
 
 
 def echo_drawn(line: str) -> None:

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
+from traceback import walk_tb
+
+_BETWEEN = frozenset(
+    {"evalkit", "evalkit_cli", "click", "pluggy", "importlib", "pydantic", "polars"}
+    | {"_frozen_importlib", "_frozen_importlib_external", "contextlib", "runpy"}
+)
+"""Packages whose code stands between evalkit and what a plugin's author wrote."""
 
 
 def hook_failures() -> tuple[type[BaseException], ...]:
@@ -41,3 +49,39 @@ def described(error: BaseException) -> str:
     """Return the type of an exception, and its text where it has one, in one line."""
     text = text_of(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def located(error: BaseException) -> str:
+    """Return what was raised, and the file and line of the plugin where it was.
+
+    Args:
+        error: What a plugin raised.
+
+    Returns:
+        Type and text, as in `described`, and the last line of the traceback that is of
+        the plugin, such as `(my_metric.py:12)`, where there is one.
+    """
+    place = ""
+    package: str | None = None
+    for frame, line in walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package is None and name not in _BETWEEN:
+            package = name
+        if name == package:
+            file = PurePath(frame.f_code.co_filename)
+            is_package = file.name == "__init__.py"
+            shown = f"{file.parent.name}/{file.name}" if is_package else file.name
+            place = f" ({shown}:{line})"
+    return described(error) + place
+
+
+def log_failure(error: BaseException) -> None:
+    """Log a failure of a plugin that ends nothing, with the plugin's own traceback.
+
+    Args:
+        error: evalkit's error; its cause is what the plugin raised.
+    """
+    import logging
+
+    trace = error.__cause__ or error
+    logging.getLogger("evalkit").debug("%s", text_of(error), exc_info=trace)

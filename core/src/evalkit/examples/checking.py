@@ -52,8 +52,11 @@ def checked_inputs(
     """
     accepted, frame = _accepted(task, loaded)
     typed = loaded._replace(frame=frame, given=loaded.frame)
-    if accepted is not None and accepted.all():
-        return typed
+    plan = input_plan(task)
+    if accepted is not None and plan is not None:
+        typed = typed._replace(defaults=plan.defaults)
+        if accepted.all():
+            return typed
     validated = dict(_validated(dataset, task, loaded, accepted))
     typed = typed._replace(validated=validated)
     if loaded.rows is not None:

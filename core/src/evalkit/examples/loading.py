@@ -69,11 +69,14 @@ class ExampleRows(NamedTuple):
     validated: Mapping[int, Mapping[str, Any]] = {}
     """Rows that pydantic was asked about, with the values that it returned, where they
     are not in `rows`."""
+    defaults: Mapping[str, Any] = {}
+    """What fields of `Input` are in a row that lacks them, and was not asked about."""
 
     @property
     def columns(self) -> list[str]:
-        """The names of all columns, also of those that were dropped."""
-        return list(dict.fromkeys((*self.names, *self.frame.columns)))
+        """The names of all columns of the data, also of those that were dropped."""
+        given = self.frame if self.given is None else self.given
+        return list(dict.fromkeys((*self.names, *given.columns)))
 
     @property
     def dropped(self) -> set[str]:
@@ -104,7 +107,7 @@ class ExampleRows(NamedTuple):
         """Return the rows as dicts, with `uid` as text and the values of `Input`."""
         came = self.checked(self.as_they_came())
         for uid, row in zip(self.frame["uid"], came, strict=True):
-            yield {**row, "uid": uid}
+            yield {**self.defaults, **row, "uid": uid}
 
     def checked(self, rows: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
         """Return rows with the values that pydantic returned for them.
@@ -151,7 +154,9 @@ def load_rows(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
         )
     with dataset.guard_of_load(split):
-        rows = asked.load(dataset, split) if given is None else given
+        rows = given
+        if given is None:
+            rows = dataset.hooks.load(split=split, **asked.arguments)
         loaded = _materialise(dataset, task, rows, kept)
     if given is None and loaded.path is None:
         identifying, limit = asked.looked_at(dataset)

@@ -18,10 +18,11 @@ class Asked(NamedTuple):
     limit: int | None = None
     """How many examples, the first ones; None for all."""
 
-    def load(self, dataset: BoundDataset, split: str) -> Any:
-        """Return what a data set loads, unchecked and unguarded."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `load` is offered beside the split."""
         names = None if self.columns is None else sorted(self.columns)
-        return dataset.hooks.load(split=split, columns=names, limit=self.limit)
+        return {"columns": names, "limit": self.limit}
 
     def looked_at(
         self, dataset: BoundDataset

@@ -115,7 +115,10 @@ class Perturber:
         self._seeding = [step.seeds_itself for step in self._steps]
         self._drawing = [step.draws for step in self._steps]
         self._edits_answers = any(step.edits_answers for step in self._steps)
-        self._is_plain = self._is_one_copy and len(self._steps) == 1
+        self._is_batched = any(step.batch_texts for step in self._steps)
+        is_single = self._is_one_copy and len(self._steps) == 1
+        self._is_plain = is_single and not self._is_batched
+        self._checks = self._steps[0].checks
         self._retagging = [step for step in steps if step.has("change_tags")]
         self._rng = LazyRandom()
         self._families = sorted(self.families)
@@ -155,11 +158,11 @@ class Perturber:
             PluginError: A perturbation failed, or returned something else; it may be
                 raised while the copies are taken.
         """
-        if any(step.batch_texts for step in self._steps):
+        if self._is_plain:
+            return [self._copies_of_plain(*example) for example in examples]
+        if self._is_batched:
             return self._copies_together(examples)
-        if not self._is_plain:
-            return [self._all_copies(example) for example in examples]
-        return [self._copies_of_plain(*example) for example in examples]
+        return [self._all_copies(example) for example in examples]
 
     def _copies_of_plain(
         self, uid: str, example: Mapping[str, Any], tags: Sequence[str] | None
@@ -299,9 +302,8 @@ class Perturber:
             else:
                 row[place.field] = after
             edits[place] = made
-        checks = self._steps[0].checks
-        if checks.concern_texts:
-            checks.refuse(example, row, uid)
+        if self._checks.concern_texts:
+            self._checks.refuse(example, row, uid)
         return Copy(self._named(row, example, uid, tags, 1), example, edits)
 
     def _named(

@@ -14,20 +14,6 @@ EACH = "[]"
 """The step of a path that leads to each item of a list."""
 
 
-class FieldPath(NamedTuple):
-    """Which texts of an example are meant: `title`, `context.title`, `turns[].text`."""
-
-    name: str
-    """As it was written; a field that is called so goes before what it leads to."""
-    steps: tuple[str, ...] = ()
-    """Name of the outer field, then names and `[]`; empty for a field of its own."""
-
-    @property
-    def outer(self) -> str:
-        """The field of the example in which the texts are."""
-        return self.steps[0] if self.steps else self.name
-
-
 class Place(NamedTuple):
     """Where a text is in an example."""
 
@@ -44,6 +30,22 @@ class Place(NamedTuple):
         return Place(self.field, (*self.path, step))
 
 
+class FieldPath(NamedTuple):
+    """Which texts of an example are meant: `title`, `context.title`, `turns[].text`."""
+
+    name: str
+    """As it was written; a field that is called so goes before what it leads to."""
+    place: Place
+    """The field that is called so."""
+    steps: tuple[str, ...] = ()
+    """Name of the outer field, then names and `[]`; empty for a field of its own."""
+
+    @property
+    def outer(self) -> str:
+        """The field of the example in which the texts are."""
+        return self.steps[0] if self.steps else self.name
+
+
 def read_path(name: str) -> FieldPath:
     """Read what names a field, or texts within one.
 
@@ -54,9 +56,9 @@ def read_path(name: str) -> FieldPath:
         The path; of a name that is not of this form the field that is called so.
     """
     if not _PATH.fullmatch(name):
-        return FieldPath(name)
+        return FieldPath(name, Place(name))
     steps = tuple(step or EACH for step, _ in _STEP.findall(name))
-    return FieldPath(name, steps if len(steps) > 1 else ())
+    return FieldPath(name, Place(name), steps if len(steps) > 1 else ())
 
 
 def find_texts(
@@ -76,9 +78,9 @@ def find_texts(
         value = example.get(field.name)
         if isinstance(value, str):
             if value:
-                found.append((Place(field.name), value))
+                found.append((field.place, value))
         elif isinstance(value, _LISTS):
-            found += _texts_of(value, Place(field.name), ())
+            found += _texts_of(value, field.place, ())
         elif field.steps and field.name not in example:
             first, *steps = field.steps
             found += _texts_of(example.get(first), Place(first), steps)

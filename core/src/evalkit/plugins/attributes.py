@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_origin, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
-from evalkit.plugins.contract import CONTRACTS, implemented_hooks
+from evalkit.plugins.contract import (
+    CONTRACTS,
+    implemented_hooks,
+    is_one_edit_away,
+)
 
 
 def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
@@ -51,8 +56,6 @@ _MISSING = object()
 
 @cache
 def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
-    from pydantic import BaseModel
-
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
@@ -76,7 +79,7 @@ def attribute_problems(
     if kind == "tasks":
         return _task_problems(attributes)
     if kind == "datasets":
-        return _dataset_problems(attributes)
+        return [*_dataset_problems(attributes), *_split_problems(attributes)]
     if kind == "metrics":
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
     if kind == "annotators":
@@ -107,6 +110,7 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
         problems.append("its Output has no field 'id', which names the example")
     if not (answer_field is None or is_open or answer_field in output.model_fields):
         problems.append(f"its Output has no field {answer_field!r} (answer_field)")
+    problems += _field_problems(attributes)
     try:
         attributes["Input"].model_validate(dict(attributes["example"]))
     except ValidationError as error:
@@ -114,7 +118,7 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
             f"its example is not a valid Input: {describe(from_pydantic(error))}"
         )
     except hook_failures() as error:
-        problems.append(f"its Input failed for its example with {described(error)}")
+        problems.append(f"its Input failed for its example with {located(error)}")
     return problems
 
 
@@ -137,6 +141,55 @@ RESERVED_FIELDS = (
 """Columns of evalkit's own, which no scored field may be called."""
 
 _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
+
+
+def _field_problems(attributes: Mapping[str, Any]) -> Iterator[str]:
+    """Find names of fields that neither `Input` nor `Output` has."""
+    places = {
+        "input_keys": ("Input", ("uid", "tags")),
+        "perturb_fields": ("Input", ()),
+        "verify_fields": ("Input", ("uid", "tags", attributes["answer_field"])),
+        "scored_fields": ("Output", ("responses",)),
+    }
+    for attribute, (model_name, others) in places.items():
+        model = attributes[model_name]
+        if model.model_config.get("extra") == "allow":
+            continue
+        names = _field_names(model)
+        for path in attributes[attribute] or ():
+            # only what is perturbed may lie within a field, as messages[].content does
+            is_nested = attribute == "perturb_fields" and path not in names
+            field = re.split(r"[.\[]", path, maxsplit=1)[0] if is_nested else path
+            near = [name for name in names if is_one_edit_away(field, name)]
+            if field in (*names, *others) or (
+                attribute == "verify_fields" and not near  # another column of the data
+            ):
+                continue
+            hint = f"did you mean {near[0]!r}?" if near else "declare it there"
+            yield (
+                f"its {attribute} hold {path!r}, but its {model_name} has no field "
+                f"{field!r} (it has {', '.join(names)}); {hint}"
+            )
+
+
+def _field_names(model: type[BaseModel]) -> list[str]:
+    """Return the names of a model's fields, with those that stand for them in data."""
+    names = list(model.model_fields)
+    for field in model.model_fields.values():
+        aliases = (field.alias, field.validation_alias)
+        names += [name for name in aliases if isinstance(name, str)]
+    return list(dict.fromkeys(names))
+
+
+def _split_problems(attributes: Mapping[str, Any]) -> list[str]:
+    default, splits = attributes["default_split"], attributes["splits"]
+    if default in splits:
+        return []
+    choices = ", ".join(map(repr, splits)) or "none"
+    return [
+        f"its default_split {default!r} is none of its splits ({choices}); set "
+        "default_split to one of them"
+    ]
 
 
 def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:

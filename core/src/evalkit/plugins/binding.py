@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import pluggy
 from pydantic import BaseModel
 
-from evalkit.base.failures import described
+from evalkit.base.failures import located
 from evalkit.base.names import score_name
 from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
@@ -95,7 +95,7 @@ class Guard:
         subject, uid = self._place
         where = f" for the {subject} {shorten(uid)}" if subject else ""
         return self._error(
-            f"{self._origin}: {self._step} failed{where} with {described(error)}"
+            f"{self._origin}: {self._step} failed{where} with {located(error)}"
             f"{self._hint}"
         )
 

@@ -6,13 +6,14 @@ which knows how to run it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
-from evalkit.base.failures import described
+from evalkit.base.failures import located
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import PluginError, UnknownPluginError
-from evalkit.plugins.components import Component
-from evalkit.plugins.discovery import COMMANDS, Catalog
+from evalkit.plugins.components import Catalog, Component
+from evalkit.plugins.discovery import COMMANDS
 
 
 def find_command(catalog: Catalog, name: str) -> Component | None:
@@ -26,15 +27,16 @@ def find_command(catalog: Catalog, name: str) -> Component | None:
         The command; None if nobody declares it.
 
     Raises:
-        UnknownPluginError: Several distributions declare it, it is hidden, or it is
-            known to be part of a distribution that is not installed.
+        UnknownPluginError: Several distributions declare it and none ships with
+            evalkit, it is hidden, or it is known to be part of a distribution that is
+            not installed.
     """
     plain, at, distribution = name.partition("@")
     owner = normalise_distribution(distribution) if at else None
     reference = Reference(plain, owner)
     found = matching_components(catalog.of_kind(COMMANDS), reference)
     if len(found) > 1:
-        raise refusal_of_several(found)
+        return choose_usual(catalog, found)
     if found:
         return found[0]
     hidden = [each for each in catalog.withheld if each.kind == COMMANDS]
@@ -59,7 +61,7 @@ def command_failure(component: Component, error: BaseException) -> PluginError:
     Returns:
         An error that names it with its distribution and version.
     """
-    return PluginError(f"{component.origin}: running it failed with {described(error)}")
+    return PluginError(f"{component.origin}: running it failed with {located(error)}")
 
 
 def matching_components(
@@ -82,18 +84,39 @@ def matching_components(
     ]
 
 
-def refusal_of_several(components: Sequence[Component]) -> UnknownPluginError:
-    """Make the error for a name that several distributions declare.
+def choose_usual(
+    catalog: Catalog, candidates: Sequence[Component], by_user: bool = True
+) -> Component:
+    """Choose what a name alone means of several components that have it.
 
     Args:
-        components: The components, all of one id.
+        catalog: What is installed.
+        candidates: The components, all of one id.
+        by_user: Whether a user gave the name, who is warned.
 
     Returns:
-        An error that names each, and says how to pick one.
+        The one that ships with evalkit.
+
+    Raises:
+        UnknownPluginError: None does; the message names each, and how to pick one.
     """
-    owners = ", ".join(f"{found.distribution} {found.version}" for found in components)
-    choices = " or ".join(f"{found.name}@{found.distribution}" for found in components)
-    return UnknownPluginError(
-        f"{components[0].id} is declared by several distributions: {owners}. "
-        f"Name one as {choices}"
-    )
+    usual = catalog.usual(candidates)
+    if usual is None:
+        owners = ", ".join(f"{each.distribution} {each.version}" for each in candidates)
+        choices = " or ".join(map(_full_name, candidates))
+        raise UnknownPluginError(
+            f"{candidates[0].id} is declared by several distributions: {owners}. "
+            f"Name one as {choices}"
+        )
+    if by_user:
+        others = " and ".join(_full_name(each) for each in candidates if each != usual)
+        warnings.warn(
+            f"{usual.id} is declared by several distributions; the one of "
+            f"{usual.distribution} is used, which ships with evalkit, and not {others}",
+            stacklevel=2,
+        )
+    return usual
+
+
+def _full_name(component: Component) -> str:
+    return f"{component.name}@{component.distribution}"

@@ -1,8 +1,12 @@
-"""A plugin as the metadata of its distribution declare it."""
+"""Plugins as the metadata of their distributions declare them."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from evalkit.base.names import normalise_distribution
 
 NO_VERSION = "0"
 """The version of what comes from no distribution."""
@@ -37,3 +41,94 @@ class Component(NamedTuple):
         """Id, distribution and version, as error messages give them."""
         version = "" if self.version == NO_VERSION else f" {self.version}"
         return f"{self.id} ({self.distribution}{version})"
+
+
+class DiscoveryProblem(NamedTuple):
+    """Something in a distribution's metadata that could not be used."""
+
+    distribution: str
+    """Its name, or that of the environment variable that is at fault."""
+    message: str
+    folder: str = ""
+    """Where its metadata lie."""
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        where = f" ({self.folder})" if self.folder else ""
+        return f"{self.distribution}: {self.message}{where}"
+
+
+class Catalog(NamedTuple):
+    """All that was found."""
+
+    components: tuple[Component, ...]
+    """Sorted by kind, name and distribution."""
+    problems: tuple[DiscoveryProblem, ...]
+    notices: tuple[DiscoveryProblem, ...] = ()
+    """What is worth knowing and harms nothing."""
+    known: Mapping[str, frozenset[str]] = {}
+    """Names of the distributions that are known to hold a component, by its id, as
+    installed distributions say in the group `evalkit.known`."""
+    withheld: tuple[Component, ...] = ()
+    """Declared but not offered: disabled by the user, with an illegal name, or in a
+    group that there is not. Their `problem` says why."""
+    suite: frozenset[str] = frozenset()
+    """Names of the distributions that evalkit-suite requires, where it is installed."""
+
+    def of_kind(self, kind: str) -> list[Component]:
+        """Return the components of one kind, sorted by name."""
+        return [found for found in self.components if found.kind == kind]
+
+    def known_owner(self, component_id: str) -> str | None:
+        """Return the distribution that is known to hold a component.
+
+        Args:
+            component_id: Kind and name of the component.
+
+        Returns:
+            The name of the distribution, which need not be installed; None where
+            nobody says it, or not all say the same.
+        """
+        owners = self.known.get(component_id, frozenset())
+        return next(iter(owners)) if len(owners) == 1 else None
+
+    def ambiguous_ids(self) -> set[str]:
+        """Return the ids that several distributions declare."""
+        counts = Counter((found.kind, found.name) for found in self.components)
+        return {f"{kind}/{name}" for (kind, name), n in counts.items() if n > 1}
+
+    def usual(self, candidates: Sequence[Component]) -> Component | None:
+        """Return the component that a name alone means, where several have it.
+
+        Args:
+            candidates: Components of one id.
+
+        Returns:
+            The one of a distribution that evalkit-suite requires, else of the one that
+            is known to hold it; None where neither says it.
+        """
+        known = self.known_owner(candidates[0].id)
+        for owners in (self.suite, {known}):
+            found = [
+                each
+                for each in candidates
+                if normalise_distribution(each.distribution) in owners
+            ]
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    def only_with_distribution(self) -> set[Component]:
+        """Return the components that only `NAME@DISTRIBUTION` names."""
+        ambiguous = self.ambiguous_ids()
+        shared: dict[str, list[Component]] = {}
+        for found in self.components:
+            if found.id in ambiguous:
+                shared.setdefault(found.id, []).append(found)
+        return {
+            each
+            for candidates in shared.values()
+            for each in candidates
+            if each != self.usual(candidates)
+        }

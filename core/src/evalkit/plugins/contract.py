@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from inspect import get_annotations
 from typing import Any, NamedTuple
 
 from evalkit import hookspecs
@@ -199,16 +200,29 @@ def _argument_problems(
 
 
 def _misspelt(kind: str, plugin: object) -> Iterator[str]:
-    hooks = hook_names(kind)
-    base = CONTRACTS[kind].base
+    contract, hooks = CONTRACTS[kind], hook_names(kind)
+    known = [*get_annotations(contract.attributes), "Parameters"]
+    legal = {*hooks, *known, "parameters", *dir(contract.base)}
     for name in dir(plugin):
-        if name.startswith("_") or name in hooks or hasattr(base, name):
+        if name.startswith("_") or name in legal:
             continue
-        if not inspect.isroutine(inspect.getattr_static(plugin, name, None)):
-            continue
-        for hook in hooks:
-            if is_one_edit_away(name, hook):
-                yield f"its method {name!r} is no hook; did you mean {hook!r}?"
+        is_method = inspect.isroutine(inspect.getattr_static(plugin, name, None))
+        for meant in hooks if is_method else known:
+            if not is_one_edit_away(name, meant):
+                continue
+            if is_method:
+                yield f"its method {name!r} is no hook; did you mean {meant!r}?"
+            elif not _sets(plugin, meant, contract.base):
+                yield (
+                    f"its attribute {name!r} is read by nothing; did you mean "
+                    f"{meant!r}? Names of your own begin with an underscore"
+                )
+
+
+def _sets(plugin: object, attribute: str, base: type) -> bool:
+    """Tell whether a plugin itself says something about an attribute."""
+    value = inspect.getattr_static(plugin, attribute, None)
+    return value is not inspect.getattr_static(base, attribute, None)
 
 
 def is_one_edit_away(word: str, other: str) -> bool:

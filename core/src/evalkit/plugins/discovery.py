@@ -11,12 +11,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.base.names import is_component_name, normalise_distribution
-from evalkit.plugins.components import Component
+from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
 from evalkit.plugins.metadata import (
     CoreCheck,
     DistributionFiles,
@@ -25,11 +23,8 @@ from evalkit.plugins.metadata import (
     UnreadableMetadata,
     parse_entry_points,
     quote,
+    required_distribution,
 )
-
-if TYPE_CHECKING:
-    from evalkit.plugins.components import Component
-
 
 KINDS = (
     *("tasks", "datasets", "metrics", "perturbations"),
@@ -49,65 +44,14 @@ _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,
 and values the other distributions, with underscores."""
 
+SUITE = "evalkit-suite"
+"""The distribution whose requirements are the plugins that ship with evalkit."""
+
 _GROUP_PREFIX = "evalkit."
 
 _LONGEST = 80
 
 _OBJECT = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
-
-
-class DiscoveryProblem(NamedTuple):
-    """Something in a distribution's metadata that could not be used."""
-
-    distribution: str
-    """Its name, or that of the environment variable that is at fault."""
-    message: str
-    folder: str = ""
-    """Where its metadata lie."""
-
-    @property
-    def text(self) -> str:
-        """All of it in one line."""
-        where = f" ({self.folder})" if self.folder else ""
-        return f"{self.distribution}: {self.message}{where}"
-
-
-class Catalog(NamedTuple):
-    """All that was found."""
-
-    components: tuple[Component, ...]
-    """Sorted by kind, name and distribution."""
-    problems: tuple[DiscoveryProblem, ...]
-    notices: tuple[DiscoveryProblem, ...] = ()
-    """What is worth knowing and harms nothing."""
-    known: Mapping[str, frozenset[str]] = {}
-    """Names of the distributions that are known to hold a component, by its id, as
-    installed distributions say in the group `evalkit.known`."""
-    withheld: tuple[Component, ...] = ()
-    """Declared but not offered: disabled by the user, or with an illegal name. Their
-    `problem` says why."""
-
-    def of_kind(self, kind: str) -> list[Component]:
-        """Return the components of one kind, sorted by name."""
-        return [found for found in self.components if found.kind == kind]
-
-    def known_owner(self, component_id: str) -> str | None:
-        """Return the distribution that is known to hold a component.
-
-        Args:
-            component_id: Kind and name of the component.
-
-        Returns:
-            The name of the distribution, which need not be installed; None where
-            nobody says it, or not all say the same.
-        """
-        owners = self.known.get(component_id, frozenset())
-        return next(iter(owners)) if len(owners) == 1 else None
-
-    def ambiguous_ids(self) -> set[str]:
-        """Return the ids that several distributions declare."""
-        counts = Counter((found.kind, found.name) for found in self.components)
-        return {f"{kind}/{name}" for (kind, name), n in counts.items() if n > 1}
 
 
 def find_components() -> Catalog:
@@ -139,6 +83,7 @@ class _Search:
         self._known: dict[str, frozenset[str]] = {}
         self._permission = Permission(os.environ)
         self._core = CoreCheck()
+        self._suite: frozenset[str] = frozenset()
 
     def report(self, distribution: str, message: str, files: DistributionFiles) -> None:
         problem = DiscoveryProblem(distribution, message, files.folder)
@@ -154,6 +99,7 @@ class _Search:
             tuple(self._notices),
             self._known,
             tuple(sorted(self._withheld, key=_order)),
+            self._suite,
         )
 
     def add(self, files: DistributionFiles) -> None:
@@ -169,11 +115,13 @@ class _Search:
             return
         if not files.is_empty():
             self._first[name] = files
+        if name == SUITE:
+            self._suite = frozenset(map(required_distribution, files.header().requires))
         text = files.entry_points()
         if not text:
             return
         entry_points, malformed = parse_entry_points(text)
-        ours = [found for found in entry_points if found.group[:8] == _GROUP_PREFIX]
+        ours = [found for found in entry_points if _may_be_ours(found.group)]
         if not ours and not malformed:
             return
         header = self._header(files)
@@ -233,7 +181,7 @@ class _Search:
                 self._known[name] = self._known.get(name, frozenset()) | {owner}
                 continue
             if kind not in _GROUPS:
-                messages += _misspelt_group(kind)
+                messages += self._add_misspelt(group, name, value, header)
                 continue
             component = Component(
                 *(kind, name, value, header.name, header.version),
@@ -261,6 +209,19 @@ class _Search:
                 self._components.append(component)
         for message in dict.fromkeys(messages):
             self.report(header.name, message, files)
+
+    def _add_misspelt(
+        self, group: str, name: str, value: str, header: Header
+    ) -> list[str]:
+        """Keep what is declared in a group that is nearly one of ours."""
+        meant = _nearest_group(group)
+        if meant is None:  # it may be of a later version
+            return []
+        message = f"there is no group {group}; did you mean {meant}?"
+        kind = meant.removeprefix(_GROUP_PREFIX)
+        declared = Component(kind, name, value, header.name, header.version)
+        self._withheld.append(declared._replace(problem=message))
+        return [message]
 
 
 _ILLEGAL = (
@@ -290,13 +251,21 @@ def value_problem(value: str) -> str:
     return f"its entry point {quote(value)} is not of the form package.module:object"
 
 
-def _misspelt_group(kind: str) -> list[str]:
-    """Report a group that is nearly one of ours; others may be of a later version."""
+def _may_be_ours(group: str) -> bool:
+    """Tell whether a group begins nearly as ours do, in next to no time."""
+    return group[:8] == _GROUP_PREFIX or len(_OUR_LETTERS & {*group[:9].lower()}) > 6
+
+
+_OUR_LETTERS = {*_GROUP_PREFIX}
+
+
+def _nearest_group(group: str) -> str | None:
+    """Return the group of ours that another one is nearly called like."""
     import difflib
 
-    near = difflib.get_close_matches(kind, _GROUPS, n=1, cutoff=0.8)
-    message = f"there is no group {_GROUP_PREFIX}{kind}; did you mean {_GROUP_PREFIX}"
-    return [f"{message}{name}?" for name in near]
+    ours = [_GROUP_PREFIX + kind for kind in _GROUPS]
+    near = difflib.get_close_matches(group.lower(), ours, n=1, cutoff=0.86)
+    return near[0] if near else None
 
 
 def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]:

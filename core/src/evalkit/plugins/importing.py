@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 
-from evalkit.base.failures import described, hook_failures
+from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginLoadError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import value_problem
@@ -48,4 +48,4 @@ def load_error(
     Returns:
         An error that names the component; chain it with `from`.
     """
-    return PluginLoadError(f"{component.origin}: {step} failed with {described(error)}")
+    return PluginLoadError(f"{component.origin}: {step} failed with {located(error)}")

@@ -271,6 +271,9 @@ def required_distribution(requirement: str) -> str:
     return normalise_distribution(name[0]) if name else ""
 
 
+_NOT_OURS = f"which is another project; evalkit's distribution is {CORE}"
+
+
 class Verdict(NamedTuple):
     """What one requirement says about the evalkit-core that is running."""
 
@@ -314,6 +317,8 @@ class CoreCheck:
         """
         for text in requires:
             if not _ON_CORE.match(text):
+                if required_distribution(text) == "evalkit":
+                    yield Verdict(False, f"it requires {quote(text)}, {_NOT_OURS}")
                 continue
             if text not in self._verdicts:
                 self._verdicts[text] = self._judge(text)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
+from evalkit.base.failures import log_failure
 from evalkit.errors import AlignmentError, PluginError
 from evalkit.plugins.bound import BoundObserver
 from evalkit.plugins.registry import Registry
@@ -52,6 +53,7 @@ class Observers:
             try:
                 observer.tell(hook, copy.deepcopy(values))
             except PluginError as error:
+                log_failure(error)
                 self.warnings.append(str(error))
 
     @contextmanager

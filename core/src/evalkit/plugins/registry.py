@@ -17,12 +17,13 @@ from pydantic import BaseModel
 
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import parse_reference
+from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.bound import BOUND, Bound
-from evalkit.plugins.components import Component
+from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import CONTRACTS, hook_problems
-from evalkit.plugins.discovery import COMMANDS, Catalog, find_components
+from evalkit.plugins.discovery import COMMANDS, find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.parameters import read_parameters
@@ -68,7 +69,8 @@ class Registry:
             parameters: Further parameters, which win over those in the name.
             named_by: The plugin that gives this name, if it is not the user's. A name
                 that several distributions declare is then taken from its own
-                distribution, one that it requires, or the one that is known to hold it.
+                distribution, or one that it requires. Else, and for a user, it is
+                taken from the one that ships with evalkit.
 
         Returns:
             The component and its parameters.
@@ -211,11 +213,10 @@ def _build(
     component: Component, plugin_class: type, values: Mapping[str, Any]
 ) -> tuple[object, BaseModel | None]:
     model = getattr(plugin_class, "Parameters", None)
-    takes_parameters = (
-        inspect.isclass(model)
-        and issubclass(model, BaseModel)
-        and _accepts_argument(plugin_class)
-    )
+    problem = _parameters_problem(plugin_class, model)
+    if problem:
+        raise PluginContractError(_contract_message(component, plugin_class, [problem]))
+    takes_parameters = model is not None and _accepts_argument(plugin_class)
     if not takes_parameters and values:
         raise PluginContractError(
             f"{component.origin} takes no parameters, got {', '.join(values)}"
@@ -229,6 +230,24 @@ def _build(
         raise
     except hook_failures() as error:
         raise load_error(component, "constructing it", error) from error
+
+
+def _parameters_problem(plugin_class: type, model: Any) -> str:
+    """Say why the `Parameters` of a class cannot be used; "" where they can."""
+    if model is None:
+        return ""
+    if not (inspect.isclass(model) and issubclass(model, BaseModel)):
+        return (
+            f"its Parameters is {shorten(model)}, which is no pydantic model; write "
+            "`class Parameters(pydantic.BaseModel)` with a field for each parameter"
+        )
+    is_own = "Parameters" in vars(plugin_class)
+    if is_own and model.model_fields and not _accepts_argument(plugin_class):
+        return (
+            "it has Parameters, but its constructor takes no argument; write "
+            "`def __init__(self, parameters)`"
+        )
+    return ""
 
 
 def _accepts_argument(plugin_class: type) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import UnknownPluginError
-from evalkit.plugins.commands import matching_components, refusal_of_several
-from evalkit.plugins.components import Component
+from evalkit.plugins.commands import choose_usual, matching_components
+from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import CONTRACTS
-from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.metadata import required_distribution
 
 
@@ -25,7 +24,8 @@ def find_meant(
         reference: The name.
         named_by: The plugin that gives this name, if it is not the user's. A name that
             several distributions declare is then taken from its own distribution, else
-            from one that it requires, else from the one that is known to hold it.
+            from one that it requires. Else, and for a user, it is taken from one that
+            evalkit-suite requires, or from the one that is known to hold it.
 
     Returns:
         The component.
@@ -42,20 +42,19 @@ def find_meant(
             raise UnknownPluginError(f"{found.origin}: {found.problem}")
         raise UnknownPluginError(_unknown_message(catalog, kind, reference))
     if len(matching) > 1 and named_by is not None:
-        matching = _meant_by(catalog, named_by, matching)
+        matching = _meant_by(named_by, matching)
     if len(matching) > 1:
-        raise refusal_of_several(matching)
+        return choose_usual(catalog, matching, named_by is None)
     return matching[0]
 
 
 def _meant_by(
-    catalog: Catalog, named_by: Component, candidates: Sequence[Component]
+    named_by: Component, candidates: Sequence[Component]
 ) -> Sequence[Component]:
     """Return the one candidate that a plugin means; all where that is not clear."""
     own = normalise_distribution(named_by.distribution)
     required = {required_distribution(text) for text in named_by.requires}
-    known = catalog.known_owner(candidates[0].id)
-    for owners in ({own}, required, {known}):
+    for owners in ({own}, required):
         meant = [
             found
             for found in candidates

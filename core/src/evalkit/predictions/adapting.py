@@ -39,6 +39,8 @@ class Adapters:
         dataset: The data set.
         task: Its task.
         rows: What the model was asked, by the example's id; for those that take it.
+        scored: The field that is scored, as far as it is known. Null there says that an
+            adapter could extract no answer, unless the model itself wrote null.
     """
 
     def __init__(
@@ -46,7 +48,9 @@ class Adapters:
         dataset: BoundDataset,
         task: BoundTask,
         rows: Mapping[str, Mapping[str, Any]],
+        scored: str | None,
     ) -> None:
+        self._scored = scored
         self._bound = [each for each in (dataset, task) if each.has(ADAPTER)]
         self._rows = rows
         self._refused: Counter[str] = Counter()
@@ -91,7 +95,13 @@ class Adapters:
                 f"{origin}: {ADAPTER} must return a dict, returned {shorten(adapted)}"
             )
         refused = unwritable(adapted)
-        return Adapted(response, refused) if refused else Adapted(adapted)
+        if refused:
+            return Adapted(response, refused)
+        scored = self._scored
+        if scored is not None and scored in adapted and adapted[scored] is None:
+            wrote_null = scored in response and response[scored] is None
+            adapted = adapted if wrote_null else {**adapted, scored: Unparsed()}
+        return Adapted(adapted)
 
     def notices(self) -> tuple[str, ...]:
         """Say how many responses each adapter has refused so far."""

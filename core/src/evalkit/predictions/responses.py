@@ -76,11 +76,11 @@ class ResponseReader:
         self._output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
-        self._adapters = Adapters(dataset, task, self._rows)
+        self._scored = predicted_field(dataset, task) or task.answer_field
+        self._adapters = Adapters(dataset, task, self._rows, self._scored)
         self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
-        self._scored = predicted_field(dataset, task) or task.answer_field
         self.optional_fields = {*fields_asked_for(task, dataset, examples, wanted)}
         kept = (*task.scored_fields, *sorted(self.optional_fields))
         self.scored_fields: tuple[str, ...] = tuple(dict.fromkeys(kept))
@@ -297,17 +297,12 @@ class ResponseReader:
         """Name the field by which an adapter says that there is no answer."""
         if not self._adapters:
             return None
-        for name, value in response.items():
-            if isinstance(value, Unparsed):
-                return name
-        scored = self._scored
-        if scored is None or scored not in response or response[scored] is not None:
-            return None
-        return scored
+        said = (name for name, each in response.items() if isinstance(each, Unparsed))
+        return next(said, None)
 
     def _read_unparsed(self, response: Mapping[str, Any], field: str) -> Outcome:
         """Check all but the field that an adapter could extract nothing for."""
-        said = response[field]
+        said: Unparsed = response[field]
         given = {
             name: None if isinstance(value, Unparsed) else value
             for name, value in response.items()
@@ -317,7 +312,7 @@ class ResponseReader:
         if violations:
             return None, {}, tuple(violations)
         fields = self._fields(shaped)
-        return said if isinstance(said, Unparsed) else Unparsed(), fields, ()
+        return said, fields, ()
 
     def _shape(
         self, response: Mapping[str, Any]

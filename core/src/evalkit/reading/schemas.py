@@ -62,6 +62,15 @@ class ColumnPlan(NamedTuple):
         mask = reduce(and_, checks, pl.repeat(True, frame.height, eager=False))
         return frame.select(passes=mask.fill_null(False)).to_series()
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What fields are in a row that lacks them, as far as that is known."""
+        return {
+            name: column.default
+            for name, column in self.columns.items()
+            if column.takes_null or column.default is not None
+        }
+
     def of(self, names: Collection[str]) -> ColumnPlan:
         """Return the plan of some of the fields."""
         chosen = {name: self.columns[name] for name in self.columns if name in names}

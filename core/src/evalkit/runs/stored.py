@@ -56,7 +56,8 @@ class StoredResult(Result):
     @cached_property
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The statistics of each metric, by its name."""
-        names = self.record.metric_names
+        # a metric that gives several scores in one pass has statistics of each
+        names = dict.fromkeys([*self.record.metric_names, *self.metrics])
         folder = self._folder / STATISTICS_FOLDER
         paths = {name: folder / statistics_file(name) for name in names}
         found = {name: read_table(path, ("position",)) for name, path in paths.items()}

@@ -151,6 +151,8 @@ def _scored_metrics(result: Result, examples: pl.DataFrame) -> Mapping[str, Scor
     names = result.record.metric_names
     for score in result.scores:
         name = metric_of(score.metric, names) or score.metric
+        if score_column_of(examples, score.metric) in examples.columns:
+            name = score.metric
         if score.is_whole and score_column_of(examples, name) in examples.columns:
             found.setdefault(name, score)
     return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import all_named, unnamed
-from evalkit.base.failures import described
+from evalkit.base.failures import described, located
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.outcomes import Left, most_left, with_left
@@ -46,7 +46,7 @@ class _Problem(NamedTuple):
         text = f"{self.text} (the example {example!r})"
         if self.cause is not None:
             where = f" failed for the example {example!r} with"
-            text = f"{where} {described(self.cause)}"
+            text = f"{where} {located(self.cause)}"
         return self._replace(text=text, position=position)
 
 
@@ -92,7 +92,7 @@ def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
         if error is None or isinstance(error, MetricError):
             raise
         return _column_problem(error, batch) or _Problem(
-            f" failed with {described(error)}", type(error).__name__, False, error
+            f" failed with {located(error)}", type(error).__name__, False, error
         )
     problem = _shape_problem(metric, returned)
     problem = problem or _place_problem(returned, batch)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import named
+from evalkit.base.failures import log_failure
 from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
@@ -100,6 +101,7 @@ def failed_scores(
     Returns:
         Nulls with the error as their reason.
     """
+    log_failure(error)
     nulls = _all_null(metric, groups, str(error))
     return nulls._replace(error=str(error), failure=error)
 

@@ -63,7 +63,8 @@ def unscored_notices(
     named = unscored.filter(~pl.col("failed"))
     if named.height:
         how_many = f"{_share(named.height, given, table)} ({reasons_of(named)})"
-        notices.append(f"{origin}: did not score {how_many}; {rest}")
+        part = f"#{metric.part}" if metric.part else ""
+        notices.append(f"{origin}{part}: did not score {how_many}; {rest}")
     return notices
 
 

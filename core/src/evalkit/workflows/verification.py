@@ -274,8 +274,9 @@ def _verifiable(
     stored = []
     for score in result.scores:
         name = metric_of(score.metric, names)
+        lacking = {under_perturbation(str(each)) for each in (name, score.metric)}
         if score.perturbation is not None and (
-            {UNDER_PERTURBATION, under_perturbation(str(name))} & unverified.keys()
+            {UNDER_PERTURBATION, *lacking} & unverified.keys()
         ):
             continue
         if name in ready:

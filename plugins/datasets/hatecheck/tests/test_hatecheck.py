@@ -238,7 +238,7 @@ def replaced(position: int, value: str) -> list[tuple[str, ...]]:
             "non-hateful, found 'maybe'",
         ),
         (replaced(3, ""), r"\(uid '105'\): label_gold: is required"),
-        (replaced(2, ""), r"\(uid '105'\): statement: must be a valid string"),
+        (replaced(2, ""), r"\(uid '105'\): statement: is required"),
         (replaced(1, ""), "example 3: uid: must be a text"),
         (replaced(1, "7"), "example 3: uid '7' was given before, at example 2"),
         ([], "split 'test' has no examples"),

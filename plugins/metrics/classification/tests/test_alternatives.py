@@ -169,7 +169,7 @@ def rows(least: int) -> st.SearchStrategy[list[tuple[list[str | None], Any]]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25)
+@settings(max_examples=12)  # of up to twelve rows each
 @given(data=st.data())
 def test_it_equals_brute_force(name: str, data: st.DataObject) -> None:
     k = 1 if name == "vote-accuracy" else data.draw(st.integers(1, 7))

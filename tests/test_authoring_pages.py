@@ -1,0 +1,157 @@
+"""Each kind of plugin has a page, whose package works and whose contract is true."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from evalkit.catalog import CONTRACTS, Registry
+from evalkit_cli.printing import contracts
+
+DOCS = Path(__file__).parents[1] / "docs"
+KINDS = [kind for kind in CONTRACTS if (DOCS / "authoring" / f"{kind}.md").is_file()]
+WITH_PACKAGES = [kind for kind in KINDS if kind not in ("observers", "annotators")]
+"""The others have tests of their own, in which more happens than a call."""
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "make_contract_pages", DOCS / "make_contract_pages.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def page(kind: str) -> str:
+    return (DOCS / "authoring" / f"{kind}.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str, language: str) -> list[str]:
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", page(kind))
+
+
+def test_every_kind_has_a_page() -> None:
+    assert [*CONTRACTS] == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_contract_of_a_page_is_that_of_the_code(
+    maker: ModuleType, kind: str
+) -> None:
+    assert page(kind) == maker.with_contract(kind, page(kind))
+
+
+@pytest.mark.parametrize("kind", WITH_PACKAGES)
+def test_the_package_of_a_page_can_be_used(
+    kind: str,
+    fake_distribution: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = tomllib.loads(blocks(kind, "toml")[0])["project"]
+    ((group, names),) = project["entry-points"].items()
+    ((name, value),) = names.items()
+    assert group == f"evalkit.{kind}"
+    code, use = blocks(kind, "python")
+    assert value.partition(":")[0] == project["name"].replace("-", "_")
+    fake_distribution(
+        code, {group: {name: value.partition(":")[2]}}, name=project["name"]
+    )
+    assert Registry().load(kind, name).component.distribution == project["name"]
+    monkeypatch.chdir(tmp_path)
+    assert "assert " in use
+    exec(use, {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_names_every_hook_argument_and_attribute(kind: str) -> None:
+    """Compared with the source of the spec classes, read in another way."""
+    contract = CONTRACTS[kind]
+    shown = page(kind).partition("\n## The contract\n")[2]
+    for name in contract.attributes.__annotations__:
+        assert f"\n- `{name}` (" in shown
+    hooks = {
+        name: function.__code__.co_varnames[1 : function.__code__.co_argcount]
+        for name, function in vars(contract.spec).items()
+        if not name.startswith("_")
+    }
+    for name, arguments in hooks.items():
+        assert f"\n#### `{name}({', '.join(arguments)})`\n" in shown
+    described = contracts.contract_of(kind)
+    for hook in described["hooks"]:
+        assert hook["documentation"]
+    for attribute in described["attributes"]:
+        assert attribute["documentation"]
+
+
+def test_a_mark_says_since_when_there_is_something() -> None:
+    source = '''
+class Attributes:
+    old: int
+    """Kept."""
+    new: str = ""
+    """Told. Since 0.4."""
+'''
+    texts = dict(contracts._texts_of(ast.parse(source).body[0]))
+    marks = {name: contracts._dated(text) for name, text in texts.items()}
+    assert marks == {
+        "old": {"documentation": "Kept.", "since": contracts.FIRST},
+        "new": {"documentation": "Told.", "since": "0.4"},
+    }
+
+    def hook(self: Any, first: int, second: str) -> bool:
+        """Do it. Since 0.2.
+
+        Args:
+            first: One.
+            second: Two, in
+                two lines. Since 0.3.
+
+        Returns:
+            Whether.
+
+        Raises:
+            ValueError: Never.
+        """
+        return bool(self)
+
+    described = contracts._hook(hook, (("hook",),))
+    assert described["required"]
+    assert described["since"] == "0.2"
+    assert described["documentation"] == "Do it."
+    assert [
+        (each["name"], each["documentation"], each["since"])
+        for each in described["arguments"]
+    ] == [("first", "One.", contracts.FIRST), ("second", "Two, in two lines.", "0.3")]
+    assert described["returns"] == {"type": "bool", "documentation": "Whether."}
+    assert described["raises"] == "ValueError: Never."
+    shown = "\n".join(contracts._hook_blocks(described))
+    assert "Do it. Since 0.2." in shown
+    assert "- `second` (`str`): Two, in two lines. Since 0.3." in shown
+
+
+def test_show_prints_the_contract_of_a_kind(
+    run_evalkit: Callable[..., CompletedProcess[str]],
+) -> None:
+    done = run_evalkit("show", "--contract", "recognisers")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert page("recognisers").endswith(done.stdout)
+    done = run_evalkit("show", "--contract", "metric")
+    assert done.returncode == 2
+    assert "'metric' is none of tasks, datasets, metrics," in done.stderr
+    done = run_evalkit("show", "latest", "--contract", "metrics", "--json")
+    assert done.returncode == 2
+    assert "--contract and latest are two things to show" in done.stderr

@@ -31,11 +31,10 @@ from evalkit.runs.tables import (
     measured_run,
     saved_statistics,
     settings_of,
-    unscored_counts,
-    unscored_problems,
     with_example_scores,
     with_inputs,
 )
+from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores

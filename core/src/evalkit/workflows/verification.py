@@ -28,9 +28,9 @@ from evalkit.runs.tables import (
     load_data,
     measured_run,
     settings_of,
-    unscored_answers,
     with_inputs,
 )
+from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code

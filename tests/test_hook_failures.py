@@ -82,6 +82,9 @@ class Converting(Plain):
         usual = {"id": response["id"], "pred": response["label"]}
         return own(response["id"], act("tasks", "pred_field_converter", usual))
 
+    def adapt_response(self, response):
+        return act("tasks", "adapt_response", response)
+
 
 ROWS = [{"uid": str(i), "text": f"text {i}", "label": "ab"[i % 2]} for i in range(6)]
 
@@ -331,6 +334,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ],
     ("datasets", "load"): [None, 3, [None], [{"text": "x"}], [], "no-such.jsonl"],
     ("datasets", "adapt_response"): [None, "text", []],
+    ("tasks", "adapt_response"): [None, "text", []],
     ("datasets", "evaluate"): [
         None,
         3.0,
@@ -379,6 +383,7 @@ PLACES = {
     ("tasks", "verify_columns"): "tasks/by-columns",
     ("tasks", "label_field_converter"): "tasks/converting",
     ("tasks", "pred_field_converter"): "tasks/converting",
+    ("tasks", "adapt_response"): "tasks/converting",
     ("datasets", "load"): "datasets/rows",
     ("metrics", "compute"): "metrics/lists",
     ("metrics", "score_example"): "metrics/right",

@@ -219,7 +219,8 @@ def test_a_metric_without_a_value_is_a_dash(invoke: Invoke, predict: Write) -> N
     ids = []
     for name, labels in (("one", RIGHT), ("two", WRONG)):
         path = predict(f"{name}.jsonl", labels)
-        done = invoke("eval", "tiny", "-p", path, "-m", "failing", "--json")
+        chosen = ("--filter", "answer=neutral")  # the only one that it fails for
+        done = invoke("eval", "tiny", "-p", path, "-m", "failing", "--json", *chosen)
         ids.append(json.loads(done.stdout)["run_id"])
     done = invoke("compare", *ids)
     assert done.exit_code == 0

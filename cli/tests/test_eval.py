@@ -485,14 +485,13 @@ def test_a_metric_that_fails_makes_a_partial_run(
     assert done.exit_code == 1
     record = json.loads(done.stdout)
     error = (
-        "metrics/failing (tiny-plugins 4.5.6): score_example failed for the "
-        "example '3' with ValueError: no neutral, please"
+        "metrics/failing (tiny-plugins 4.5.6): 1 of 4 examples left out, as it failed: "
+        "score_example failed for the example '3' with ValueError: no neutral, please"
     )
     assert (record["status"], record["errors"]) == ("partial", [error])
-    assert whole(record) == {"accuracy": 0.75, "failing": None}
-    assert {s["reason"] for s in record["scores"] if s["metric"] == "failing"} == {
-        error
-    }
+    assert whole(record) == {"accuracy": 0.75, "failing": 1.0}
+    failing = next(score for score in record["scores"] if score["metric"] == "failing")
+    assert (failing["n"], failing["coverage"]) == (3, 0.75)
     table = invoke(*arguments)
     assert table.exit_code == 1
     assert f"\nfailing: {error}\n" in table.stdout

@@ -21,8 +21,8 @@ Write = Callable[..., str]
 
 NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
-    "plugins load elsewhere: files, models, services, imports inside functions; what "
-    "a run keeps twice (scores of single examples, scores.parquet, statistics/), texts"
+    "plugins load elsewhere and do not name in their `resources`: files, models, "
+    "services, imports inside functions; what a run keeps twice (scores of single examples, scores.parquet, statistics/), texts"
 )
 THREE = ("positive", "negative", "positive", "positive")
 
@@ -108,7 +108,7 @@ def test_a_metric_that_fails_leaves_a_partial_run(invoke: Invoke, made: Path) ->
     record = json.loads(done.stdout)
     assert record["status"] == "partial"
     assert "no neutral, please" in record["errors"][0]
-    assert scores_of(record) == {"accuracy": 0.75, "failing": None}
+    assert scores_of(record) == {"accuracy": 0.75, "failing": 1.0}
     assert problems(record) == []
 
 
@@ -347,7 +347,7 @@ def test_what_changed_since_is_named(
     def change(record: Any) -> None:
         record["environment"]["numpy"] = "1.0"
         record["core"]["source_sha256"]["scoring"] = "0" * 64
-        record["data"]["sha256"] = "1" * 64
+        record["data"].update(sha256="1" * 64, rows_sha256="1" * 64)
 
     rewrite(made, change)
     done = invoke("verify", "latest")

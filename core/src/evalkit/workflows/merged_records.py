@@ -80,6 +80,8 @@ def merged_record(
         ),
         answer_kind=_answer_kind(records),
         replications=first.replications,
+        input_keys=first.input_keys,
+        delta_metrics=first.delta_metrics,
         labels=first.labels,
         confidence=first.confidence,
         interval_rules=INTERVAL_RULES,

@@ -19,9 +19,8 @@ This page is made of the commands' own help texts by `docs/make_cli_page.py`.
 Results go to stdout, everything else to stderr. Errors are printed without a traceback.
 Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 wrong
 usage; 3 a score that `--fail-under` does not let pass; 70 a defect of evalkit, which
-`EVALKIT_TRACEBACK=1` shows with its traceback, as it does what fails in a plugin;
-130 interrupted. A progress bar is shown on a terminal, and no colour when `NO_COLOR` is
-set.
+`EVALKIT_TRACEBACK=1` shows with its traceback; 130 interrupted. A progress bar is shown
+on a terminal, and no colour when `NO_COLOR` is set.
 
 Names, labels and messages may come from anybody. Control characters, directional
 overrides and other characters that cannot be seen are printed as escapes such as
@@ -40,7 +39,7 @@ Environment variables beside those of the options:
 | variable | meaning |
 |---|---|
 | `EVALKIT_DATA_DIR` | folder with publishers' files, one sub-folder for each data set |
-| `EVALKIT_CACHE_DIR` | fetched files and annotations (your user cache by default) |
+| `EVALKIT_CACHE_DIR` | fetched files and annotations (default: your user cache) |
 | `EVALKIT_OFFLINE` | `1`: never use the network |
 | `EVALKIT_DISABLE_PLUGINS` | plugins (`metrics/accuracy`) or distributions to hide |
 | `EVALKIT_ALLOW_PLUGINS` | the only plugins or distributions to show |

@@ -201,7 +201,7 @@ def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> Non
     assert "commands/" not in invoke("list").stdout
     done = invoke("list", "commands", "--check")
     assert done.exit_code == 0
-    assert f"ok      {ORIGIN}\n" in done.stdout
+    assert f"ok      {ORIGIN}  0." in done.stdout
     done = invoke("show", "commands/greet")
     assert done.exit_code == 2
     assert "commands/greet is a command; see evalkit greet --help." in done.stderr

@@ -16,7 +16,6 @@ from evalkit.errors import SchemaError
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.tables import is_same_data
 
 Row = dict[str, Any]
 
@@ -241,7 +240,7 @@ def test_runs_of_older_versions_are_compared_by_what_they_recorded() -> None:
     bound = resolver.dataset(Blind)
     examples = load_examples(bound, resolver.task(bound), "test")
     now = evalkit.evaluate(Blind, PREDICTIONS).record.data
-    assert is_same_data(examples, now)
+    assert now.is_of(examples.identity)
     for changes, is_same in (
         ({"rows_sha256": None}, True),
         ({"rows_sha256": None, "sha256": "f" * 64}, False),
@@ -250,7 +249,8 @@ def test_runs_of_older_versions_are_compared_by_what_they_recorded() -> None:
         ({"sha256": "f" * 64}, True),
         ({"attached_sha256": "f" * 64}, False),
     ):
-        assert is_same_data(examples, now.model_copy(update=changes)) is is_same
+        recorded = now.model_copy(update=changes)
+        assert recorded.is_of(examples.identity) is is_same
 
 
 class Pictures(evalkit.TaskIO):

@@ -227,12 +227,16 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
     with pytest.raises(MetricError) as alone:
         score_examples(metric, table)
     with Workers(2) as helpers:
-        with pytest.raises(MetricError):
+        with pytest.raises(MetricError) as shared:
             score_examples(metric, table, helpers)
         assert str(alone.value) == (
             f"{ORIGIN}: score_example failed for the example 'id-31' with Odd: "
             "two words"
         )
+        # of this process alone the fixtures leave out where it was raised
+        message, _, place = str(shared.value).rpartition(" ")
+        assert message == str(alone.value)
+        assert re.fullmatch(r"\(fake_\w+\.py:\d+\)", place)
         # the same workers go on with another table
         with pytest.raises(MetricError, match="'id-33': it returned"):
             score_examples(metric, filler({33: "nan", 34: "nan"}), helpers)

@@ -189,7 +189,10 @@ def test_a_path_that_leads_nowhere_is_refused(
         ),
         (["messages.content"], r"Input.messages is a list: write Input.messages\[\]"),
         (["context.title.x"], r"Input.context.title holds nothing that is called 'x'"),
-        (["topic.title"], r"Input has no field 'topic'; it has uid, messages, context"),
+        (
+            ["topic.title"],
+            r"Input has no field 'topic' \(it has uid, messages, context",
+        ),
     ],
 )
 def test_a_task_whose_path_leads_nowhere_is_refused(

@@ -531,7 +531,7 @@ class TestNamesOfOthers:
         [
             ("perturb_fields", "statment", "did you mean 'statement'?"),
             ("perturb_fields", "mesages[].content", "did you mean 'messages'?"),
-            ("input_keys", "label", "declare it there"),
+            ("perturb_fields", "title", "declare it there"),
             ("verify_fields", "statemnt", "did you mean 'statement'?"),
             ("scored_fields", "confs", "did you mean 'conf'?"),
         ],
@@ -547,7 +547,6 @@ class TestNamesOfOthers:
         ("attribute", "names"),
         [
             ("perturb_fields", ("statement", "messages[].content", "by")),
-            ("input_keys", ("uid", "statement")),
             ("verify_fields", ("uid", "label", "tags", "reviewer", "of-the-data")),
             ("scored_fields", ("conf", "responses", "a.b[]")),
         ],

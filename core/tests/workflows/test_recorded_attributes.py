@@ -109,5 +109,5 @@ def test_what_a_model_is_sent_must_be_part_of_the_input() -> None:
     class Wrong(type(known)):  # type: ignore[misc]
         input_keys = ("premise",)
 
-    with pytest.raises(PluginContractError, match="input_keys name 'premise', and its"):
+    with pytest.raises(PluginContractError, match="input_keys hold 'premise', but its"):
         evalkit.perturb([], "lowercase", task=Wrong, fields=["context"])

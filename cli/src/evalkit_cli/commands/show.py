@@ -111,13 +111,13 @@ def show_command(
     show_text: bool,
     **options: Any,
 ) -> None:
-    """Describe a plugin or a kind of plugin, show rows of a data set, or show a run.
+    """Describe a plugin, a kind of plugin or rows of data, or show an earlier run.
 
     \b
     Examples:
       evalkit show metrics/macro-f1
-      evalkit show datasets/sample-nli -n 3
       evalkit show --contract metrics
+      evalkit show datasets/sample-nli -n 3
       evalkit show latest
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
@@ -134,7 +134,9 @@ def show_command(
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     if contract is not None:
-        _refuse_run_options(context, "--contract", beside=what)
+        if what is not None:
+            raise click.UsageError(f"--contract and {what} are two things to show.")
+        _refuse_run_options(context, f"--contract {contract}", [])
         _show_contract(contract, as_json)
         return
     if what is None:
@@ -175,13 +177,8 @@ def _is_given(context: click.Context, option: str) -> bool:
 
 
 def _refuse_run_options(
-    context: click.Context,
-    what: str,
-    allowed: Sequence[str] = (),
-    beside: str | None = None,
+    context: click.Context, what: str, allowed: Sequence[str]
 ) -> None:
-    if beside is not None:
-        raise click.UsageError(f"{what} and {beside} are two things to show.")
     for option in context.command.params:
         name = str(option.name)
         if name in _RUN_OPTIONS and name not in allowed and _is_given(context, name):

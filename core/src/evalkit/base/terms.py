@@ -100,7 +100,8 @@ class NamesFile:
 FilePath = Annotated[str, NamesFile()]
 """A field of `Input` that names a file, such as an image, relative to the folder of the
 data. The file must be there, and not lead out of the folder; what it holds is part of
-what the data is. Metrics and `verify_response` get the absolute path."""
+what the data is. Metrics get the absolute path, and `verify_response` the name as it
+is in the data."""
 
 
 class Source(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_origin
 
 import polars as pl
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -13,7 +14,7 @@ from evalkit.base.violations import describe, from_pydantic
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.scored_values import UnscorableError, scored_value
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.field_types import holds_more_than_plain, model_types
+from evalkit.reading.field_types import bare, holds_more_than_plain, model_types
 from evalkit.reading.typed_values import MisfitError, as_mappings, fit, typed_series
 
 
@@ -27,7 +28,7 @@ class AnswerType:
     Attributes:
         dtype: The type of predictions; None where that is not known.
         is_rich: Whether values of it are more than texts, numbers and lists of them.
-        has_parts: Whether an answer is a list of parts, which may be empty.
+        may_be_empty: Whether an answer without parts, or a map without entries, is one.
     """
 
     def __init__(self, dataset: BoundDataset, task: BoundTask) -> None:
@@ -36,10 +37,11 @@ class AnswerType:
         self.dtype = None if name is None else model_types(output)[name]
         self.is_rich = holds_more_than_plain(self.dtype)
         self._kind: AnswerKind = task.answer_kind
-        self.has_parts = self._kind in ("all-of", "spans")
+        self.may_be_empty = self._kind in ("all-of", "spans")
         if self.is_rich and name is not None:
             annotation: Any = output.model_fields[name].annotation
             self._annotation = annotation
+            self.may_be_empty |= get_origin(bare(annotation)) in (dict, Mapping)
             self._adapter: TypeAdapter[Any] = TypeAdapter(annotation)
 
     def read(self, stored: Any) -> Any:

@@ -67,7 +67,6 @@ def map_answers(
         answers = answers.to_list()
     problems: list[str] = []
     results = []
-    may_be_empty = kind.has_parts
     for position, stored in enumerate(answers):
         try:
             answer = kind.read(stored)
@@ -78,7 +77,7 @@ def map_answers(
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
-        if not (items or may_be_empty) or any(map(_is_lacking, items)):
+        if not (items or kind.may_be_empty) or any(map(_is_lacking, items)):
             problems.append(reporter.problem(position, reporter.field, "is required"))
         elif labels is not None:
             problems.extend(

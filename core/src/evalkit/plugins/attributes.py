@@ -98,13 +98,6 @@ def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in attributes["scored_fields"]
         if name in RESERVED_FIELDS
     ]
-    known = attributes["Input"].model_fields
-    if attributes["Input"].model_config.get("extra") != "allow":
-        problems += [
-            f"its input_keys name {name!r}, and its Input has {', '.join(known)}"
-            for name in attributes["input_keys"] or ()
-            if name not in known
-        ]
     problems += _choices_problems(attributes)
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
@@ -146,7 +139,6 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 def _field_problems(attributes: Mapping[str, Any]) -> Iterator[str]:
     """Find names of fields that neither `Input` nor `Output` has."""
     places = {
-        "input_keys": ("Input", ("uid", "tags")),
         "perturb_fields": ("Input", ()),
         "verify_fields": ("Input", ("uid", "tags", attributes["answer_field"])),
         "scored_fields": ("Output", ("responses",)),

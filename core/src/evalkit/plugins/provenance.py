@@ -64,11 +64,10 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         PluginError: A metric cannot say what it depends on.
     """
     component = bound.component
-    of_metric: dict[str, Any] = {}
+    of_metric: dict[str, Any] = {"resources": None, "deterministic": True}
     if isinstance(bound, BoundMetric):
         of_metric["resources"] = metric_resources(bound)
-        if not bound.deterministic:
-            of_metric["deterministic"] = False
+        of_metric["deterministic"] = bound.deterministic
     return {
         "id": component.id,
         "distribution": component.distribution,

@@ -97,7 +97,6 @@ def align(
     reader: ResponseReader,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None = None,
-    *,
     is_part: bool = False,
 ) -> Alignment:
     """Give every prediction row and every example its status.
@@ -110,8 +109,7 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
-        is_part: Whether the data may have other examples, that were not loaded: rows
-            with an id that is not known are then `unselected` too.
+        is_part: Whether the data may have others: rows of these are `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -149,8 +147,7 @@ def _match(
         chosen = selected.to_numpy()
         numbers = np.where(chosen, np.cumsum(chosen) - 1, NOWHERE)
         examples = np.where(is_stranger, NOWHERE, numbers[examples])
-    if is_part:
-        is_stranger = np.zeros_like(is_stranger)
+    is_stranger &= not is_part
     is_named = examples != NOWHERE
     replications = rows["replication"] if "replication" in rows.columns else None
     cells = place(examples, replications, count, on_duplicate == "last")

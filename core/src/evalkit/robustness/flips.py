@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
@@ -173,7 +173,7 @@ def _pairs(result: Result, copies: pl.DataFrame, metric: str) -> pl.DataFrame:
     ).drop_nulls(["__before", "__after"])
 
 
-def _scores(result: Result, frame: pl.DataFrame, metric: str) -> Any:
+def _scores(result: Result, frame: pl.DataFrame, metric: str) -> pl.Expr:
     name = score_column_of(frame, metric)
     if name not in frame.columns:
         raise StorageError(f"{_where(result)} has no scores of single copies")

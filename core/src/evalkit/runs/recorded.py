@@ -18,6 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.perturbing.steps import LabelEffect
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
@@ -185,6 +186,20 @@ class Data(Part):
     changes: Mapping[Text, Text] = {}
     """What changed in each version, as far as the data set says it."""
 
+    def is_of(self, identity: DataIdentity) -> bool:
+        """Tell whether data is what was recorded, as far as it was.
+
+        Args:
+            identity: That of the data now.
+        """
+        # of rows without files this hash tells in what order their keys are
+        decides = bool(self.files) or self.rows_sha256 is None
+        return (
+            (identity.sha256 == self.sha256 or not decides)
+            and self.rows_sha256 in (None, identity.rows_sha256)
+            and self.attached_sha256 == identity.attached_sha256
+        )
+
 
 class Component(Part):
     """A plugin that the run used."""
@@ -236,6 +251,8 @@ class Component(Part):
         found.pop("libraries", None)
         if not self.resources:
             found.pop("resources", None)
+        if self.deterministic:
+            found.pop("deterministic", None)
         return found
 
 

@@ -43,10 +43,9 @@ from evalkit.runs.tables import (
     CHOICES,
     replication_column,
     saved_statistics,
-    unscored_counts,
-    unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -12,7 +12,6 @@ from evalkit.errors import StorageError
 from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
 from evalkit.runs.annotations import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
@@ -186,70 +185,6 @@ def with_example_scores(
             name = f"metrics/{name}"
         examples = examples.with_columns(values.alias(name))
     return examples
-
-
-def unscored_counts(scored: Sequence[MetricScores]) -> dict[str, int]:
-    """Count the answers that each metric did not score, of those that left some out."""
-    return {
-        found.name: found.unscored.height
-        for found in scored
-        if found.unscored is not None and found.unscored.height
-    }
-
-
-def unscored_problems(
-    examples: pl.DataFrame, scored: Sequence[MetricScores]
-) -> Iterator[Problem]:
-    """Say which answers metrics did not score.
-
-    Args:
-        examples: One row for each answer, with `id` and `replication`.
-        scored: What the metrics computed.
-
-    Yields:
-        A problem for each answer and metric, in the order of the metrics.
-    """
-    for found in scored:
-        if found.unscored is None or found.unscored.is_empty():
-            continue
-        of_answers = examples.select("id", "replication")[found.unscored["position"]]
-        rows = found.unscored.select("reason", "failed").hstack(of_answers)
-        for reason, failed, uid, replication in rows.iter_rows():
-            status = FAILED if failed else NOT_SCORED
-            yield Problem(
-                *(status, None, uid, (), replication),
-                metric=found.name,
-                reason=reason,
-            )
-
-
-def unscored_answers(
-    examples: pl.DataFrame, problems: Iterable[Problem]
-) -> dict[str, pl.DataFrame]:
-    """Return what `unscored_problems` was made of.
-
-    Args:
-        examples: One row for each answer, with `id` and `replication`.
-        problems: The problems of a run.
-
-    Returns:
-        `position`, `reason` and `failed`, by name of the metric.
-    """
-    rows = [
-        (found.metric, found.id, found.replication, found.reason, found.status)
-        for found in problems
-        if found.metric is not None
-    ]
-    names = ("metric", "id", "replication", "reason", "status")
-    listed = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-    places = examples.select("id", "replication").with_row_index("position")
-    keys = ["id", "replication"]
-    joined = listed.join(places, on=keys, nulls_equal=True).sort("position")
-    by_metric = joined.partition_by("metric", as_dict=True)
-    return {
-        str(name): rows.select("position", "reason", failed=pl.col("status") == FAILED)
-        for (name,), rows in by_metric.items()
-    }
 
 
 def replication_column(alignment: Alignment, rows: int) -> pl.Series:

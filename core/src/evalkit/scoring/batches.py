@@ -208,7 +208,7 @@ def compute_batches(
         tell(batch.rows)
     if rows.lacking.height:
         left = [Left(*row) for row in rows.lacking.iter_rows()]
-        statistics = parts[0].drop([n for n in EXTRA if n in parts[0].columns])
+        statistics = parts[0].drop(all_named(n for n in EXTRA if n in parts[0].columns))
         parts.append(with_left(statistics.clear(), left))
     return parts
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 
@@ -113,14 +114,16 @@ def split_outcomes(frame: pl.DataFrame, part: str | None = None) -> Outcomes:
         is_of_all = pl.col(PART).is_null()
         frame = frame.filter((pl.col(PART) == part) | is_of_all)
     if UNSCORED not in extra:
-        return Outcomes(frame.drop(extra), no_outcomes())
+        return Outcomes(frame.drop(all_named(extra)), no_outcomes())
     is_scored = pl.col(UNSCORED).is_null()
     unscored = frame.filter(~is_scored).select(
         pl.col("position").cast(pl.UInt32),
         reason=pl.col(UNSCORED),
         failed=pl.col(FAILED),
     )
-    return Outcomes(frame.filter(is_scored).drop(extra), unscored.sort("position"))
+    return Outcomes(
+        frame.filter(is_scored).drop(all_named(extra)), unscored.sort("position")
+    )
 
 
 class FailureLimit:

@@ -20,7 +20,7 @@ from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
-from evalkit.runs.tables import unscored_counts, unscored_problems
+from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import prepared
 from evalkit.scoring.metric import score_metric

@@ -36,11 +36,9 @@ from evalkit.runs.tables import (
     measured_statistics,
     saved_statistics,
     settings_of,
-    unscored_answers,
-    unscored_counts,
-    unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.metric import failed_scores

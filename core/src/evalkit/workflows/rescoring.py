@@ -32,10 +32,9 @@ from evalkit.runs.tables import (
     measured_run,
     saved_statistics,
     settings_of,
-    unscored_counts,
-    unscored_problems,
     with_example_scores,
 )
+from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores

@@ -17,7 +17,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
-from evalkit.runs.data_columns import is_same_data, load_data, with_inputs
+from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
@@ -28,8 +28,8 @@ from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import (
     measured_run,
     settings_of,
-    unscored_answers,
 )
+from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
@@ -306,7 +306,7 @@ def _check_data(result: Result, resolver: Resolver) -> str:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    is_same = is_same_data(examples, result.record.data)
+    is_same = result.record.data.is_of(examples.identity)
     return "same" if is_same else "changed"
 
 

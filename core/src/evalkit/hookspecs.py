@@ -798,8 +798,7 @@ class AnnotatorAttributes:
     """Names of its columns where it gives several, which metrics ask for as
     `NAME.COLUMN`; empty for one value, which they ask for as `NAME`."""
     reads: Sequence[str]
-    """Columns of the data, or scored fields of the response, that it is given as
-    `fields`."""
+    """Columns of the data or fields of the response that it is given as `fields`."""
     batch_rows: int
     """The most rows that `annotate_batch` gets at once."""
     retries: int
@@ -814,21 +813,18 @@ class AnnotatorAttributes:
 class AnnotatorSpec:
     """Hooks of an annotator, which is written in one of two ways.
 
-    An annotator computes columns from examples and responses before metrics read them:
-    judges, classifiers, embeddings. It is loaded where a metric has its name among its
-    `columns`. What it takes as arguments is all that its values may depend on: values
-    are kept under `EVALKIT_CACHE_DIR`, by the exact inputs, the annotator's
-    parameters, `version` and source code, and the libraries that it requires. The same
-    inputs are never asked for again. One that takes no prediction is also asked for
-    examples without one.
+    It computes columns from examples and responses before metrics read them. It is
+    loaded where a metric has its name among its `columns`. What it takes is all that
+    its values may depend on: they are kept under `EVALKIT_CACHE_DIR`, by the exact
+    inputs, its parameters, `version` and source code, and the libraries that it
+    requires. One that takes no prediction is also asked for examples without one.
 
-    A value is a number that is finite, a boolean, a text, a list of numbers or of
-    texts, or None, and of one kind for all rows. `evalkit.Annotation` adds a text and a
-    cost. A row has no value where `evalkit.NotScored(reason)` is returned or raised,
-    which is an answer and kept as one; where `TimeoutError`, `ConnectionError` or
-    `evalkit.TryAgain(reason)` is raised for it more often than `retries` says; and
-    where anything else is raised, which is a failure of the plugin. Metrics that ask
-    for it do not score the row. The other rows are not touched.
+    A value is a finite number, a boolean, a text, a list of numbers or of texts, or
+    None, and of one kind for all rows. `evalkit.Annotation` adds a text and a cost. A
+    row has no value, and is not scored, where `evalkit.NotScored(reason)` is returned
+    or raised, which is kept; where `TimeoutError`, `ConnectionError` or
+    `evalkit.TryAgain(reason)` is raised more often than `retries` says; and where
+    anything else is raised, a failure of the plugin. Other rows are not touched.
     """
 
     @hookspec(firstresult=True)
@@ -843,8 +839,7 @@ class AnnotatorSpec:
             fields: The annotator's `reads` of this example, by name.
 
         Returns:
-            A value, `evalkit.Annotation` or `evalkit.NotScored`; of an annotator with
-            several columns a dict with a value for each of `columns`.
+            A value (with `columns` a dict of one for each), or one of the above.
         """
 
     @hookspec(firstresult=True)
@@ -854,17 +849,15 @@ class AnnotatorSpec:
         targets: Sequence[Any],
         fields: Mapping[str, Sequence[Any]],
     ) -> Sequence[Any]:
-        """Annotate several responses at once.
-
-        What it raises is about all of them; they are then asked for one by one.
+        """Annotate at most `batch_rows` responses; one by one where that raises.
 
         Args:
-            predictions: One for each row, at most `batch_rows`.
+            predictions: One for each row.
             targets: One for each row.
             fields: The annotator's `reads`, by name, one value for each row.
 
         Returns:
-            A list of as many entries as there are rows, each as of `annotate_example`.
+            A list of an entry for each row, as `annotate_example` returns it.
         """
 
 

@@ -11,15 +11,14 @@ import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.record import RunRecord
 from evalkit.runs.tables import (
-    load_data,
     measured_run,
     measured_statistics,
     settings_of,
     stored_groups,
     stored_scoring_table,
-    with_inputs,
 )
 from evalkit.scoring.records import ScoringSettings
 
@@ -150,7 +149,7 @@ def test_nothing_is_read_where_nothing_lacks(
 ) -> None:
     result = run()
     measured = measured_run(result)
-    monkeypatch.setattr("evalkit.runs.tables.load_data", lambda *_: 1 / 0)
+    monkeypatch.setattr("evalkit.runs.data_columns.load_data", lambda *_: 1 / 0)
     resolver = Resolver(Registry())
     assert with_inputs(measured, result, [bound("resampled")], resolver) is measured
     assert with_inputs(measured, result, [], resolver) is measured

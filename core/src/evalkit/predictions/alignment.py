@@ -47,8 +47,7 @@ class Alignment(NamedTuple):
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """The task's scored fields; `responses`, the predictions of all alternatives, where
-    some response holds ranked ones; and what annotators said."""
+    """Scored fields, `responses` (predictions of all alternatives) and annotations."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
@@ -61,10 +60,8 @@ class Alignment(NamedTuple):
     unparsed: Mapping[str, int] = {}
     """How many answers could not be extracted for each reason that somebody gave."""
     annotations: tuple[Annotated, ...] = ()
-    """What annotators said of the responses now."""
     lacking: Mapping[str, pl.DataFrame] = {}
-    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
-    that have no value of it though they should."""
+    """What annotators said now, and as of `ScoringTable` what they said nothing of."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""

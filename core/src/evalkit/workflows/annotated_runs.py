@@ -17,9 +17,9 @@ from evalkit.runs.annotations import (
     join_annotations,
     record_annotations,
 )
+from evalkit.runs.data_columns import with_columns
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import with_columns
 from evalkit.scoring.measurement import Measured
 
 

@@ -13,13 +13,18 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of, scored_fields
-from evalkit.runs.tables import CROSSING, measured_run, settings_of, with_inputs
+from evalkit.runs.tables import (
+    CROSSING,
+    measured_run,
+    settings_of,
+)
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure

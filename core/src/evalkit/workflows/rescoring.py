@@ -19,6 +19,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores
+from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
@@ -32,7 +33,6 @@ from evalkit.runs.tables import (
     saved_statistics,
     settings_of,
     with_example_scores,
-    with_inputs,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import Groups

@@ -17,6 +17,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
+from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
@@ -25,10 +26,8 @@ from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import (
-    load_data,
     measured_run,
     settings_of,
-    with_inputs,
 )
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure

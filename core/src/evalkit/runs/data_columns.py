@@ -1,0 +1,140 @@
+"""Reads again the columns of the data that a run does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import polars as pl
+
+from evalkit.base.columns import all_named
+from evalkit.errors import EvalkitError
+from evalkit.examples.files import AS_FILE
+from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.runs import recorded
+from evalkit.runs.results import Result
+from evalkit.scoring.measurement import Measured
+
+
+def with_inputs(
+    measured: Measured,
+    result: Result,
+    metrics: Sequence[BoundMetric],
+    resolver: Resolver,
+) -> Measured:
+    """Add the columns of the data that metrics ask for and a run does not hold.
+
+    Args:
+        measured: What metrics score.
+        result: The run.
+        metrics: The metrics.
+        resolver: Finds the data set.
+
+    Returns:
+        The same with these columns.
+
+    Raises:
+        EvalkitError: The data is not what it was when the run was made.
+        PluginError: The data set is not installed.
+    """
+    wanted = {name for metric in metrics for name in metric.columns}
+    return with_columns(measured, result, wanted, resolver)
+
+
+def with_columns(
+    measured: Measured, result: Result, wanted: Collection[str], resolver: Resolver
+) -> Measured:
+    """Do what `with_inputs` does, of columns that are named.
+
+    Args:
+        measured: As for `with_inputs`, like the other arguments.
+        result: The run.
+        wanted: Names of the columns; those that the data lack are left out.
+        resolver: Finds the data set.
+
+    Returns:
+        The same with these columns.
+
+    Raises:
+        EvalkitError: See `with_inputs`.
+        PluginError: See `with_inputs`.
+    """
+    frame = measured.everything.frame
+    lacking = {*wanted} - set(frame.columns)
+    if not lacking:
+        return measured
+    try:
+        examples = load_data(result, resolver, lacking)
+    except EvalkitError as error:
+        raise EvalkitError(
+            f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
+        ) from error
+    if not is_same_data(examples, result.record.data):
+        raise EvalkitError(
+            f"the data of {result.dataset} has changed since the run {result.run_id} "
+            f"was made, which does not hold its field {min(lacking)!r}"
+        )
+    inputs = examples.inputs
+    ids = pl.Series("uid", measured.everything.ids, dtype=pl.String)
+    present = [name for name in sorted(lacking) if name in inputs.columns]
+    joined = ids.to_frame().join(
+        inputs.select(all_named(["uid", *present])),
+        on="uid",
+        how="left",
+        maintain_order="left",
+    )
+    everything = measured.everything._replace(
+        frame=frame.hstack(joined.select(all_named(present)).get_columns())
+    )
+    return measured._replace(everything=everything)
+
+
+def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
+    """Read the data again that a run was made from.
+
+    Args:
+        result: The run.
+        resolver: Finds the data set.
+        columns: Names of the columns.
+
+    Returns:
+        The examples, which may have changed since.
+
+    Raises:
+        DataError: The data cannot be read.
+        EvalkitError: It did not come from an installed data set.
+        PluginError: The data set is not installed.
+    """
+    used = next(c for c in result.record.components if c.kind == "datasets")
+    if used.distribution in (GIVEN, AS_FILE):
+        raise EvalkitError(
+            f"{used.name} was {used.distribution}, and only installed data sets can be "
+            "loaded again"
+        )
+    dataset = resolver.dataset(used.reference)
+    task = resolver.task(dataset)
+    record = result.record
+    limit = record.data.limit
+    return load_examples(dataset, task, record.split, columns, limit=limit)
+
+
+def is_same_data(examples: Examples, recorded_data: recorded.Data) -> bool:
+    """Tell whether examples are of the data that a run recorded.
+
+    Args:
+        examples: The examples.
+        recorded_data: What the run recorded.
+
+    Returns:
+        Whether files, rows and attached files are the same, as far as the run recorded
+        them.
+    """
+    now, then = examples.identity, recorded_data
+    # of rows without files this hash tells in what order their keys are
+    if now.sha256 != then.sha256 and (then.files or then.rows_sha256 is None):
+        return False
+    return (
+        then.rows_sha256 in (None, now.rows_sha256)
+        and then.attached_sha256 == now.attached_sha256
+    )

@@ -494,7 +494,7 @@ def test_a_metric_that_fails_makes_a_partial_run(
     assert (failing["n"], failing["coverage"]) == (3, 0.75)
     table = invoke(*arguments)
     assert table.exit_code == 1
-    assert f"\nfailing: {error}\n" in table.stdout
+    assert f"\nerror: {error}\n" in table.stdout
     assert "Traceback" not in table.stderr
 
 

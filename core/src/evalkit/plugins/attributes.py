@@ -139,6 +139,7 @@ _RESERVED_COLUMNS = ("row", "position", "prediction", "target", "group")
 def _field_problems(attributes: Mapping[str, Any]) -> Iterator[str]:
     """Find names of fields that neither `Input` nor `Output` has."""
     places = {
+        "input_keys": ("Input", ()),
         "perturb_fields": ("Input", ()),
         "verify_fields": ("Input", ("uid", "tags", attributes["answer_field"])),
         "scored_fields": ("Output", ("responses",)),
@@ -147,7 +148,8 @@ def _field_problems(attributes: Mapping[str, Any]) -> Iterator[str]:
         model = attributes[model_name]
         if model.model_config.get("extra") == "allow":
             continue
-        names = _field_names(model)
+        is_sent = attribute == "input_keys"  # under the names that the task gives
+        names = list(model.model_fields) if is_sent else _field_names(model)
         for path in attributes[attribute] or ():
             # only what is perturbed may lie within a field, as messages[].content does
             is_nested = attribute == "perturb_fields" and path not in names

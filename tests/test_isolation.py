@@ -190,7 +190,6 @@ def test_a_check_names_every_broken_plugin_and_only_those(run_evalkit: Run) -> N
     causes = {
         f"{broken.kind}/{name}": (f"(broken-{name} 6.6.6)", broken.cause)
         for name, broken in BROKEN.items()
-        if broken.kind != "observers"
     }
     for name, (_, cause) in DIES.items():
         causes[f"metrics/{name}"] = (f"(broken-{name} 1.2.3)", cause)

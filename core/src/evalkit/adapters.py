@@ -19,6 +19,9 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.adapting.files import read_pipeline as read_pipeline
+    from evalkit.adapting.outputs import AdaptedFile as AdaptedFile
+    from evalkit.adapting.outputs import adapt_file as adapt_file
+    from evalkit.adapting.outputs import file_rows as file_rows
     from evalkit.adapting.pipelines import Adapted as Adapted
     from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
     from evalkit.adapting.pipelines import Pipeline as Pipeline
@@ -30,6 +33,7 @@ else:
         __name__,
         {
             "adapting.files": "read_pipeline",
+            "adapting.outputs": "AdaptedFile adapt_file file_rows",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
             "adapting.stages": "Stage",
             "base.names": "is_reserved",

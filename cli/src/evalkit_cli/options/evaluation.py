@@ -18,9 +18,9 @@ def evaluation_options(
     """Return the options of `evalkit eval` as one object.
 
     Args:
-        given: The values of `data_options`, `cluster_option`, `policy_options`,
-            `scoring_options`, `--weight`, `--no-examples` and `--observer`, by the
-            names of their parameters.
+        given: The values of `data_options`, `adapter_option`, `cluster_option`,
+            `policy_options`, `scoring_options`, `--weight`, `--no-examples` and
+            `--observer`, by the names of their parameters.
         metrics: The metrics that were named; None for those of the data set.
 
     Raises:
@@ -46,8 +46,8 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
     """Return the options of `evalkit validate` as those of an evaluation.
 
     Args:
-        given: The values of `data_options`, `cluster_option` and `policy_options`, by
-            the names of their parameters.
+        given: The values of `data_options`, `adapter_option`, `cluster_option` and
+            `policy_options`, by the names of their parameters.
 
     Raises:
         EvalkitError: A value is out of its range.
@@ -63,4 +63,5 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         on_missing=given["on_missing"],
         on_invalid=given["on_invalid"],
         on_duplicate=given["on_duplicate"],
+        adapters=given["adapters"],
     )

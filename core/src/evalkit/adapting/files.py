@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalkit.adapting.pipelines import Pipeline, pipeline
-from evalkit.errors import AdapterError
+from evalkit.base.violations import shorten
+from evalkit.errors import AdapterError, EvalkitError
 from evalkit.plugins.registry import Registry
 
 MOST_BYTES = 1_000_000
@@ -37,6 +39,49 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         return pipeline([stages] if isinstance(stages, dict) else stages, registry)
     except AdapterError as error:
         raise AdapterError(f"{path}: {error}", field=error.field) from error
+
+
+PLACES = ("predictions",)
+"""Where adapters may sit."""
+
+
+def check_adapters(adapters: Mapping[str, Any]) -> None:
+    """Check at which places adapters are given.
+
+    Args:
+        adapters: A pipeline, or what one is made of, by place.
+
+    Raises:
+        EvalkitError: There is no such place.
+    """
+    if not isinstance(adapters, Mapping):
+        raise EvalkitError(
+            f"adapters must map a place ({', '.join(PLACES)}) to adapters, are "
+            f"{shorten(adapters)}"
+        )
+    unknown = [place for place in adapters if place not in PLACES]
+    if unknown:
+        raise EvalkitError(
+            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(PLACES)}"
+        )
+
+
+def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None:
+    """Return a pipeline, however it was given.
+
+    Args:
+        given: A pipeline, the path of a file, a list of adapters, or None.
+        registry: Where installed adapters are found.
+
+    Raises:
+        AdapterError: It cannot be read, or is written wrongly.
+        PluginError: An adapter is unknown or broken.
+    """
+    if given is None or isinstance(given, Pipeline):
+        return given
+    if isinstance(given, str | Path):
+        return read_pipeline(given, registry)
+    return pipeline(given, registry)
 
 
 def _read(path: Path) -> Any:
@@ -82,7 +127,7 @@ def _read_yaml(path: Path, text: str) -> Any:
         import yaml
     except ModuleNotFoundError as error:
         raise AdapterError(
-            f"{path}: reading YAML needs PyYAML (pip install pyyaml); JSON needs nothing"
+            f"{path}: reading YAML needs PyYAML (pip install pyyaml); JSON does not"
         ) from error
 
     class Loader(yaml.SafeLoader):
@@ -97,11 +142,9 @@ def _read_yaml(path: Path, text: str) -> Any:
             pairs = self.construct_pairs(node, deep=True)
             return _without_twins([(_text_key(key), value) for key, value in pairs])
 
-    Loader.add_constructor(
-        "tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node)
-    )
+    Loader.add_constructor("tag:yaml.org,2002:map", Loader.construct_mapping)
     try:
-        return yaml.load(text, Loader)  # noqa: S506 - a safe loader
+        return yaml.load(text, Loader)
     except RecursionError as error:
         raise AdapterError(f"{path}: it is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
@@ -127,3 +170,5 @@ def _check_depth(path: Path, value: Any) -> None:
             raise AdapterError(
                 f"{path}: {current!r} is no value of JSON; write it in quotes"
             )
+        elif isinstance(current, float) and not math.isfinite(current):
+            raise AdapterError(f"{path}: {current} is no number of JSON")

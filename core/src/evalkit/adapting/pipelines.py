@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,19 +21,15 @@ class AdapterSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-@dataclass(frozen=True)
-class Adapted:
-    """What one stage made of a row.
-
-    Attributes:
-        stage: Number of the stage, from 1.
-        kind: Its kind, as the pipeline names it.
-        rows: The rows that came out of it.
-    """
+class Adapted(NamedTuple):
+    """What one stage made of a row."""
 
     stage: int
+    """Number of the stage, from 1."""
     kind: str
+    """Its kind, as the pipeline names it."""
     rows: tuple[Any, ...]
+    """The rows that came out of it."""
 
 
 class Pipeline:
@@ -46,7 +41,7 @@ class Pipeline:
         stages: The adapters that are loaded, with their configuration.
     """
 
-    def __init__(self, stages: Sequence[Stage]) -> None:
+    def __init__(self, stages: Iterable[Stage]) -> None:
         self.stages = tuple(stages)
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:

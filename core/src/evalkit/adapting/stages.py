@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, RootModel, ValidationError
 
 from evalkit.base.failures import hook_failures
-from evalkit.base.violations import describe, from_pydantic, json_value, shorten
+from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import AdapterError, PluginContractError
 from evalkit.plugins.bound import BoundAdapter
 from evalkit.plugins.components import Component
@@ -59,8 +60,13 @@ class Stage:
             raise self._placed(error, number) from error
 
     def _placed(self, error: AdapterError, row: int) -> AdapterError:
-        place = {"stage": self.number, "kind": self.kind, "row": row}
-        return AdapterError(error.problem, field=error.field, **place)
+        return AdapterError(
+            error.problem,
+            field=error.field,
+            stage=self.number,
+            kind=self.kind,
+            row=row,
+        )
 
     @property
     def specification(self) -> dict[str, Any]:
@@ -105,8 +111,9 @@ def _bind_stage(number: int, written: Any, registry: Registry) -> Stage:
     try:
         plugin, configuration = _build(component, loaded, written.get("configuration"))
     except AdapterError as error:
-        place = {"stage": number, "kind": name}
-        raise AdapterError(error.problem, field=error.field, **place) from error
+        raise AdapterError(
+            error.problem, field=error.field, stage=number, kind=name
+        ) from error
     bound = bind(component, plugin)
     if not isinstance(bound, BoundAdapter):
         raise PluginContractError(f"{component.origin} is no adapter")
@@ -117,8 +124,7 @@ def _kind_of(number: int, written: Any) -> Any:
     if not isinstance(written, Mapping) or "kind" not in written:
         raise AdapterError(
             f"stage {number} must be an object with 'kind' and 'configuration', is "
-            f"{shorten(written)}",
-            stage=None,
+            f"{shorten(written)}"
         )
     unknown = sorted(map(str, {*written} - _KEYS))
     if unknown:
@@ -158,6 +164,7 @@ def _build(component: Component, loaded: Any, configuration: Any) -> tuple[Any, 
         if configuration:
             raise AdapterError("it takes no configuration", field="configuration")
         return (loaded() if inspect.isclass(loaded) else loaded), None
+    _check_json(configuration)
     settings = _read_settings(model, configuration)
     try:
         adapter = loaded(settings)
@@ -165,7 +172,16 @@ def _build(component: Component, loaded: Any, configuration: Any) -> tuple[Any, 
         raise
     except hook_failures() as error:
         raise load_error(component, "constructing it", error) from error
-    return adapter, json_value(settings.model_dump(mode="json"))
+    return adapter, settings.model_dump(mode="json")
+
+
+def _check_json(configuration: Any) -> None:
+    try:
+        json.dumps(configuration, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AdapterError(
+            f"the configuration is no JSON: {error}", field="configuration"
+        ) from error
 
 
 def _read_settings(model: type[BaseModel], configuration: Any) -> BaseModel:

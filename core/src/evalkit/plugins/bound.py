@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
+from evalkit.base.violations import shorten
 from evalkit.errors import (
     AdapterError,
     DataError,

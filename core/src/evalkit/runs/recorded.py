@@ -146,6 +146,19 @@ class File(Part):
     sha256: Sha256
 
 
+class Adapter(Part):
+    """One adapter of a pipeline."""
+
+    kind: Name
+    """Name of the adapter."""
+    distribution: Text
+    """The distribution that it is from."""
+    version: Text
+    """The adapter's own version."""
+    configuration: Any = None
+    """Its configuration with defaults."""
+
+
 class Predictions(Part):
     """Where the predictions came from."""
 
@@ -154,6 +167,8 @@ class Predictions(Part):
     several."""
     sha256: Sha256 | None = None
     """Null for a run that was merged of others."""
+    adapters: tuple[Adapter, ...] = ()
+    """The adapters that the rows went through before they were checked, in order."""
 
 
 class Data(Part):

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.patterns import Pattern, replacement_of
 from evalkit_adapters_json.rows import word_for
 
@@ -49,11 +48,13 @@ class _OfTexts(Function, ABC):
     flags: int = Field(default=0, description="A sum of flags of Python's `re`")
 
     def model_post_init(self, context: Any) -> None:
+        """Check the arguments, once."""
         self._compiled = Pattern(self.pattern, self.flags)
 
     _compiled: Pattern
 
     def of_value(self, value: Any) -> Any:
+        """Return it for a value."""
         if not isinstance(value, str):
             raise AdapterError(f"{self.name} takes a text, is given {word_for(value)}")
         try:
@@ -87,10 +88,12 @@ class FindAll(_OfTexts):
     name = "findall"
 
     def of_text(self, text: str) -> list[Any]:
+        """Return it for a text."""
         found: list[Any] = self._compiled.find_all(_column(text)).to_list()[0]
         return found
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
+        """Return it for each value, or None to go one by one."""
         return self._compiled.find_all(column) if _is_text(column) else None
 
 
@@ -102,18 +105,21 @@ class Search(_OfTexts):
     default: Any = Field(default=None, description="The value without a match")
 
     def model_post_init(self, context: Any) -> None:
+        """Check the arguments, once."""
         super().model_post_init(context)
         self._number = self._compiled.group_number(self.group)
 
     _number: int
 
     def of_text(self, text: str) -> Any:
+        """Return it for a text."""
         column = _column(text)
         if not column.str.contains(self._compiled.text)[0]:
             return self.default
         return self._compiled.search(column, self._number, None)[0]
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
+        """Return it for each value, or None to go one by one."""
         if not _is_text(column) or not isinstance(self.default, str | None):
             return None
         return self._compiled.search(column, self._number, self.default)
@@ -126,6 +132,7 @@ class Split(_OfTexts):
     maxsplit: int = Field(default=0, ge=0, description="0 for at every match")
 
     def of_text(self, text: str) -> list[str]:
+        """Return it for a text."""
         if self._compiled.groups:
             raise AdapterError("split takes no pattern with groups; write (?:…)")
         return self._compiled.split(text, self.maxsplit)
@@ -139,15 +146,18 @@ class Substitute(_OfTexts):
     count: int = Field(default=0, ge=0, description="How many matches; 0 for all")
 
     def model_post_init(self, context: Any) -> None:
+        """Check the arguments, once."""
         super().model_post_init(context)
         self._replacement = replacement_of(self.repl)
 
     _replacement: str
 
     def of_text(self, text: str) -> str:
+        """Return it for a text."""
         return self._compiled.substitute(text, self._replacement, self.count)
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
+        """Return it for each value, or None to go one by one."""
         if not _is_text(column) or self.count:
             return None
         return column.str.replace_all(self._compiled.text, self._replacement)
@@ -159,6 +169,7 @@ class Join(Function):
     separator: str = ""
 
     def of_value(self, value: Any) -> str:
+        """Return it for a value."""
         if not isinstance(value, list) or any(
             not isinstance(each, str) for each in value
         ):
@@ -166,6 +177,7 @@ class Join(Function):
         return self.separator.join(value)
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
+        """Return it for each value, or None to go one by one."""
         import polars as pl
 
         if column.dtype != pl.List(pl.String) or _holds_null(column):
@@ -177,6 +189,7 @@ class AsList(Function):
     """The characters of a text, the names of an object's fields, or a list itself."""
 
     def of_value(self, value: Any) -> list[Any]:
+        """Return it for a value."""
         if not isinstance(value, str | dict | list):
             raise AdapterError(
                 f"list takes a text, an object or a list, is given {word_for(value)}"
@@ -188,6 +201,7 @@ class Reduce(Function):
     """The sum of numbers, or texts or lists put together."""
 
     def of_value(self, value: Any) -> Any:
+        """Return it for a value."""
         if not isinstance(value, list) or not value:
             raise AdapterError("reduce takes a list that is not empty")
         for kind in ((int, float), str, list):
@@ -200,6 +214,7 @@ class Reduce(Function):
         raise AdapterError("reduce takes a list of numbers, of texts or of lists")
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
+        """Return it for each value, or None to go one by one."""
         import polars as pl
 
         if _holds_null(column) or (column.list.len() == 0).any():
@@ -208,8 +223,8 @@ class Reduce(Function):
             return column.list.join("")
         if column.dtype != pl.List(pl.Int64):
             return None
-        most = column.list.eval(pl.element().cast(pl.Float64).abs()).list.sum().max()
-        return column.list.sum() if most is None or most < _LARGEST_SUM else None
+        sizes = column.list.eval(pl.element().cast(pl.Float64).abs()).list.sum()
+        return column.list.sum() if (sizes < _LARGEST_SUM).all() else None
 
 
 def _holds_null(column: pl.Series) -> bool:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings, is_reserved
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.frames import select_many
 from evalkit_adapters_json.paths import Path, PathError, read_path
 from evalkit_adapters_json.rows import collection, object_row
@@ -65,7 +64,7 @@ class ExplodeCollections:
         columns = {name: collection(row, name) for name in self.names}
         length = self._length({name: len(found) for name, found in columns.items()})
         if length == 0:
-            columns = dict.fromkeys(self.names, [None])
+            columns = {name: [None] for name in self.names}
         rest = {name: value for name, value in row.items() if name not in columns}
         for name, path in self.index.items():
             _check_free(name, rest)
@@ -98,6 +97,7 @@ class ExplodeCollections:
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table with a row of each element, or None to go row by row."""
         import polars as pl
+        from polars.selectors import by_name
 
         if not all(_is_plain_list(frame, name) for name in self.names):
             return None
@@ -117,8 +117,10 @@ class ExplodeCollections:
             if found is None or not (found.list.len() == lengths[0]).all():
                 return None
             indexes.append(found.alias(name))
-        wide = frame.select(*rest, *self.names).with_columns(indexes)
-        return wide.explode(*self.names, *self.index)
+        # by name, as polars takes a column "*" for a pattern
+        kept = [frame[name] for name in (*rest, *self.names)]
+        wide = pl.DataFrame([*kept, *indexes])
+        return wide.explode(by_name(*self.names, *self.index))
 
 
 def _path(text: str, name: str) -> Path:

@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field, RootModel
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.rows import missing, object_row
 
 if TYPE_CHECKING:

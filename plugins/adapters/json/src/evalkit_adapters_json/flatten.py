@@ -9,7 +9,6 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.rows import missing, object_row
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ class FlattenHierarchy:
             return None
         flat = [frame[name] for name in frame.columns if name not in names]
         for name in names:
+            waiting: list[tuple[tuple[str, ...], pl.Series]]
             waiting = [((name,), frame[name])]
             while waiting:
                 path, column = waiting.pop()

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings, Pipeline, pipeline
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.rows import collection, object_row
 
 

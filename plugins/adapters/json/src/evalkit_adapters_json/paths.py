@@ -14,6 +14,7 @@ Filters, unions, `where` and `parent` are refused.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -173,15 +174,18 @@ def read_path(text: str) -> Path:
     Raises:
         PathError: It is not of the dialect.
     """
-    from jsonpath_ng import parse
     from jsonpath_ng.exceptions import JSONPathError
+    from jsonpath_ng.parser import parse
 
     if len(text) > MOST_CHARACTERS:
         raise PathError(f"a path may have {MOST_CHARACTERS:,} characters")
     if not text.startswith("$"):
         raise PathError(f"the path {text!r} does not begin with '$'")
     try:
-        tree = parse(text)
+        with warnings.catch_warnings():
+            # it warns of what is refused here
+            warnings.simplefilter("ignore", DeprecationWarning)
+            tree = parse(text)
     # it lets errors of its tokens through as they are
     except (JSONPathError, ValueError, RecursionError) as error:
         raise PathError(f"the path {text!r} cannot be read: {error}") from error

@@ -61,7 +61,11 @@ class Pattern:
         column = pl.Series([""])
         column.str.contains(self.text)
         dtype = column.str.extract_groups(self.text).dtype
-        return [field.name for field in dtype.fields] if dtype.is_nested() else []
+        return (
+            [field.name for field in dtype.fields]
+            if isinstance(dtype, pl.Struct)
+            else []
+        )
 
     @cached_property
     def _whole(self) -> str:
@@ -200,8 +204,8 @@ def replacement_of(template: str) -> str:
             return f"${{{found['group'] or int(found['number'])}}}"
         if found["letter"] not in _ESCAPES:
             raise AdapterError(
-                f"the replacement {template!r} has the escape {found[0]!r}, which means "
-                "nothing",
+                f"the replacement {template!r} has the escape {found[0]!r}, which "
+                "means nothing",
                 field="repl",
             )
         return _ESCAPES[found["letter"]]

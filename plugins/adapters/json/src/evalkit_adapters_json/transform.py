@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ConfigDict, RootModel, ValidationError
 
 from evalkit.errors import AdapterError
-
 from evalkit_adapters_json.computing import FUNCTIONS, Function
 from evalkit_adapters_json.frames import select_many, select_one
 from evalkit_adapters_json.paths import Path, PathError, read_path
@@ -22,7 +21,7 @@ COMPUTE = "$compute"
 
 
 class TransformJSON:
-    """Build each row by a template.
+    r"""Build each row by a template.
 
     The configuration looks like the new row. A text that begins with `$` is a path,
     which must select exactly one value; other values stand for themselves. `$$x` is the
@@ -47,7 +46,7 @@ class TransformJSON:
             answer:
               $compute:
                 - {$scalar: $.text}
-                - {$func: search, pattern: '\\(([A-D])\\)', group: 1}
+                - {$func: search, pattern: '\(([A-D])\)', group: 1}
         ```
     """
 
@@ -205,8 +204,10 @@ class Computed:
         """Return what the last step gives."""
         value = row
         for step in self.steps:
-            is_function = isinstance(step, Function)
-            value = step.of_value(value) if is_function else step.of_row(value)
+            if isinstance(step, Function):
+                value = step.of_value(value)
+            else:
+                value = step.of_row(value)
         return value
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:

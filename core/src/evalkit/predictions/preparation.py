@@ -51,6 +51,8 @@ class Prepared(NamedTuple):
     """Name and SHA-256 of what was read, and its adapters."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
+    adapters: Pipeline | None = None
+    """What the predictions went through before they were checked."""
 
 
 def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
@@ -159,7 +161,10 @@ def prepare(
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
-    return Prepared(examples, alignment, given, ids)
+    adapters = None
+    if isinstance(predictions, AdaptedPredictions):
+        adapters = predictions.pipeline
+    return Prepared(examples, alignment, given, ids, adapters)
 
 
 def _has_plain_lines(predictions: Predictions) -> bool:

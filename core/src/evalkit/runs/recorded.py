@@ -222,7 +222,8 @@ class Component(Part):
     id: Annotated[
         str,
         _text(
-            "^(tasks|datasets|metrics|perturbations|annotators)/[a-z0-9]+(-[a-z0-9]+)*$"
+            "^(tasks|datasets|metrics|perturbations|annotators|adapters)"
+            "/[a-z0-9]+(-[a-z0-9]+)*$"
         ),
     ]
     distribution: Text = ""

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from evalkit.adapting.pipelines import Pipeline
+from evalkit.adapting.stages import Stage
 from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
@@ -104,6 +106,8 @@ class Parts(NamedTuple):
     crossed: Mapping[str, pl.Series] = {}
     """The groups of each example in every crossing."""
     perturbed: PerturbedRecord | None = None
+    adapters: Pipeline | None = None
+    """What the predictions went through before they were checked."""
 
 
 def make_result(
@@ -308,8 +312,22 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     annotators = [each.annotator for each in parts.alignment.annotations]
     bound = (parts.dataset, parts.task, *parts.metrics, *annotators)
+    adapters = () if parts.adapters is None else parts.adapters.stages
     of_copies = () if parts.perturbed is None else parts.perturbed.components
-    return (*map(recorded_component, bound), *of_copies)
+    return (
+        *map(recorded_component, bound),
+        *map(_recorded_adapter, adapters),
+        *of_copies,
+    )
+
+
+def _recorded_adapter(stage: Stage) -> recorded.Component:
+    found = recorded_component(stage.adapter)
+    if stage.configuration is None:
+        return found
+    return found.model_copy(
+        update={"parameters": {"configuration": stage.configuration}}
+    )
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

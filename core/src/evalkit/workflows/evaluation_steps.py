@@ -200,6 +200,7 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
         [],
         None,
         crossed,
+        adapters=prepared.adapters,
     )
 
 

@@ -50,9 +50,8 @@ def test_each_stage_is_explained() -> None:
         "after stage 2 (ExplodeCollections): 1 row",
         '  {"b": 2, "l": "z"}',
     ]
-    as_json = json.loads(
-        adapt("in.jsonl", "-a", "fix.yaml", "--explain", "--json").output
-    )
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "--json")
+    as_json = json.loads(done.output)
     assert [stage["stage"] for stage in as_json["stages"]] == [1, 2]
 
 

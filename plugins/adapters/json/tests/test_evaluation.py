@@ -66,9 +66,7 @@ def test_files_of_every_format(data: Path, tmp_path: Path, kind: str) -> None:
     assert result.model == "model"
 
 
-def test_rows_tables_pipelines_and_files_of_adapters(
-    data: Path, tmp_path: Path
-) -> None:
+def test_rows_tables_and_all_ways_to_give_adapters(data: Path, tmp_path: Path) -> None:
     written = tmp_path / "fix.yaml"
     written.write_text(
         "- kind: Rename\n  configuration: {out: label, key: id}\n", encoding="utf-8"
@@ -95,7 +93,13 @@ def test_adapters_are_recorded_and_part_of_the_identity(
     assert (adapter.kind, adapter.distribution) == ("drop", "evalkit-adapters-json")
     assert adapter.configuration == {"fields": ["x"]}
     assert "adapters" not in without.to_dict()["predictions"]
-    assert evalkit.verify(stored).is_same
+    used = {each.id: each for each in stored.record.components}
+    assert used["adapters/drop"].parameters == {"configuration": {"fields": ["x"]}}
+    assert used["adapters/drop"].source_sha256 is not None
+    verified = evalkit.verify(stored)
+    assert verified.agrees
+    assert "adapters/drop" in " ".join(verified.compared)
+    assert not [text for text in verified.unchecked if "adapters" in text]
 
 
 def test_a_row_that_an_adapter_cannot_use_is_an_invalid_prediction(

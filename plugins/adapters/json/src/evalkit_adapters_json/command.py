@@ -137,10 +137,10 @@ def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None
     echo(f"row {number}")
     echo_lines(f"  {_as_text(row)}")
     for stage in adapters.explain(row, number):
-        rows = count_of(len(stage.rows), "row")
-        echo(f"after stage {stage.stage} ({stage.kind}): {rows}")
-        for made in stage.rows:
-            echo_lines(f"  {_as_text(made)}")
+        made = count_of(len(stage.rows), "row")
+        echo(f"after stage {stage.stage} ({stage.kind}): {made}")
+        for each in stage.rows:
+            echo_lines(f"  {_as_text(each)}")
 
 
 def _write(

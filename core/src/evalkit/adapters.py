@@ -1,7 +1,6 @@
 """Adapters: rows changed by declared steps before they are checked and scored.
 
-Public. `pipeline` makes a pipeline of installed adapters; the distribution
-`evalkit-adapters-json` has eight of them.
+Public. `pipeline` makes a pipeline of installed adapters.
 
 ```python
 from evalkit.adapters import pipeline

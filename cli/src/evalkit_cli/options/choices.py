@@ -130,15 +130,24 @@ adapter_option = click.option(
     "adapters",
     multiple=True,
     metavar="predictions=FILE",
-    callback=lambda _context, _option, given: _adapters(given),
     help="Adapters, as a list in YAML or JSON, that change each row of the predictions "
     "before it is checked; `evalkit adapt` tries them by hand.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
 
-def _adapters(given: tuple[str, ...]) -> dict[str, Path]:
-    """Read `PLACE=FILE` options."""
+def read_adapters(given: tuple[str, ...]) -> dict[str, Path]:
+    """Read `PLACE=FILE` options.
+
+    Args:
+        given: The options.
+
+    Returns:
+        The files of adapters by place.
+
+    Raises:
+        UsageError: One is not of this form, or a place is named twice.
+    """
     found: dict[str, Path] = {}
     for text in given:
         place, _, path = text.partition("=")

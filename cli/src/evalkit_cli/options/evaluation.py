@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.options.choices import read_filters
+from evalkit_cli.options.choices import read_adapters, read_filters
 
 if TYPE_CHECKING:
     from evalkit import EvaluationOptions
@@ -25,7 +25,8 @@ def evaluation_options(
 
     Raises:
         EvalkitError: A value is out of its range.
-        UsageError: A filter is not of the form KEY=VALUE.
+        UsageError: A filter is not of the form KEY=VALUE, or adapters are not of the
+            form PLACE=FILE.
     """
     return replace(
         validation_options(given),
@@ -63,5 +64,5 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         on_missing=given["on_missing"],
         on_invalid=given["on_invalid"],
         on_duplicate=given["on_duplicate"],
-        adapters=given["adapters"],
+        adapters=read_adapters(given["adapters"]),
     )

@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, RootModel, ValidationError
@@ -115,6 +115,8 @@ def _bind_stage(number: int, written: Any, registry: Registry) -> Stage:
             error.problem, field=error.field, stage=number, kind=name
         ) from error
     bound = bind(component, plugin)
+    if configuration is not None:
+        bound = replace(bound, loaded_with={"configuration": configuration})
     if not isinstance(bound, BoundAdapter):
         raise PluginContractError(f"{component.origin} is no adapter")
     return Stage(number, name, bound, configuration)

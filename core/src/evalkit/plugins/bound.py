@@ -272,6 +272,11 @@ class BoundObserver(Bound):
 class BoundAdapter(Bound, AdapterAttributes):
     """An adapter that is loaded."""
 
+    @property
+    def changed_parameters(self) -> Mapping[str, Any]:
+        """Its `configuration`, which may be of any shape; nothing without one."""
+        return {} if self.loaded_with is None else self.loaded_with
+
     def adapt_row(self, row: Any) -> Iterator[Any]:
         """Yield the rows that a row becomes.
 

@@ -7,7 +7,7 @@ default is what a field means in a run of an older version, which did not record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -168,7 +168,17 @@ class Predictions(Part):
     sha256: Sha256 | None = None
     """Null for a run that was merged of others."""
     adapters: tuple[Adapter, ...] = ()
-    """The adapters that the rows went through before they were checked, in order."""
+    """The adapters that the rows went through before they were checked, in order; empty
+    for a merged run whose parts went through other ones, which `components` has."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return what is recorded of predictions.
+
+        Args:
+            given: Name and SHA-256, and adapters, where there are any.
+        """
+        return cls.model_validate({"adapters": [], **given})
 
 
 class Data(Part):

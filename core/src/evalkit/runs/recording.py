@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.adapting.stages import Stage
 from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
@@ -219,7 +218,7 @@ def _record(
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
         data=_data(parts),
-        predictions=recorded.Predictions.model_validate(given),
+        predictions=recorded.Predictions.of(given),
         components=components,
         annotations=record_annotations(
             parts.alignment.annotations,
@@ -311,23 +310,11 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     annotators = [each.annotator for each in parts.alignment.annotations]
-    bound = (parts.dataset, parts.task, *parts.metrics, *annotators)
+    bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *annotators)
     adapters = () if parts.adapters is None else parts.adapters.stages
     of_copies = () if parts.perturbed is None else parts.perturbed.components
-    return (
-        *map(recorded_component, bound),
-        *map(_recorded_adapter, adapters),
-        *of_copies,
-    )
-
-
-def _recorded_adapter(stage: Stage) -> recorded.Component:
-    found = recorded_component(stage.adapter)
-    if stage.configuration is None:
-        return found
-    return found.model_copy(
-        update={"parameters": {"configuration": stage.configuration}}
-    )
+    bound += tuple(stage.adapter for stage in adapters)
+    return (*map(recorded_component, bound), *of_copies)
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

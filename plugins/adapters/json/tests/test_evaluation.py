@@ -92,7 +92,7 @@ def test_adapters_are_recorded_and_part_of_the_identity(
     (adapter,) = stored.record.predictions.adapters
     assert (adapter.kind, adapter.distribution) == ("drop", "evalkit-adapters-json")
     assert adapter.configuration == {"fields": ["x"]}
-    assert "adapters" not in without.to_dict()["predictions"]
+    assert without.to_dict()["predictions"]["adapters"] == []
     used = {each.id: each for each in stored.record.components}
     assert used["adapters/drop"].parameters == {"configuration": {"fields": ["x"]}}
     assert used["adapters/drop"].source_sha256 is not None

@@ -103,8 +103,10 @@ class Drop:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table without the columns."""
+        import polars as pl
+
         kept = [frame[name] for name in frame.columns if name not in self.names]
-        return frame.select(kept) if kept else None
+        return pl.DataFrame(kept) if kept else None
 
 
 class Select:
@@ -137,9 +139,10 @@ class Select:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table with the columns only."""
+        import polars as pl
+
         for name in self.names:
             if name not in frame.columns:
                 raise missing(name, frame.columns)
-        return (
-            frame.select([frame[name] for name in self.names]) if self.names else None
-        )
+        kept = [frame[name] for name in self.names]
+        return pl.DataFrame(kept) if kept else None

@@ -102,10 +102,8 @@ class FlattenHierarchy:
                     continue
                 if column.null_count() or not column.dtype.fields:
                     return None
-                inner = [
-                    ((*path, field.name), column.struct.field(field.name))
-                    for field in column.dtype.fields
-                ]
+                opened = column.struct.unnest().get_columns()
+                inner = [((*path, field.name), field) for field in opened]
                 waiting.extend(reversed(inner))
         names_of_all = [column.name for column in flat]
         return pl.DataFrame(flat) if len({*names_of_all}) == len(flat) else None

@@ -30,7 +30,7 @@ def select_one(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
             case Fields((name,)), pl.Struct() as dtype:
                 if name not in {field.name for field in dtype.fields}:
                     return None
-                column = column.struct.field(name)
+                column = column.struct.unnest()[name]
             case Elements((position,)), pl.List():
                 lengths = column.list.len()
                 needed = position + 1 if position >= 0 else -position
@@ -67,8 +67,30 @@ def select_many(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
                 known = {field.name for field in dtype.fields}
             case _:
                 return None
-        nulls = lists.list.eval(pl.element().is_null()).list.any()
-        if name not in known or nulls.any():
+        elements = lists.explode(empty_as_null=False)
+        if name not in known or elements.null_count():
             return None
-        lists = lists.list.eval(pl.element().struct.field(name))
+        lists = as_lists(elements.struct.unnest()[name], lists.list.len())
     return lists
+
+
+def as_lists(values: pl.Series, lengths: pl.Series) -> pl.Series:
+    """Return lists of so many values each.
+
+    Args:
+        values: The values of all lists, one after another.
+        lengths: How many each list has.
+    """
+    import polars as pl
+
+    rows = pl.int_range(0, len(lengths), eager=True)
+    owners = rows.repeat_by(lengths).explode(empty_as_null=False)
+    held = (
+        pl.DataFrame({"row": owners, "value": values})
+        .group_by("row", maintain_order=True)
+        .agg("value")
+    )
+    found = pl.DataFrame({"row": rows}).join(
+        held, on="row", how="left", maintain_order="left"
+    )
+    return found["value"].fill_null([])

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import AdapterError
+from evalkit_adapters_json.frames import as_lists
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,14 +135,13 @@ class Pattern:
                 "the text around the match; use groups without a capture, (?:…)",
                 field="pattern",
             )
-        columns = [
-            found.struct.field(each).fill_null("") for each in found.struct.fields
-        ]
+        groups_of = found.struct.unnest().get_columns()
+        columns = [each.fill_null("") for each in groups_of]
         if len(columns) == 1:
             groups = columns[0]
         else:
             groups = pl.select(pl.concat_list(*columns)).to_series()
-        return _as_lists(groups, matches.list.len())
+        return as_lists(groups, matches.list.len())
 
     def substitute(self, text: str, replacement: str, count: int) -> str:
         """Return a text with the first matches replaced.
@@ -224,20 +224,3 @@ def _mark_outside(text: str) -> str:
 def _interleave(outer: list[str], inner: list[str]) -> str:
     pairs = zip_longest(outer, inner, fillvalue="")
     return "".join(part for pair in pairs for part in pair)
-
-
-def _as_lists(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return lists of so many values each."""
-    import polars as pl
-
-    rows = pl.int_range(0, len(lengths), eager=True)
-    owners = rows.repeat_by(lengths).explode(empty_as_null=False)
-    held = (
-        pl.DataFrame({"row": owners, "value": values})
-        .group_by("row", maintain_order=True)
-        .agg("value")
-    )
-    empty = pl.DataFrame({"row": rows}).join(
-        held, on="row", how="left", maintain_order="left"
-    )
-    return empty["value"].fill_null([])

@@ -86,8 +86,11 @@ def failure_text(
         return None
     origin = metric.component.origin
     how_many = _share(failed.height, table.frame.height, table)
-    first = str(failed["reason"][0]).removeprefix(f"{origin}: ")
-    return f"{origin}: {how_many} left out, as it failed: {first}"
+    first = str(failed["reason"][0])
+    own = first.removeprefix(f"{origin}: ")
+    # what an annotator said for which the metric asked names the annotator
+    why = f", as it failed: {own}" if own != first else f": {first}"
+    return f"{origin}: {how_many} left out{why}"
 
 
 def without_too_few(

@@ -53,7 +53,7 @@ def unscored_notices(
     scored = statistics["position"].n_unique()
     if scored == 0:
         return []
-    origin = metric.component.origin
+    origin = metric.component.origin + (f"#{metric.part}" if metric.part else "")
     notices = []
     silent = given - scored - unscored.height
     rest = "they are not part of its n and value"
@@ -63,8 +63,7 @@ def unscored_notices(
     named = unscored.filter(~pl.col("failed"))
     if named.height:
         how_many = f"{_share(named.height, given, table)} ({reasons_of(named)})"
-        part = f"#{metric.part}" if metric.part else ""
-        notices.append(f"{origin}{part}: did not score {how_many}; {rest}")
+        notices.append(f"{origin}: did not score {how_many}; {rest}")
     return notices
 
 

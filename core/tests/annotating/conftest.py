@@ -14,6 +14,7 @@ import evalkit
 CODE = '''
 import json
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import evalkit
@@ -60,11 +61,44 @@ class Judge(evalkit.Annotator):
         ]
 
 
+class Says(evalkit.Annotator):
+    """Says what a text is in Python."""
+
+    version = "1"
+    reads = ("statement",)
+    pause = 0
+    retries = 1
+
+    def annotate_example(self, fields):
+        text = fields.pop("statement")
+        note("says " + ascii(text))
+        return eval(text)
+
+
+def stop(error):
+    raise error
+
+
+def handled(first, second):
+    try:
+        raise first
+    except ConnectionError:
+        raise second
+
+
 class Words(evalkit.Metric):
     columns = ("length",)
 
     def score_example(self, fields):
         return fields["length"]
+
+
+class Said(evalkit.Metric):
+    columns = ("says",)
+    most_not_scored = 1.0
+
+    def score_example(self, fields):
+        return float(isinstance(fields["says"], float) and fields["says"])
 
 
 class Times(evalkit.Metric):
@@ -107,10 +141,15 @@ class Elsewhere(Wrong):
 '''
 
 ENTRY_POINTS: Mapping[str, Mapping[str, str]] = {
-    "evalkit.annotators": {"length": "Length", "judge": "Judge"},
+    "evalkit.annotators": {"length": "Length", "judge": "Judge", "says": "Says"},
     "evalkit.metrics": {
         **{"words": "Words", "times": "Times", "judged": "Judged"},
-        **{"listed": "Listed", "wrong": "Wrong", "elsewhere": "Elsewhere"},
+        **{
+            "said": "Said",
+            "listed": "Listed",
+            "wrong": "Wrong",
+            "elsewhere": "Elsewhere",
+        },
     },
     "evalkit.known": {"annotators/toxicity": "evalkit_annotators_toxicity"},
 }

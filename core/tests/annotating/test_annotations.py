@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
 import evalkit
 from evalkit.annotating import annotations
+from evalkit.base import failures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,8 +113,100 @@ def test_a_server_that_is_down_is_not_asked_for_ever(
     assert result["judged"].value is None
     (told,) = result.record.annotations
     reasons = dict(told.without_value)
-    hung_up = "ConnectionError: hung up (asked once)"
+    hung_up = "ConnectionError: hung up (asked 4 times)"
     assert {hung_up, f"not asked, after 4 failures in a row: {hung_up}"} == {*reasons}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "Decimal('1e999')",
+        "evalkit.Annotation(1.0, cost=10**400)",
+        "(lambda a: (a.append(a), a)[1])([])",
+        "type('Odd', (float,), {'__float__': lambda self: stop(OSError())})(1)",
+        "stop(evalkit.TryAgain('busy', after=float('nan')))",
+        "stop(evalkit.TryAgain('busy', after='soon'))",
+        "evalkit.NotScored('half a pair: \\ud83d')",
+    ],
+)
+def test_what_no_column_holds_is_the_failure_of_one_row(
+    bench: Bench, odd: str, tmp_path: Path
+) -> None:
+    for _ in range(2):  # the second time from the cache
+        result = bench.evaluate(["1.0", odd, "0.5"], ["said"], out=tmp_path / "runs")
+        assert (result["said"].n, result["said"].value) == (2, 0.75)
+        assert result.status == "partial"
+        assert [p.id for p in result.problems if p.metric] == ["1"]
+
+
+def test_half_a_surrogate_pair_in_a_verdict_is_escaped(
+    bench: Bench, tmp_path: Path
+) -> None:
+    verdict = "evalkit.Annotation(1.0, text='yes \\ud83d')"
+    for _ in range(2):
+        result = bench.evaluate([verdict], ["said"], out=tmp_path / "runs")
+        assert result["said"].value == 1
+        assert result.annotations["says"]["text"].to_list() == ["yes \\ud83d"]
+    for half, whole in ("'\\ud83d'", "'a'"), ("['\\ud83d']", "['a']"):
+        result = bench.evaluate([half, whole], ["said"])
+        assert [each.id for each in result.problems] == ["0"]
+
+
+def test_a_value_of_another_kind_takes_no_other_and_is_not_kept(bench: Bench) -> None:
+    result = bench.evaluate(["'n/a'", "1.0", "0.5"], ["said"])
+    assert (result["said"].n, result["said"].value) == (2, 0.75)
+    (error,) = result.errors
+    assert error.startswith("metrics/said (judges 2.0): 1 of 3 examples left out: ann")
+    assert "annotate_example: it gave a text where it is a number" in error
+    bench.asked()
+    bench.evaluate(["'n/a'", "1.0", "0.5"], ["said"])
+    assert bench.asked() == ["says \"'n/a'\""]
+
+
+def test_an_annotator_that_changes_its_fields_is_asked_again_with_the_same(
+    bench: Bench,
+) -> None:
+    asking = "stop(evalkit.TryAgain('busy'))"
+    result = bench.evaluate([asking, "1.0"], ["said"])
+    assert bench.asked() == [f"says {asking!r}"] * 2 + ["says '1.0'"]
+    (problem,) = result.problems
+    assert problem.reason == "says: busy (asked 2 times)"
+
+
+def test_what_is_raised_names_the_place_and_what_was_raised(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "_BETWEEN", frozenset({"evalkit"}))
+    result = bench.evaluate(["[][1]", "1.0"], ["said"])
+    assert "IndexError: list index out of range (<string>:1)" in result.errors[0]
+    bug = "handled(ConnectionError('gone'), LookupError('a bug'))"
+    (problem,) = bench.evaluate([bug, "1.0"], ["said"]).problems
+    assert problem.reason == "says: LookupError: a bug (asked 2 times)"
+    result = bench.evaluate(["down", "odd"], ["judged"])
+    reasons = {each.id: each.reason for each in result.problems}
+    assert reasons["0"] == "judge.score: ConnectionError: hung up (asked 4 times)"
+
+
+def test_answers_that_come_after_giving_up_are_taken(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(annotations, "MOST_FAILURES", 4)
+    busy = [f"stop(evalkit.TryAgain('busy {n}'))" for n in range(4)]
+    texts = [*busy, *(f"{n}.0" for n in range(20))]
+    result = bench.evaluate(texts, ["said"], jobs=2)
+    reasons = [each.reason for each in result.problems]
+    assert len(reasons) + result["said"].n == 24
+    assert sum("(asked 2 times)" in str(reason) for reason in reasons) >= 4
+
+
+def test_a_sound_entry_that_is_no_answer_is_damage(bench: Bench) -> None:
+    bench.evaluate(["a b"], ["words"])
+    (entry,) = bench.cache.glob("annotations/length/*/*")
+    for body in (b"[]", b"{", b'{"values": {}}', b'{"values": null}'):
+        entry.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
+        result = bench.evaluate(["a b"], ["words"])
+        assert result["words"].value == 2
+        assert "1 damaged answer in the cache" in result.warnings[0]
 
 
 def test_several_processes_give_the_same(bench: Bench) -> None:

@@ -37,6 +37,11 @@ def test_any_other_value_is_refused_with_field_rule_and_value(value: Any) -> Non
     assert found.value is value
 
 
+def test_half_a_surrogate_pair_is_refused() -> None:
+    found = read_id({"id": "a\ud83d"}, RESPONSE_ID_KEYS)
+    assert found == ("id", "must be a text without half surrogate pairs", "a\ud83d")
+
+
 def test_an_integer_of_thousands_of_digits_is_refused() -> None:
     found = read_id({"id": 10**5000}, RESPONSE_ID_KEYS)
     assert found == ("id", "must be an integer of fewer digits", 10**5000)

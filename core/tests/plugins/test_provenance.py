@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
+from evalkit.errors import PluginError
 from evalkit.plugins import libraries
 from evalkit.plugins.components import Component
 from evalkit.plugins.libraries import imported_libraries, source_hash
@@ -295,3 +296,6 @@ def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
     words.write_text("b\n", "utf-8")
     after = described()
     assert {name for name in after if after[name] != before[name]} == {"words.txt"}
+    (package / "model").touch()
+    with pytest.raises(PluginError, match="'model' is the name of another one"):
+        described()

@@ -185,6 +185,7 @@ def test_a_value_is_stored_as_its_type(
     [
         *((int, "1"), (int, True), (int, 2**63), (int, 1.0), (str, 1), (str, b"x")),
         *((bool, 1), (float, "1"), (float, True), (bytes, "x"), (list[int], 1)),
+        *((Decimal, Decimal("1e400")), (Decimal, Decimal("1e-400"))),
         *((date, datetime(2020, 1, 1)), (Part, {"other": 1}), (Part, [1])),
         *((list[int], ["a"]), (dict[str, int], {"a": "b"}), (time, date(2020, 1, 1))),
     ],

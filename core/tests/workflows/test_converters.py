@@ -228,6 +228,17 @@ def test_a_converter_may_say_that_there_is_no_answer(is_whole: bool) -> None:
     assert not any("reason" in notice for notice in without.notices)
 
 
+@pytest.mark.parametrize("reason", [5, "half \ud83d"])
+def test_any_reason_is_a_text_that_a_run_can_hold(reason: Any, tmp_path: Any) -> None:
+    class Converted(Picks):
+        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+            return evalkit.Unparsed(reason)
+
+    result = evaluate(Converted, said("b", "a"), out=tmp_path)
+    text = str(reason).replace("\ud83d", r"\ud83d")
+    assert dict(result.record.unparsed) == {text: 2}
+
+
 def test_only_rows_that_count_have_a_reason() -> None:
     class Converted(Picks):
         def pred_field_converter(self, response: Mapping[str, Any]) -> Any:

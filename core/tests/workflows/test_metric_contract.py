@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import math
 import random
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import evalkit
@@ -463,8 +467,10 @@ class Share(evalkit.Metric):
     [
         ({"x": "1"}, "its values must be numbers, is {'x': '1'}"),
         ({"x": math.nan}, "its values must be numbers, is {'x': nan}"),
-        ({}, "must return a dict of the numbers at least one, is {}"),
-        (3.0, "must return a dict of the numbers at least one, is 3.0"),
+        ({}, "must return a dict of numbers, is {}"),
+        (3.0, "must return a dict of numbers, is 3.0"),
+        ({"n": 1, "position": 0}, "the name 'position' is reserved"),
+        ({"n": 1, "__part": 0}, "the name '__part' is reserved"),
     ],
 )
 def test_other_statistics_of_an_example_are_refused(numbers: Any, text: str) -> None:
@@ -490,6 +496,90 @@ class Rarity(Metric):
     def score_example(self, prediction: str, context: evalkit.MetricContext) -> float:
         share: float = context.prepared[prediction]
         return share
+
+
+# what a metric must not return -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("returned", "text"),
+    [
+        (lambda rows: (1 / 0 for _ in rows), "'0' with ZeroDivisionError"),
+        (lambda rows: itertools.repeat(1.0), "entries, one for each example, returned"),
+        (lambda rows: {float(n) for n in range(len(rows))}, "must return a list of 3"),
+        (lambda rows: b"\0" * len(rows), "score_batch must return a list of 3"),
+    ],
+)
+def test_a_batch_of_scores_is_a_list(returned: Any, text: str) -> None:
+    class Wrong(Metric):
+        def score_batch(self, predictions: list[str]) -> Any:
+            return returned(predictions)
+
+    with pytest.raises(evalkit.MetricError, match=text):
+        evalkit.score(Wrong, ["a", "b", "c"], ["a", "b", "c"])
+
+
+def test_an_example_that_is_not_scored_has_no_other_row() -> None:
+    class Doubled(Metric):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            is_a = pl.col("prediction") == "a"
+            why = pl.when(is_a).then(pl.lit("why"))
+            rows = batch.select(row=pl.int_range(pl.len()), n=1.0, not_scored=why)
+            return pl.concat([rows, rows.filter(pl.col("not_scored").is_not_null())])
+
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            return sums.rename({"n": "value"})
+
+    found = evalkit.score(Doubled, ["a", *"bbb"], list("abbb"))
+    assert (found["doubled"].n, found["doubled"].value) == (3, 3.0)
+    [error] = found.record.errors
+    assert "an example that is not scored has another row (the example '0')" in error
+    assert not any("gave no row" in notice for notice in found.record.notices)
+
+
+def test_reasons_may_hold_half_a_surrogate_pair(tmp_path: Path) -> None:
+    class Half(Metric):
+        most_not_scored = 1.0
+        scores = {"x": {}, "y": {}}
+
+        def score_example(self, prediction: str) -> Any:
+            half = NotScored("half \ud83d") if prediction == "a" else None
+            return half or {"x": 1.0, "y": None}
+
+    found = run(Half, out=tmp_path)
+    reasons = {problem.reason for problem in found.problems}
+    assert reasons == {"half \\ud83d"}
+    assert found["half#x"].value == 1
+
+
+def test_a_notice_of_none_names_the_score() -> None:
+    class Some(Metric):
+        scores = {"x": {}, "y": {}}
+
+        def score_example(self, prediction: str) -> Any:
+            return {"x": 1.0, "y": 1.0 if prediction == "a" else None}
+
+    (notice,) = evalkit.score(Some, ["a", "b"], ["a", "b"]).record.notices
+    assert "#y: score_example returned None for 1 of 2 examples" in notice
+
+
+@pytest.mark.parametrize(
+    ("resource", "text"),
+    [
+        (Path("/dev/null"), "'x' is /dev/null, which is neither a file nor a folder"),
+        (sys, "'x' is 'sys', a module without files"),
+    ],
+)
+def test_what_cannot_be_hashed_is_no_resource(resource: Any, text: str) -> None:
+    class Needing(Metric):
+        def resources(self) -> Any:
+            return {"x": resource}
+
+        def score_example(self) -> float:
+            return 1.0
+
+    with pytest.raises(evalkit.PluginError, match=re.escape(text)):
+        run(Needing)
 
 
 def test_a_metric_may_see_all_answers_first() -> None:

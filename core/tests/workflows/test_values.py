@@ -339,6 +339,41 @@ def test_a_default_within_an_answer_is_filled_in() -> None:
     assert result["agreement"].value == 1.0
 
 
+@pytest.mark.parametrize(
+    ("case", "answers", "predicted"),
+    [
+        ("integers", [["1", "2"], ["3"]], [[1, 2], [3]]),
+        ("integers", [[1, "2"], [3.0]], [[1, 2], [3]]),
+        ("texts", [[1, 2], [3]], [["1", "2"], ["3"]]),
+        ("booleans", ["true", "no"], [True, False]),
+    ],
+)
+def test_answers_are_read_as_what_predictions_are(
+    case: str, answers: Any, predicted: Any
+) -> None:
+    data = rows(answers, "uid", text="t", day=DAY)
+    result = evaluate(case, data, rows(predicted, "id"))
+    assert result["agreement"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("case", "answer"), [("integers", "[1]"), ("integers", [2**64]), ("texts", "a")]
+)
+def test_an_answer_that_equals_no_prediction_is_refused(case: str, answer: Any) -> None:
+    data = rows([answer], "uid", text="t", day=DAY)
+    prediction = rows([["a"] if case == "texts" else [1]], "id")
+    with pytest.raises(SchemaError, match=r"uid '0'\): value: must be what predi"):
+        evaluate(case, data, prediction)
+
+
+def test_a_huge_integer_is_an_invalid_prediction_and_no_text() -> None:
+    data = rows([[1], [2]], "uid", text="t", day=DAY)
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        evaluate("integers", data, rows([[1], [2**64]], "id"))
+    text = "line 2, id '1': value: must be an integer of 64 bits, found [184467440"
+    assert text in str(caught.value)
+
+
 def test_an_answer_that_no_prediction_can_have_is_named() -> None:
     data = rows([[{"start": "x", "end": 3}]], "uid", text="t", day=DAY)
     with pytest.raises(

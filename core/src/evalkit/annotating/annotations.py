@@ -79,7 +79,11 @@ def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Anno
         answers = [failed] * len(rows)
     else:
         answers = _Asking(annotator, cache, jobs, tell).answers(rows)
-    answers, values = of_one_kind(annotator, answers)
+    said = answers
+    answers, values = of_one_kind(annotator, said)
+    for row, before, after in zip(rows, said, answers, strict=True):
+        if before is not after:  # of another kind than those of other rows
+            cache.forget(row)
     everyone = pl.DataFrame({"position": range(table.height)})
     columns = {}
     for name, part in wanted.columns.items():
@@ -134,6 +138,8 @@ class _Asking:
         self._tell = tell
         self._found: dict[str, Answer] = {}
         self._failures = 0
+        self._last: str | None = None
+        """The last of the failures after which it is not asked any more."""
         self._started = time.monotonic()
         self._asked = 0
         self._rows = 0
@@ -173,10 +179,7 @@ class _Asking:
         except EvalkitError as error:
             self._leave(keys, str(error), failed=True)
         if self._is_given_up:
-            last = next(
-                self._found[key].reason for key in reversed(keys) if key in self._found
-            )
-            why = f"not asked, after {MOST_FAILURES} failures in a row: {last}"
+            why = f"not asked, after {MOST_FAILURES} failures in a row: {self._last}"
             self._leave(keys, why, failed=False)
 
     def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
@@ -214,13 +217,16 @@ class _Asking:
 
     @property
     def _is_given_up(self) -> bool:
-        return self._failures >= MOST_FAILURES
+        # also where rows that other processes had at hand by then were answered
+        return self._last is not None
 
     def _keep(self, keys: Sequence[str], answers: Sequence[Answer]) -> None:
         for key, answer in zip(keys, answers, strict=True):
             self._found[key] = answer
             self._cache.write(key, answer)
             self._failures = 0 if answer.is_final else self._failures + 1
+            if self._failures == MOST_FAILURES:
+                self._last = answer.reason
         self._asked += len(keys)
         self._tell_rate()
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import list_column, native
-from evalkit.base.terms import Annotation, NotScored
+from evalkit.base.failures import described, hook_failures
+from evalkit.base.terms import Annotation, NotScored, storable
 from evalkit.base.violations import shorten
 from evalkit.plugins.bound import BoundAnnotator
 
@@ -61,6 +63,15 @@ def read_answer(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer
     Returns:
         The answer; a failed one where it returned something that is no value.
     """
+    try:
+        return _read(annotator, entry, seconds)
+    except hook_failures() as error:  # an object's own methods may raise anything
+        where = f"{annotator.component.origin}: {annotator.hook}"
+        why = f"{where}: what it gave cannot be read: {described(error)}"
+        return without_value(why, failed=True)
+
+
+def _read(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
     if isinstance(entry, NotScored):
         reason = entry.reason.strip() or "no reason given"
         return without_value(reason, final=True)._replace(seconds=seconds)
@@ -69,12 +80,13 @@ def read_answer(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer
     if problem is None and not isinstance(said.text, str | None):
         problem = f"its text must be a text, is {shorten(said.text)}"
     cost = said.cost if said.cost is None else native(said.cost)
-    if problem is None and not (cost is None or _kind(cost) == "a number"):
+    if problem is None and not (cost is None or kind_of(cost) == "a number"):
         problem = f"its cost must be a number, is {shorten(said.cost)}"
     if problem is not None:
         origin = annotator.component.origin
         return without_value(f"{origin}: {annotator.hook}: {problem}", failed=True)
-    return Answer(values, said.text, None if cost is None else float(cost), seconds)
+    text = None if said.text is None else storable(str.__str__(said.text))
+    return Answer(values, text, None if cost is None else float(cost), seconds)
 
 
 def _values(columns: Sequence[str], value: Any) -> tuple[dict[str, Any], str | None]:
@@ -86,24 +98,24 @@ def _values(columns: Sequence[str], value: Any) -> tuple[dict[str, Any], str | N
     values = {}
     for name in columns or [""]:
         plain = native(given[name])
-        if plain is not None and _kind(plain) is None:
+        if plain is not None and kind_of(plain) is None:
             what = f"{name!r} must be" if name else "it must give"
             return {}, f"{what} {_VALUES}, found {shorten(given[name])}"
         values[name] = plain
     return values, None
 
 
-def _kind(value: Any) -> str | None:
-    """Name the kind of a value; None for one that no column holds."""
+def kind_of(value: Any) -> str | None:
+    """Name the kind of a plain value; None for one that no column holds."""
     if isinstance(value, bool):
         return "a boolean"
     if isinstance(value, int | float):
-        fits = math.isfinite(value) and (isinstance(value, float) or _fits(value))
+        fits = math.isfinite(value) if isinstance(value, float) else _fits(value)
         return "a number" if fits else None
     if isinstance(value, str):
-        return "a text"
+        return "a text" if storable(value) == value else None
     if isinstance(value, list):
-        kinds = {_kind(item) for item in value}
+        kinds = {kind_of(item) for item in value}
         if kinds <= {"a number"}:
             return "a list of numbers" if value else _EMPTY
         return "a list of texts" if kinds == {"a text"} else None
@@ -124,23 +136,25 @@ def of_one_kind(
         answers: What it said of each row.
 
     Returns:
-        The answers, failed where a value is not of the kind of those before it; and the
+        The answers, failed where a value is not of the kind of most others; and the
         columns by their names, null where there is no value.
     """
     checked, columns = list(answers), {}
     for name in annotator.columns or [""]:
-        kinds = [_kind(answer.values.get(name)) for answer in checked]
-        given = [kind for kind in kinds if kind is not None]
+        kinds = [kind_of(answer.values.get(name)) for answer in checked]
         # an empty list is one of numbers and one of texts
-        first = next((kind for kind in given if kind != _EMPTY), next(iter(given), ""))
+        counts = Counter(kind for kind in kinds if kind and kind != _EMPTY)
+        usual = next(iter(counts.most_common(1)), (_EMPTY if _EMPTY in kinds else "",))[
+            0
+        ]
         for row, kind in enumerate(kinds):
-            is_empty = kind == _EMPTY and first.startswith(_EMPTY)
-            if kind not in (None, first) and not is_empty:
+            is_empty = kind == _EMPTY and usual.startswith(_EMPTY)
+            if kind not in (None, usual) and not is_empty:
                 where = f"{annotator.component.origin}: {annotator.hook}"
                 of = f"{name!r} is" if name else "it gave"
-                text = f"{where}: {of} {kind} where it is {first} for other rows"
+                text = f"{where}: {of} {kind} where it is {usual} for other rows"
                 checked[row] = without_value(text, failed=True)
-        columns[name] = _column([each.values.get(name) for each in checked], first)
+        columns[name] = _column([each.values.get(name) for each in checked], usual)
     # a row that has no value in one column has none in the others
     for row, answer in enumerate(checked):
         if answers[row].values and not answer.values:

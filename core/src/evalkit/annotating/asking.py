@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.annotating.answers import Answer, read_answer, without_value
-from evalkit.base.failures import described, hook_failures
-from evalkit.base.terms import NotScored, TryAgain
+from evalkit.base.failures import described, hook_failures, located, text_of
+from evalkit.base.terms import NotScored, TryAgain, storable
+from evalkit.errors import PluginError
 from evalkit.plugins.bound import BoundAnnotator
 
 LONGEST_PAUSE = 60.0
@@ -33,15 +35,24 @@ def ask_rows(annotator: BoundAnnotator, rows: Sequence[Row]) -> list[Answer]:
     return [answer for call in calls for answer in _ask(annotator, call, tries)]
 
 
-def _ask(annotator: BoundAnnotator, rows: Sequence[Row], tries: int) -> list[Answer]:
-    """Ask for rows in one call, and one by one where it fails for several."""
+def _ask(
+    annotator: BoundAnnotator, rows: Sequence[Row], tries: int, asked: int = 0
+) -> list[Answer]:
+    """Ask for rows in one call, and one by one where it fails for several.
+
+    Args:
+        annotator: The annotator.
+        rows: Its arguments for each row.
+        tries: How often to ask at most.
+        asked: How often it was asked for them before.
+    """
     started = time.monotonic()
     for attempt in range(tries):
         try:
             entries = annotator.ask(rows)
         except NotScored as outcome:
             if len(rows) > 1:
-                return _ask_alone(annotator, rows, tries)
+                return _ask_alone(annotator, rows, tries, asked)
             entries = [outcome]
         except hook_failures() as error:
             passing = _may_pass(error)
@@ -50,18 +61,20 @@ def _ask(annotator: BoundAnnotator, rows: Sequence[Row], tries: int) -> list[Ans
                 continue
             if len(rows) > 1:
                 # it was asked again for all of them already
-                return _ask_alone(annotator, rows, 1 if passing else tries)
+                left = 1 if passing else tries
+                return _ask_alone(annotator, rows, left, asked + attempt + 1)
             took = time.monotonic() - started
-            return [_failed(annotator, error, passing, tries)._replace(seconds=took)]
+            times = asked + attempt + 1
+            return [_failed(annotator, error, passing, times)._replace(seconds=took)]
         took = (time.monotonic() - started) / len(rows)
         return [read_answer(annotator, entry, took) for entry in entries]
     raise AssertionError("an annotator is asked at least once")
 
 
 def _ask_alone(
-    annotator: BoundAnnotator, rows: Sequence[Row], tries: int
+    annotator: BoundAnnotator, rows: Sequence[Row], tries: int, asked: int
 ) -> list[Answer]:
-    return [answer for row in rows for answer in _ask(annotator, [row], tries)]
+    return [answer for row in rows for answer in _ask(annotator, [row], tries, asked)]
 
 
 def _may_pass(error: BaseException) -> BaseException | None:
@@ -74,7 +87,9 @@ def _may_pass(error: BaseException) -> BaseException | None:
 
 def _pause(annotator: BoundAnnotator, error: BaseException, attempt: int) -> float:
     after = error.after if isinstance(error, TryAgain) else None
-    wanted = annotator.pause * 2**attempt if after is None else after
+    wanted = annotator.pause * 2.0 ** min(attempt, 60)
+    if isinstance(after, int | float) and not math.isnan(after):
+        wanted = after
     return min(max(wanted, 0.0), LONGEST_PAUSE)
 
 
@@ -82,11 +97,13 @@ def _failed(
     annotator: BoundAnnotator,
     error: BaseException,
     passing: BaseException | None,
-    tries: int,
+    asked: int,
 ) -> Answer:
     if passing is None:
-        origin, hook = annotator.component.origin, annotator.hook
-        return without_value(f"{origin}: {hook} failed with {described(error)}", True)
-    said = passing.reason if isinstance(passing, TryAgain) else described(passing)
-    times = f"{tries} times" if tries > 1 else "once"
-    return without_value(f"{said} (asked {times})")
+        where = f"{annotator.component.origin}: {annotator.hook}"
+        if isinstance(error, PluginError):  # what it returned, in our own words
+            return without_value(text_of(error), failed=True)
+        return without_value(f"{where} failed with {located(error)}", failed=True)
+    said = passing.reason if isinstance(passing, TryAgain) else described(error)
+    times = f"{asked} times" if asked > 1 else "once"
+    return without_value(storable(f"{said} (asked {times})"))

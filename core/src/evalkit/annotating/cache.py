@@ -15,13 +15,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evalkit.annotating.answers import Answer
+from evalkit.annotating.answers import Answer, kind_of
 from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.provenance import describe_component, resources_of
 from evalkit.plugins.sources import cache_folder
 
 FOLDER = "annotations"
 """The folder in `EVALKIT_CACHE_DIR`."""
+
+_KEPT: Mapping[str, Any] = {
+    "values": dict,
+    "text": str | None,
+    "cost": float | None,
+    "seconds": float | None,
+    "reason": str | None,
+}
+"""What an entry holds of an answer."""
 
 
 class AnswerCache:
@@ -46,6 +55,7 @@ class AnswerCache:
             "parameters": None if model is None else model.model_dump(mode="json"),
             "resources": resources_of(annotator),
         }
+        self._columns = annotator.columns or [""]
         self._folder = cache_folder() / FOLDER / annotator.component.name
         # code that is in no file may be other code the next time
         self._is_used = described["source_sha256"] is not None
@@ -68,20 +78,38 @@ class AnswerCache:
         except OSError:
             self.damaged += 1
             return None
+        answer = self._read(data)
+        self.damaged += answer is None
+        return answer
+
+    def _read(self, data: bytes) -> Answer | None:
+        """Return the answer of an entry; None where it is none."""
         checksum, _, body = data.partition(b"\n")
         if hashlib.sha256(body).hexdigest().encode() != checksum:
-            self.damaged += 1
             return None
-        return Answer(**json.loads(body), is_kept=True)
+        try:
+            found = json.loads(body)
+            given = {name: found[name] for name in _KEPT}
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return None
+        if not all(isinstance(given[name], kind) for name, kind in _KEPT.items()):
+            return None
+        values = given["values"]
+        columns = () if given["reason"] else self._columns
+        if {*values} != {*columns} or None in map(_kind, values.values()):
+            return None
+        return Answer(**given, is_kept=True)
+
+    def forget(self, row: Mapping[str, Any]) -> None:
+        """Keep what was said of a row no longer."""
+        with suppress(OSError):
+            self._place(self.key(row)).unlink(missing_ok=True)
 
     def write(self, key: str, answer: Answer) -> None:
         """Keep what was said of a row, where it would be said again."""
         if not (self._is_used and answer.is_final):
             return
-        kept = ("values", "text", "cost", "seconds", "reason")
-        body = _to_json({name: getattr(answer, name) for name in kept}).encode(
-            "utf-8", "surrogatepass"
-        )
+        body = _to_json({name: getattr(answer, name) for name in _KEPT}).encode()
         place = self._place(key)
         staging = place.with_name(f".{key}-{uuid.uuid4().hex[:8]}.partial")
         try:
@@ -97,6 +125,10 @@ class AnswerCache:
 
     def _place(self, key: str) -> Path:
         return self._folder / key[:2] / key
+
+
+def _kind(value: Any) -> str | None:
+    return "null" if value is None else kind_of(value)
 
 
 def _to_json(value: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
+from evalkit.base.terms import storable
 from evalkit.base.violations import Violation
 
 EXAMPLE_ID_KEYS = ("uid", "id")
@@ -53,7 +54,9 @@ def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
 
 def _as_text(key: str, value: Any) -> str | Violation:
     if isinstance(value, str) and value:
-        return value
+        if value.isascii() or storable(value) == value:
+            return value
+        return Violation(key, "must be a text without half surrogate pairs", value)
     # Integral covers numpy's integers, which are no int
     if isinstance(value, Integral) and not isinstance(value, bool):
         try:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 
+def storable(text: str) -> str:
+    """Return a text with half surrogate pairs written as Python escapes them."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class Entity(NamedTuple):
     """A part of a text that names something."""
 
@@ -78,7 +83,7 @@ class NotScored(Exception):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = str(reason)
+        self.reason = storable(str(reason))
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,10 @@ class Unparsed:
     reason: str = ""
     """Why, in words that are the same for all such responses and quote none of them:
     responses are counted by it."""
+
+    def __post_init__(self) -> None:
+        """Make the reason a text that a run can hold."""
+        object.__setattr__(self, "reason", storable(str(self.reason)))
 
 
 class NamesFile:
@@ -144,5 +153,5 @@ class TryAgain(Exception):
 
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
-        self.reason = str(reason)
+        self.reason = storable(str(reason))
         self.after = after

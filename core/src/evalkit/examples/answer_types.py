@@ -38,10 +38,11 @@ class AnswerType:
         self.is_rich = holds_more_than_plain(self.dtype)
         self._kind: AnswerKind = task.answer_kind
         self.may_be_empty = self._kind in ("all-of", "spans")
-        if self.is_rich and name is not None:
+        if name is not None and self.dtype is not None:
             annotation: Any = output.model_fields[name].annotation
             self._annotation = annotation
-            self.may_be_empty |= get_origin(bare(annotation)) in (dict, Mapping)
+            if self.is_rich:
+                self.may_be_empty |= get_origin(bare(annotation)) in (dict, Mapping)
             self._adapter: TypeAdapter[Any] = TypeAdapter(annotation)
 
     def read(self, stored: Any) -> Any:
@@ -103,4 +104,18 @@ class AnswerType:
         try:
             return typed_series("answer", answers, dtype)
         except MisfitError:
+            return self._converted(answers, dtype)
+
+    def _converted(self, answers: list[Any], dtype: pl.DataType) -> pl.Series | None:
+        """Return answers as pydantic takes them for predictions, such as 1 for "1"."""
+        is_wrapped = dtype != self.dtype
+        try:
+            values = [
+                [self._one(item) for item in answer]
+                if is_wrapped and isinstance(answer, list)
+                else self._one(answer)
+                for answer in answers
+            ]
+            return typed_series("answer", values, dtype)
+        except (ValidationError, MisfitError):
             return None

@@ -183,6 +183,7 @@ def answer_column(
     if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
         return _acceptable(reporter, answers, type_of_them)
     column = _single(type_of_them, answers)
+    _refuse_misfits(reporter, answers, column, type_of_them)
     if kind == "any-of":
         return "one", column
     if kind == "number" and not column.dtype.is_numeric():
@@ -196,6 +197,31 @@ def answer_column(
             ]
         )
     return kind, column
+
+
+def _refuse_misfits(
+    reporter: Reporter,
+    answers: Sequence[Any],
+    column: pl.Series,
+    type_of_them: AnswerType,
+) -> None:
+    """Refuse what no prediction can equal: other than a list, and huge integers."""
+    wanted = type_of_them.dtype
+    is_list = isinstance(wanted, pl.List)
+    if column.dtype == wanted or not (is_list or wanted == pl.Int64):
+        return
+    problems = [
+        reporter.problem(
+            position,
+            reporter.field,
+            f"must be what predictions are ({wanted}), found {shorten(answer)}",
+        )
+        for position, answer in enumerate(answers)
+        if (is_list or isinstance(answer, int))
+        and type_of_them.column([answer]) is None
+    ]
+    if problems:
+        raise reporter.error(problems)
 
 
 def refuse_other_answers(

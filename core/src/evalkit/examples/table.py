@@ -179,9 +179,10 @@ def convert_examples(
         answers = map_answers(
             reporter, converted.answers, labels, mapping, type_of_answers
         )
-        if task.answer_kind in ("one", "any-of") and (
+        are_texts = task.answer_kind in ("one", "any-of") and (
             predictions_are_texts(dataset, task)
-        ):
+        )
+        if are_texts or type_of_answers.dtype == pl.List(pl.String):
             answers = as_texts(answers)
         kind, column = answer_column(reporter, task, answers, type_of_answers)
     if task.choices_field is not None:

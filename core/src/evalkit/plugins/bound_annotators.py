@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,8 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
             BaseException: Whatever it raised.
         """
         function: Callable[..., Any] = self.row_function(self.hook)
+        # one that changes its arguments gets the same ones when it is asked again
+        rows = copy.deepcopy(list(rows))
         if not self.has("annotate_batch"):
             return [function(**row) for row in rows]
         offered: dict[str, Any] = {

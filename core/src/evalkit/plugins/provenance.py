@@ -103,6 +103,11 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
     if not isinstance(named, Mapping):
         raise PluginError(f"{where} must return a dict, returned {shorten(named)}")
     for name, value in named.items():
+        if str(name) in found:
+            raise PluginError(
+                f"{where}: {str(name)!r} is the name of another one, such as a file of "
+                "the package, which is known anyway"
+            )
         try:
             found[str(name)] = _identified(value)
         except OSError as error:
@@ -127,9 +132,14 @@ def _identified(value: Any) -> str:
         files = sorted(file for file in value.rglob("*") if file.is_file())
         return hash_files({file.relative_to(value).as_posix(): file for file in files})
     if isinstance(value, Path):
+        if value.exists() and not value.is_file():
+            raise TypeError(f"{value}, which is neither a file nor a folder")
         return sha256_of(value)
     if isinstance(value, ModuleType):
-        return str(source_hash(value.__name__))
+        found = source_hash(value.__name__)
+        if found is None:
+            raise TypeError(f"{value.__name__!r}, a module without files")
+        return found
     if isinstance(value, str):
         return value
     kinds = "pathlib.Path, a module or a text"

@@ -34,7 +34,7 @@ from evalkit.predictions.alternatives import (
 from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
-from evalkit.reading.typed_values import holds_null, row_of_table
+from evalkit.reading.typed_values import holds_null, large_integers, row_of_table
 
 
 class ResponseReader:
@@ -322,7 +322,10 @@ class ResponseReader:
             validated = self._validated(response)
         except ValidationError as error:
             return response, from_pydantic(error)
-        return {**response, **validated.model_dump()}, []
+        values = validated.model_dump()
+        rule = "must be an integer of 64 bits"
+        large = large_integers(values, self.field_types)
+        return {**response, **values}, [Violation(n, rule, values[n]) for n in large]
 
     def _validated(self, response: Mapping[str, Any]) -> BaseModel:
         try:

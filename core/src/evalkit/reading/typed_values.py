@@ -13,7 +13,7 @@ from uuid import UUID
 import polars as pl
 from pydantic import AnyUrl, BaseModel
 
-from evalkit.base.columns import list_column
+from evalkit.base.columns import list_column, native
 from evalkit.reading.field_types import KEY, VALUE, bare, fields_of
 
 _INT64 = range(-(2**63), 2**63)
@@ -55,6 +55,24 @@ def fits(value: Any, dtype: pl.DataType) -> bool:
     except ValueError:
         return False
     return True
+
+
+def large_integers(
+    values: Mapping[str, Any], types: Mapping[str, pl.DataType]
+) -> list[str]:
+    """Name the fields of integers that hold one beyond 64 bits.
+
+    Args:
+        values: Values of fields, as pydantic returns them.
+        types: Types of the fields, as far as they have one.
+    """
+    found = []
+    for name, value in values.items():
+        if types.get(name) in (pl.Int64, pl.List(pl.Int64)):
+            items = value if isinstance(value, list | tuple) else [value]
+            if any(isinstance(item, int) and item not in _INT64 for item in items):
+                found.append(name)
+    return found
 
 
 def fit(value: Any, dtype: pl.DataType) -> Any:
@@ -132,8 +150,10 @@ def _integer(value: Any) -> int | None:
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     try:
-        return float(value) if is_number else None
-    except OverflowError:
+        # a Decimal that no float holds would be infinite or 0
+        plain = native(value) if isinstance(value, Decimal) else value
+        return float(plain) if is_number else None
+    except (OverflowError, ValueError):
         return None
 
 

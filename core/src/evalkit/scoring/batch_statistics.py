@@ -185,6 +185,14 @@ def _place_problem(returned: pl.DataFrame, batch: Batch) -> _Problem | None:
         return _rule(": 'row' must be a position in the batch")
     if returned.schema.get(NOT_SCORED) not in (None, pl.String, pl.Null):
         return _rule(f": the column {NOT_SCORED!r} must hold texts")
+    if NOT_SCORED in returned.columns:
+        is_other = row.is_duplicated() & row.is_in(
+            row.filter(returned[NOT_SCORED].is_not_null()).implode()
+        )
+        if is_other.any():
+            first = int(row.filter(is_other).to_numpy().min())
+            text = ": an example that is not scored has another row"
+            return _rule(text).of(batch, first)._replace(is_final=True)
     return None
 
 

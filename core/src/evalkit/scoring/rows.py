@@ -7,7 +7,8 @@ fails is left out, and the others are scored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.failures import hook_failures
 from evalkit.base.terms import NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
@@ -28,7 +30,7 @@ from evalkit.scoring.batches import (
     TimedSizes,
     compute_batches,
 )
-from evalkit.scoring.calls import BOUNDS_SLACK, checked_value
+from evalkit.scoring.calls import BOUNDS_SLACK, RESERVED, checked_value
 from evalkit.scoring.outcomes import (
     EXTRA,
     PART,
@@ -169,24 +171,35 @@ def _called_at_once(metric: BoundMetric, batch: Batch) -> list[Any]:
     returned = metric.score_batch(columns, batch.context)
     if isinstance(returned, NotScored):
         return [returned] * batch.rows
-    if isinstance(returned, Failed):
+    entries: Any = returned
+    if not isinstance(returned, Failed):
+        try:
+            entries = _listed(returned, batch.rows)
+        except hook_failures() as error:  # an iterator is code of the metric's
+            entries = Failed(error)
+    if isinstance(entries, Failed):
         if batch.rows == 1:
-            return [returned]
+            return [entries]
         alone = (
             _called_at_once(metric, batch.part(i, i + 1)) for i in range(batch.rows)
         )
         return [value for values in alone for value in values]
-    try:
-        entries = returned.tolist() if hasattr(returned, "tolist") else list(returned)
-        is_list = not isinstance(returned, str | Mapping) and isinstance(entries, list)
-    except TypeError:
-        is_list = False
-    if not is_list or len(entries) != batch.rows:
+    if not isinstance(entries, list) or len(entries) != batch.rows:
         raise MetricError(
             f"{metric.component.origin}: score_batch must return a list of "
             f"{batch.rows} entries, one for each example, returned {shorten(returned)}"
         )
     return entries
+
+
+def _listed(returned: Any, rows: int) -> Any:
+    """Return a list of what was returned in an order, one more than wanted at most."""
+    if hasattr(returned, "tolist"):
+        return returned.tolist()
+    is_ordered = isinstance(returned, Iterable) and not isinstance(
+        returned, str | bytes | Mapping | Set
+    )
+    return list(islice(returned, rows + 1)) if is_ordered else None
 
 
 def _fields(metric: BoundMetric, batch: Batch) -> list[dict[str, Any]]:
@@ -303,6 +316,12 @@ class _Rows:
         """Check the numbers that add up."""
         first = next((value for value in values if isinstance(value, Mapping)), {})
         names = sorted(first, key=str)
+        reserved = [str(name) for name in names if name in (*RESERVED, *EXTRA)]
+        if reserved:
+            origin = self._metric.component.origin
+            raise MetricError(
+                f"{origin}: example_statistics: the name {reserved[0]!r} is reserved"
+            )
         rows, values = self._of_names(rows, values, names, "numbers")
         kept, numbers = [], []
         for row, value in zip(rows.tolist(), values, strict=True):
@@ -330,8 +349,9 @@ class _Rows:
             if wanted and isinstance(value, Mapping) and value.keys() == wanted:
                 kept.append(place)
                 continue
-            listed = ", ".join(map(str, names)) or "at least one"
-            why = f"it must return a dict of the {what} {listed}, is {shorten(value)}"
+            listed = ", ".join(map(str, names))
+            of_them = f"of the {what} {listed}" if names else f"of {what}"
+            why = f"it must return a dict {of_them}, is {shorten(value)}"
             self._refused(int(rows[place]), why)
         return rows[kept], [values[place] for place in kept]
 

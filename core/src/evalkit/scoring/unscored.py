@@ -53,7 +53,7 @@ def unscored_notices(
     scored = statistics["position"].n_unique()
     if scored == 0:
         return []
-    origin = metric.component.origin
+    origin = metric.component.origin + (f"#{metric.part}" if metric.part else "")
     notices = []
     silent = given - scored - unscored.height
     rest = "they are not part of its n and value"
@@ -63,8 +63,7 @@ def unscored_notices(
     named = unscored.filter(~pl.col("failed"))
     if named.height:
         how_many = f"{_share(named.height, given, table)} ({reasons_of(named)})"
-        part = f"#{metric.part}" if metric.part else ""
-        notices.append(f"{origin}{part}: did not score {how_many}; {rest}")
+        notices.append(f"{origin}: did not score {how_many}; {rest}")
     return notices
 
 
@@ -86,8 +85,11 @@ def failure_text(
         return None
     origin = metric.component.origin
     how_many = _share(failed.height, table.frame.height, table)
-    first = str(failed["reason"][0]).removeprefix(f"{origin}: ")
-    return f"{origin}: {how_many} left out, as it failed: {first}"
+    first = str(failed["reason"][0])
+    own = first.removeprefix(f"{origin}: ")
+    # what an annotator said for which the metric asked names the annotator
+    why = f", as it failed: {own}" if own != first else f": {first}"
+    return f"{origin}: {how_many} left out{why}"
 
 
 def without_too_few(

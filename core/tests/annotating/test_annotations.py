@@ -399,3 +399,47 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
     assert result.annotations["length"]["copy"].to_list() == [False] * 3 + [True] * 3
     values = {s.computed_on: s.value for s in result.under_perturbation}
     assert (values["original"], values["perturbed"]) == (2, 2)
+
+
+def test_copies_of_a_run_are_annotated_when_it_is_rescored(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """They had no scores, and what was wrong with the cache was not told."""
+    rows = [
+        {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(4)
+    ]
+    copies = [*evalkit.perturb(rows, "lowercase", task="sentiment")]
+    answers = [
+        {"id": row["uid"], "label": ("positive", "negative")[n % 2]}
+        for n, row in enumerate(copies)
+    ]
+    run = bench.evaluate(
+        [],
+        ["accuracy"],
+        rows=rows,
+        perturbed=[copies],
+        perturbed_predictions=[answers],
+        out=tmp_path / "runs",
+    )
+    assert run.path is not None
+    result = evalkit.rescore(run.path, ["agreed"], out=tmp_path / "runs")
+    assert bench.asked() == ["agrees positive positive", "agrees negative positive"]
+    assert result.path is not None
+    for found in (result, evalkit.read_run(result.path)):
+        values = {
+            s.computed_on: s.value
+            for s in found.under_perturbation
+            if s.metric == "agreed"
+        }
+        assert (values["original"], values["perturbed"]) == (1, 0.5)
+        assert found.annotations["agrees"]["copy"].to_list() == [False] * 4 + [True] * 4
+        (told,) = found.record.annotations
+        assert (told.rows, told.asked) == (8, 2)
+        assert found.perturbed_examples is not None
+        assert found.perturbed_examples["agrees"].to_list() == [True, False] * 2
+    checked = evalkit.verify(result.path)
+    assert (checked.agrees, checked.unverified) == (True, {})
+    (segment, _) = sorted(bench.cache.glob("annotations/agrees/*/*"))
+    segment.write_bytes(b"damaged")
+    (warning,) = evalkit.rescore(run.path, ["agreed"]).warnings
+    assert f"1 damaged answer in the cache, asked again: {segment}, line 1" in warning

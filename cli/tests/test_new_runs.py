@@ -22,7 +22,7 @@ Write = Callable[..., str]
 NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
     "plugins load elsewhere and do not name in their `resources`: files, models, "
-    "services, imports inside functions; what a run keeps twice (scores of single "
+    "services; what a run keeps twice (scores of single "
     "examples, scores.parquet, statistics/), texts"
 )
 THREE = ("positive", "negative", "positive", "positive")

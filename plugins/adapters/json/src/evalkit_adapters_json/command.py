@@ -151,8 +151,8 @@ def _write(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from evalkit.adapters import adapt_file
     from evalkit.reporting import count_of
+    from evalkit_adapters_json.files import adapt_file
 
     with watched(quiet) as progress:
         done = adapt_file(adapters, file, out, limit, progress)

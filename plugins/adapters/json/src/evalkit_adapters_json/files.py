@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -12,14 +12,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.pipelines import Pipeline
-from evalkit.base.progress import Progress
-from evalkit.base.violations import shorten
+from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.errors import AdapterError, DataError, SchemaError
-from evalkit.reading.files import TABLES, read_rows
-from evalkit.reading.formats import Format, detect_format
-from evalkit.reading.rows import Row
-from evalkit.reading.tables import read_frames
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of it."""
 
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), ".parquet"
 
@@ -29,32 +26,6 @@ class AdaptedFile(NamedTuple):
 
     read: int
     written: int
-
-
-def file_rows(path: str | Path) -> Iterator[Row]:
-    """Read the rows of a file in any format that has fields.
-
-    Args:
-        path: JSON lines, CSV, TSV, Parquet or Arrow; cells of CSV are texts.
-
-    Yields:
-        The rows with their lines; broken ones with what is wrong.
-
-    Raises:
-        DataError: The file cannot be read, or has no fields.
-    """
-    path = Path(path)
-    kind = detect_format(path)
-    if kind is Format.PLAIN:
-        raise DataError(f"{path}: adapters need fields, and plain lines have none")
-    if kind not in TABLES:
-        yield from read_rows(path, kind, (), ())
-        return
-    number = 0
-    for frame in read_frames(path, kind):
-        for values in frame.iter_rows(named=True):
-            number += 1
-            yield Row(number, values)
 
 
 def adapt_file(
@@ -137,10 +108,7 @@ def _adapted_table(
     pipeline: Pipeline, source: Path, limit: int | None
 ) -> tuple[pl.DataFrame, int] | None:
     """Adapt a table at once; None where it must be adapted row by row."""
-    kind = detect_format(source)
-    if kind not in TABLES:
-        return None
-    frames = list(read_frames(source, kind))
+    frames = list(file_frames(source) or ())
     if not frames:
         return None
     frame = pl.concat(frames)
@@ -185,7 +153,7 @@ def _encode(row: Any, source: Path) -> str:
         return json.dumps(row, ensure_ascii=False, allow_nan=False, default=_written)
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"{source}: a row cannot be written as JSON ({error}): {shorten(row)}"
+            f"{source}: a row cannot be written as JSON ({error}): {row!r:.80}"
         ) from error
 
 

@@ -893,6 +893,18 @@ class AdapterSpec:
         """
 
     @hookspec(firstresult=True)
+    def adapt_rows(self, rows: Sequence[Any]) -> Iterable[Iterable[Any]]:
+        """Adapt several rows at once; only what makes it faster.
+
+        Args:
+            rows: At most 1 000 rows, as `adapt_row` gets them.
+
+        Returns:
+            For each row, in order, the rows that it becomes. After an `AdapterError`
+            the rows are adapted one by one.
+        """
+
+    @hookspec(firstresult=True)
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Adapt a table at once; only what makes it faster.
 

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import evalkit
@@ -376,7 +377,11 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     assert (told.rows, dict(told.without_value)) == (6, {"odd": 2})
     assert bench.asked() == []
     assert first.path is not None
-    (first.path / "annotations" / "judge.parquet").unlink()
+    table = first.path / "annotations" / "judge.parquet"
+    pl.read_parquet(table).with_columns(failed=pl.lit("no")).write_parquet(table)
+    with pytest.raises(evalkit.EvalkitError, match="its column 'failed' is of the typ"):
+        evalkit.verify(evalkit.read_run(first.path))
+    table.unlink()
     (change,) = evalkit.verify(evalkit.read_run(first.path)).changes
     assert change.what == "what judge said, as the run holds it"
 

@@ -73,11 +73,13 @@ class Asked:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
+        return self.fields | self.crossed
+
+    @property
+    def crossed(self) -> set[str]:
+        """The facets and columns that a user groups by."""
         crossings = self.options.crossings.values()
-        return {
-            *self.fields,
-            *(name for names in crossings for name in names),
-        }
+        return {name for names in crossings for name in names}
 
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
@@ -181,7 +183,8 @@ def match(
         asked.watchers,
         progress,
         needed,
-        asked.fields,
+        # whoever groups by the answer or the prediction means those that are scored
+        asked.fields | (asked.crossed - {"answer", "pred"}),
         needs_all=has_copies,
     )
 

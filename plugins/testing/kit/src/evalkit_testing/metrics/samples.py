@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit import MetricContext
+from evalkit.catalog import BoundTask
 from evalkit.scoring import Groups, ScoringTable, group_by_tag, make_table
 
 
@@ -54,6 +55,7 @@ def to_table(
     context: MetricContext,
     columns: Sequence[str],
     clustered: bool = False,
+    task: BoundTask | None = None,
 ) -> ScoringTable:
     """Make the table that metrics score.
 
@@ -62,6 +64,7 @@ def to_table(
         context: What metrics know beside them.
         columns: Names of the fields that are handed over.
         clustered: Whether rows of one cluster are dependent.
+        task: Whose fields say of which types the values are.
 
     Returns:
         The table.
@@ -73,6 +76,7 @@ def to_table(
         ids=[row.uid for row in rows],
         fields={name: [row.fields.get(name) for row in rows] for name in columns},
         clusters=[row.cluster for row in rows] if clustered else None,
+        task=task,
     )
 
 

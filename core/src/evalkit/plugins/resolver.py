@@ -181,7 +181,7 @@ class Resolver:
             bound = BoundMetric.of(self.bind("metrics", what, named_by=named_by))
             earlier = found.setdefault(bound.name, bound)
             # of two objects nobody knows whether they are the same
-            own = None if isinstance(what, str) else id(what)
+            own = None if isinstance(what, str | Bound) else id(what)
             first = given.setdefault(bound.name, own)
             if (earlier.component, earlier.parameters, first) != (
                 bound.component,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import polars as pl
+
 from evalkit.annotating.annotations import Annotated, annotate
 from evalkit.annotating.wanted import Wanted, find_annotators
 from evalkit.base.columns import frame_of
@@ -91,6 +93,18 @@ def _with(measured: Measured, found: Annotated) -> Measured:
     return measured._replace(everything=table._replace(frame=frame, lacking=lacking))
 
 
+def _new_rows(table: pl.DataFrame, run: Result, name: str) -> pl.DataFrame:
+    """Leave out what the run holds already of an annotator that gives several columns.
+
+    The hashes that it records are of the reasons in one table for all columns.
+    """
+    known = run.annotations.get(name)
+    if known is None:
+        return table
+    keys = ["id", "replication", "copy", "reason"]
+    return table.join(known, keys, "anti", nulls_equal=True, maintain_order="left")
+
+
 def _holding(run: Result, said: Sequence[Annotated]) -> Result:
     """Return a run that holds what was said of it, too."""
     examples = examples_of(run)
@@ -100,7 +114,8 @@ def _holding(run: Result, said: Sequence[Annotated]) -> Result:
     ids, replications = examples["id"], examples["replication"]
     tables = join_annotations(annotation_tables(said, ids, replications))
     recorded = record_annotations(said, tables, include_reasons=True)
-    joined = [*run.annotations.items(), *tables.items()]
+    fresh = {name: _new_rows(table, run, name) for name, table in tables.items()}
+    joined = [*run.annotations.items(), *fresh.items()]
     result = Result(
         run.record.changed(annotations=(*run.record.annotations, *recorded)),
         run.scores,

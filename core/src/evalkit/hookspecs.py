@@ -571,9 +571,9 @@ class MetricSpec:
             context: Fixed before the first call.
 
         Returns:
-            A dict from name to number, with the same names for each example; or
-            `evalkit.NotScored`, or None, as `score_example`. `merges` says how each
-            merges, where not by sum.
+            A dict from name to number, with the same names for each example, of which
+            none may be one that `statistics` may not use; or `evalkit.NotScored`, or
+            None, as `score_example`. `merges` says how each merges, where not by sum.
         """
 
     @hookspec(firstresult=True)

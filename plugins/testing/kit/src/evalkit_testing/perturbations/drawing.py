@@ -135,6 +135,33 @@ def drawn_examples(target: Target) -> st.SearchStrategy[Example]:
     Returns:
         The strategy; answers are labels of the task, or words of the texts.
     """
+    return _drawn_by_path(target).map(lambda drawn: _nested(target, drawn))
+
+
+def _nested(target: Target, drawn: Example) -> dict[str, Any]:
+    """Put texts that are drawn for a path to where it leads."""
+    task = target.task
+    known = {} if task is None else task.Input.model_fields
+    found = {name: value for name, value in drawn.items() if name not in target.fields}
+    for name in target.fields:
+        if name in known:
+            found[name] = drawn[name]
+        else:
+            _put(found, name, drawn[name])
+    return found
+
+
+def _put(into: dict[str, Any], path: str, text: Any) -> None:
+    step, _, rest = path.partition(".")
+    name = step.removesuffix("[]")
+    if rest:
+        below = into.setdefault(name, {} if name == step else [{}])
+        _put(below if name == step else below[0], rest, text)
+    else:
+        into[name] = text if name == step else [text]
+
+
+def _drawn_by_path(target: Target) -> st.SearchStrategy[Example]:
     fields = {name: texts for name in target.fields}
     tags = st.lists(st.sampled_from(_TAGS), max_size=2, unique=True)
     drawn = st.fixed_dictionaries({**fields, TAGS: tags})

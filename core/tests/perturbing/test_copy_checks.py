@@ -127,6 +127,64 @@ def test_a_copy_that_is_no_example_is_an_error_of_the_perturbation(
     assert str(caught.value).startswith("perturbations/")
 
 
+class Chosen(Short):
+    class Input(BaseModel):
+        uid: str
+        statement: str
+        options: list[str] = []
+
+    labels = None
+    choices_field = "options"
+    perturb_fields = ("options",)
+
+
+class Halved(Shout):
+    def perturb(self, text: str) -> str:
+        return text + "\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "task", "row", "text"),
+    [
+        (changing(tags=["a", 5]), Short, ROW, "has tags that are no list of texts"),
+        (changing(note="\ud83d"), Short, ROW, r"cannot be stored \(note: 'utf-8'"),
+        (Halved, Short, ROW, "must return a text without half surrogate pairs"),
+        (
+            Shout,
+            Chosen,
+            {**ROW, "options": ["good", "bad"]},
+            "none of its choices .label: must be one of GOOD, BAD, found 'good'",
+        ),
+    ],
+)
+def test_a_copy_that_no_file_would_give_back_is_an_error_of_the_perturbation(
+    perturbation: Any, task: Any, row: Row, text: str
+) -> None:
+    with pytest.raises(PluginError, match=text):
+        copies(perturbation, task, row)
+
+
+def test_a_perturbation_that_changes_its_example_changes_nothing_else() -> None:
+    class Clearing(Changed):
+        def perturb_example(self, example: Row) -> Row:
+            example["turns"][0]["text"] = "changed"
+            return {"statement": "fine"}
+
+    row = {**ROW, "turns": [{"text": "as it was"}]}
+    (copy,) = copies(Clearing, row=row)
+    assert copy["turns"] == row["turns"] == [{"text": "as it was"}]
+
+
+def test_a_field_that_nobody_knows_makes_no_copy() -> None:
+    class Misspelt(Changed):
+        def perturb_example(self, example: Row) -> Row:
+            return {"statemnt": "fine"}
+
+    assert copies(Misspelt) == []
+    (copy,) = copies(changing(note="made by hand"))
+    assert copy["note"] == "made by hand"
+
+
 def test_sound_copies_pass() -> None:
     (copy,) = copies(changing(label="bad"))
     assert copy["label"] == "bad"

@@ -230,7 +230,9 @@ def test_other_fields_may_be_chosen_and_lists_of_texts_are_texts() -> None:
     assert changed["turns"] == ["A", "", 3, "B"]
     assert changed["statement"] == row["statement"]
     assert [*changed["edits"]] == ["turns[0]"]
-    assert not [*perturb([row], Reverse, fields=["absent"])]
+    for name in ("absent", "turns[0]", ""):  # and nothing else
+        with pytest.raises(EvalkitError, match="no example has a text in the field"):
+            list(perturb([row], Reverse, fields=[name]))
 
 
 def test_variants_differ_and_are_numbered() -> None:

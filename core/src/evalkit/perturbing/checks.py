@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -48,7 +49,11 @@ class CopyChecks:
         self._effect = effect
         task = scope.bound_task
         self.concern_texts = scope.converter is not None or (
-            task is not None and _has_rules(task.Input, fields)
+            task is not None
+            and (
+                _has_rules(task.Input, fields)
+                or any(field.outer == task.choices_field for field in fields)
+            )
         )
 
     def refuse(
@@ -63,9 +68,14 @@ class CopyChecks:
 
         Raises:
             PluginError: The copy breaks the task's `Input`, has an answer that is none
-                of the labels, or another answer where it is said to stay.
+                of the labels or its choices, or another answer where it is said to
+                stay; or it cannot be stored.
         """
-        problem = self._problem_of_answer(before, after, uid)
+        problem = (
+            self._problem_of_answer(before, after, uid)
+            or self._problem_of_choices(before, after)
+            or _unstorable(before, after)
+        )
         if problem is None and self._scope.bound_task is not None:
             problem = _problem_of_input(self._scope.bound_task, before, after, uid)
         if problem:
@@ -98,8 +108,7 @@ class CopyChecks:
                 f"and its label_effect{of_task} is 'invariant'; 'transforms' says that "
                 "answers change"
             )
-        items = new if isinstance(new, list | tuple) else [new]
-        wrong = [each for each in items if labels and str(each) not in labels]
+        wrong = [each for each in _items(new) if labels and str(each) not in labels]
         if wrong:
             return (
                 f"has an answer that is none of the labels ({field}: must be one of "
@@ -117,6 +126,49 @@ class CopyChecks:
             given |= task.validate_input(given).model_dump()
         made = converter.label_field_converter(given)
         return converted(converter, LABEL_CONVERTER, made, uid)["answer"]
+
+    def _problem_of_choices(
+        self, before: Mapping[str, Any], after: Mapping[str, Any]
+    ) -> str | None:
+        """Say that the answer is none of the options any more."""
+        task, answer = self._scope.bound_task, self._scope.answer_field
+        field = None if task is None else task.choices_field
+        if field is None or answer is None or answer not in before:
+            return None
+        if before.get(field) is None:
+            return None
+        was, now = before[field], after.get(field) or ()
+        lost = [
+            item
+            for item in _items(after.get(answer))
+            if item not in now and (item in was or item not in _items(before[answer]))
+        ]
+        if not lost:
+            return None
+        return (
+            f"has an answer that is none of its choices ({answer}: must be one of "
+            f"{', '.join(map(str, now))}, found {shorten(lost[0])})"
+        )
+
+
+def _items(answer: Any) -> Sequence[Any]:
+    return answer if isinstance(answer, list | tuple) else [answer]
+
+
+def _unstorable(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+    """Say what of a changed example could not be read again from a file."""
+    for name, value in after.items():
+        if name in before and value == before[name]:
+            continue
+        try:
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        except ValueError as error:
+            return f"cannot be stored ({name}: {error})"
+        is_list = isinstance(value, list | tuple)
+        are_texts = is_list and all(isinstance(each, str) for each in value)
+        if name == "tags" and not (value is None or are_texts):
+            return f"has tags that are no list of texts (found {shorten(value)})"
+    return None
 
 
 def _problem_of_input(

@@ -110,6 +110,7 @@ class Perturber:
         self._task = scope.task
         self._is_whole = scope.is_whole
         self._answer_field = answer_field
+        self._input = None if task is None else frozenset(task.Input.model_fields)
         self._steps = [Step(step, scope) for step in steps]
         self._is_one_copy = settings.variants == 1 and not any(
             step.may_branch for step in self._steps
@@ -266,7 +267,10 @@ class Perturber:
         self, row: Mapping[str, Any], example: Mapping[str, Any]
     ) -> bool:
         """Tell whether nothing is changed that a model is asked."""
-        names = {*row, *example} - {self._answer_field}
+        # a field that neither the example has nor the task knows is asked of nobody
+        added = row.keys() - example.keys()
+        names = {*example} | (added if self._input is None else added & self._input)
+        names -= {self._answer_field}
         return all(row.get(name) == example.get(name) for name in names)
 
     def _states(self, start: State, uid: str, variant: int) -> list[State]:

@@ -236,7 +236,10 @@ class WantedTexts:
     """
 
     def __init__(self, fields: Sequence[str] | None) -> None:
-        self._lacking = [read_path(name) for name in fields or ()]
+        self._fields = [read_path(name) for name in fields or ()]
+        self._lacking = self._fields
+        self._names = frozenset(path.outer for path in self._fields)
+        self._are_absent = bool(self._fields)
         self._known: dict[str, None] = {}
 
     def look_at(self, example: Mapping[str, Any]) -> bool:
@@ -245,7 +248,8 @@ class WantedTexts:
         Returns:
             Whether all were found, in this example or earlier ones.
         """
-        if self._lacking:
+        self._are_absent &= self._names.isdisjoint(example)
+        if self._lacking or self._are_absent:
             here = dict.fromkeys(paths_of_texts(example))
             self._lacking = [
                 path
@@ -254,7 +258,7 @@ class WantedTexts:
             ]
             if len(self._known) < _MOST_NAMED:
                 self._known |= here
-        return not self._lacking
+        return not (self._lacking or self._are_absent)
 
     def refuse_absent(self) -> None:
         """Refuse a path that led nowhere, or to objects in place of texts.
@@ -262,9 +266,9 @@ class WantedTexts:
         Raises:
             EvalkitError: There is one; the message names those that hold texts.
         """
-        if not self._lacking or not self._known:
+        if not (self._lacking or self._are_absent) or not self._known:
             return
-        name = self._lacking[0].name
+        name = (self._lacking or self._fields)[0].name
         known = [each for each in self._known if each not in EXAMPLE_ID_KEYS]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""

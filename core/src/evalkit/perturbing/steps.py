@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
+from evalkit.base.terms import storable
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.edits import Edit, checked_edits, find_difference, make_edits
@@ -139,7 +141,8 @@ class Step:
 
     def _apply_to_example(self, state: State, rng: Random, uid: str) -> list[State]:
         found = self._call(
-            example=dict(state.row),
+            # it may change the lists and dicts in it, which are also the original's
+            example=copy.deepcopy(dict(state.row)),
             rng=rng,
             fields=self._fields,
             answer_field=self._scope.answer_field,
@@ -190,6 +193,7 @@ class Step:
                 if own:
                     after, kept = self._kept(text, own)
                     if kept:
+                        self._refuse_half_pairs(text, after, uid)
                         changed.append((place, after, kept))
             return changed
 
@@ -238,12 +242,18 @@ class Step:
         """Return what becomes of a text; None where nothing that may be changed is."""
         if not isinstance(new, str):
             raise self._wrong("a text", new, uid)
+        self._refuse_half_pairs(text, new, uid)
         if new == text:
             return None
         if not protected_spans(text, self._protected):
             return place, new, None
         after, kept = self._kept(text, find_difference(text, new))
         return (place, after, kept) if kept else None
+
+    def _refuse_half_pairs(self, text: str, new: str, uid: str) -> None:
+        """Refuse a text that no file can hold, unless the original is one."""
+        if not new.isascii() and storable(new) != new and storable(text) == text:
+            raise self._wrong("a text without half surrogate pairs", new, uid)
 
     def _kept(self, text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
         """Make the edits that touch nothing protected."""
@@ -269,7 +279,7 @@ def changed_tags(bound: BoundPerturbation, uid: str, **offered: Any) -> list[str
     Raises:
         PluginError: The perturbation failed, or returned something else.
     """
-    found = bound.ask("change_tags", "example", uid, offered)
+    found = bound.ask("change_tags", "example", uid, copy.deepcopy(offered))
     if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
         raise _wrong(bound, "change_tags", "a list of texts", found, uid)
     return list(found)

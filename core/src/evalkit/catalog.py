@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.annotating.answers import Answer as Answer
+    from evalkit.annotating.asking import ask_rows as ask_rows
     from evalkit.base.failures import described as described
     from evalkit.base.failures import hook_failures as hook_failures
     from evalkit.base.names import facet_of as facet_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
+    from evalkit.plugins.bound import BoundAnnotator as BoundAnnotator
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
@@ -49,13 +52,16 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            "annotating.answers": "Answer",
+            "annotating.asking": "ask_rows",
             "base.failures": "described hook_failures",
             "base.names": "facet_of is_component_name metric_of parse_reference",
             "examples.files": "is_file_name local_path",
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
-                "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
+                "Bound BoundAnnotator BoundDataset BoundMetric BoundPerturbation "
+                "BoundTask"
             ),
             "plugins.commands": "command_failure find_command",
             "plugins.components": "Catalog Component DiscoveryProblem",

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalkit_testing import (
+        ANNOTATOR_LAWS,
         LAWS,
         PERTURBATION_LAWS,
+        AnnotatorLawError,
         MetricLawError,
         PerturbationLawError,
+        check_annotator,
         check_metric,
         check_perturbation,
     )
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
 _KIT = "evalkit_testing"
 
 __all__ = [
+    "ANNOTATOR_LAWS",
     "LAWS",
     "PERTURBATION_LAWS",
+    "AnnotatorLawError",
     "MetricLawError",
     "PerturbationLawError",
+    "check_annotator",
     "check_metric",
     "check_perturbation",
 ]

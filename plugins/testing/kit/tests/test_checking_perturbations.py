@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from random import Random
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 import evalkit
 from evalkit import Edit, EvalkitError, Perturbation, PluginError
@@ -423,7 +423,7 @@ def test_a_change_without_an_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 SECRETIVE = """
 import evalkit
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 class Secretive(evalkit.Perturbation):
     families = {"robustness"}
@@ -647,3 +647,42 @@ def test_labels_of_the_task_are_drawn_and_predicted() -> None:
     check_perturbation(Asks, task=Speaking, laws=["expectation"], max_examples=10)
     assert {label for label, _ in seen} <= {"a", "b", "c"}
     assert {prediction for _, prediction in seen} >= {"a", "b", "c", None}
+
+
+def test_texts_are_drawn_for_paths() -> None:
+    class Message(BaseModel):
+        role: str = "user"
+        content: str
+
+    class Chat(BaseModel):
+        uid: str
+        title: str
+        messages: list[Message]
+
+    class Labelled(BaseModel):
+        id: str
+        label: str
+
+    class Chats(evalkit.TaskIO):
+        Input = Chat
+        Output = Labelled
+        example: ClassVar[Mapping[str, Any]] = {
+            "uid": "1",
+            "title": "",
+            "messages": [{"content": "x"}],
+        }
+        answer_field = "label"
+        labels = ("a", "b")
+        perf_metric = "accuracy"
+        perturb_fields = ("messages[].content", "title")
+
+    class Shout(evalkit.Perturbation):
+        families = {"robustness"}
+        version = "1"
+        label_effect: ClassVar[Mapping[str, Any]] = {"*": "invariant"}
+
+        def perturb(self, text: str) -> str:
+            return text.upper()
+
+    check_perturbation(Shout, task=Chats, max_examples=5)
+    check_perturbation(Shout, fields=["a.b[].c", "a.d[]"], max_examples=5)

@@ -1,4 +1,4 @@
-"""Checks that metrics and perturbations keep the laws that scores rest on.
+"""Checks that metrics, perturbations and annotators keep the laws of their kind.
 
 For the tests of a plugin's own package:
 
@@ -13,6 +13,11 @@ def test_laws():
 `evalkit.testing` is another name for this package.
 """
 
+from evalkit_testing.annotators import (
+    ANNOTATOR_LAWS,
+    AnnotatorLawError,
+    check_annotator,
+)
 from evalkit_testing.metrics.checking import MetricLawError, check_metric
 from evalkit_testing.metrics.laws import LAWS
 from evalkit_testing.perturbations.checking import (
@@ -22,10 +27,13 @@ from evalkit_testing.perturbations.checking import (
 from evalkit_testing.perturbations.laws import PERTURBATION_LAWS
 
 __all__ = [
+    "ANNOTATOR_LAWS",
     "LAWS",
     "PERTURBATION_LAWS",
+    "AnnotatorLawError",
     "MetricLawError",
     "PerturbationLawError",
+    "check_annotator",
     "check_metric",
     "check_perturbation",
 ]

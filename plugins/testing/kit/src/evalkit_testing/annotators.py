@@ -1,0 +1,177 @@
+"""Checks that an annotator keeps the laws that its answers are kept by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalkit import EvalkitError
+from evalkit.catalog import Answer, BoundAnnotator, Registry, Resolver, ask_rows
+from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+
+
+class AnnotatorLawError(LawError):
+    """An annotator breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `ANNOTATOR_LAWS`.
+    """
+
+
+class _Trial(NamedTuple):
+    annotator: BoundAnnotator
+    another: BoundAnnotator
+    """Another instance, where there is one."""
+    rows: Sequence[Mapping[str, Any]]
+    answers: Sequence[Answer]
+
+
+def check_annotator(
+    annotator: Any,
+    examples: Sequence[tuple[Any, ...]],
+    *,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that an annotator keeps the laws of `evalkit.testing.ANNOTATOR_LAWS`.
+
+    Nothing is read from the cache or written there. The annotator is asked for each
+    example about five times, with its `retries` and `pause`.
+
+    Args:
+        annotator: Name of an installed annotator (`judge:strict=true`), or a class or
+            instance.
+        examples: What it is asked for: `(prediction, target)` or
+            `(prediction, target, fields)`, where `fields` is a mapping with all that
+            the annotator `reads`.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        AnnotatorLawError: It breaks a law; the message has the law and the example. It
+            is an AssertionError.
+        EvalkitError: There are no examples, one lacks a field, or there is no such law.
+        PluginError: The annotator is unknown or broken.
+    """
+    chosen = chosen_laws(ANNOTATOR_LAWS, laws)
+    registry = registry or Registry()
+    first, another = (
+        BoundAnnotator.of(Resolver(registry).bind("annotators", annotator))
+        for _ in range(2)
+    )
+    if not examples:
+        raise EvalkitError("examples must be a list that is not empty")
+    rows = [_row(first, *example) for example in examples]
+    trial = _Trial(first, another, rows, ask_rows(first, rows))
+    for law in chosen:
+        try:
+            law.check(trial)
+        except LawBroken as error:
+            raise AnnotatorLawError(
+                f"{first.component.origin} breaks the law {law.name!r}: "
+                f"{law.statement}\n  found: {error}",
+                law.name,
+            ) from None
+
+
+def _row(
+    annotator: BoundAnnotator,
+    prediction: Any,
+    target: Any,
+    fields: Mapping[str, Any] | None = None,
+) -> Mapping[str, Any]:
+    known = fields or {}
+    takes = annotator.arguments
+    lacking = [name for name in annotator.reads if name not in known]
+    if lacking and "fields" in takes:
+        raise EvalkitError(
+            f"{annotator.component.origin} reads the field {lacking[0]!r}, which an "
+            "example does not have: give (prediction, target, fields)"
+        )
+    read = {name: known[name] for name in annotator.reads if name in known}
+    given = {"prediction": prediction, "target": target, "fields": read}
+    return {name: given[name] for name in takes}
+
+
+def _check_answers(trial: _Trial) -> None:
+    for row, answer in zip(trial.rows, trial.answers, strict=True):
+        if answer.failed or not answer.is_final:
+            raise LawBroken(f"{answer.reason}, for {_shown(row)}")
+
+
+def _check_kinds(trial: _Trial) -> None:
+    for column in trial.annotator.columns or [""]:
+        kinds: dict[str, Any] = {}
+        for row, answer in zip(trial.rows, trial.answers, strict=True):
+            if column in answer.values:
+                kinds.setdefault(_kind(answer.values[column]), row)
+        kinds.pop("list", None)  # an empty one is of any kind
+        if len(kinds) > 1:
+            (one, first), (other, second) = [*kinds.items()][:2]
+            of = f"{column!r} is " if column else ""
+            raise LawBroken(
+                f"{of}{one} for {_shown(first)}, {other} for {_shown(second)}"
+            )
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list):
+        return f"list of {_kind(value[0])}" if value else "list"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "number" if is_number else type(value).__name__
+
+
+def _check_repeatable(trial: _Trial) -> None:
+    _compare(trial, ask_rows(trial.annotator, trial.rows), "asked again")
+
+
+def _check_stateless(trial: _Trial) -> None:
+    _compare(trial, ask_rows(trial.another, trial.rows), "by another instance")
+
+
+def _check_order(trial: _Trial) -> None:
+    found = ask_rows(trial.annotator, [*reversed(trial.rows)])
+    _compare(trial, [*reversed(found)], "asked in the other order")
+
+
+def _check_alone(trial: _Trial) -> None:
+    found = [ask_rows(trial.annotator, [row])[0] for row in trial.rows]
+    _compare(trial, found, "asked for it alone")
+
+
+def _compare(trial: _Trial, others: Sequence[Answer], how: str) -> None:
+    for row, answer, other in zip(trial.rows, trial.answers, others, strict=True):
+        first, second = (each.values or each.reason for each in (answer, other))
+        if first != second:
+            raise LawBroken(f"{first!r}, and {how} {second!r}, for {_shown(row)}")
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in row.items())
+
+
+ANNOTATOR_LAWS: tuple[Law[_Trial], ...] = (
+    Law(
+        "answers",
+        "it says something of each example, and does not fail.",
+        _check_answers,
+    ),
+    Law("kinds", "all values of a column are of one kind.", _check_kinds),
+    Law(
+        "repeatable",
+        "it says the same of the same row, as its answers are kept.",
+        _check_repeatable,
+    ),
+    Law("stateless", "another instance says the same.", _check_stateless),
+    Law(
+        "order",
+        "what it says of a row does not depend on those before it.",
+        _check_order,
+    ),
+    Law(
+        "alone",
+        "what it says of a row does not depend on the others of its batch.",
+        _check_alone,
+    ),
+)
+"""What holds of every annotator."""

@@ -18,6 +18,8 @@ _SHOWN_PROBLEMS = 5
 
 
 REQUIRED = "is required"
+WHOLE_RESPONSE = "(response)"
+"""In place of a field: a rule of the response as a whole, which quotes no value."""
 """The rule that a field which is not there breaks."""
 
 
@@ -32,7 +34,8 @@ class Violation(NamedTuple):
     """What was found instead."""
 
     def __str__(self) -> str:
-        if self.value is None and self.rule == REQUIRED:
+        is_of_whole = self.field == WHOLE_RESPONSE
+        if self.value is None and (is_of_whole or self.rule == REQUIRED):
             return f"{self.field}: {self.rule}"
         return f"{self.field}: {self.rule}, found {shorten(self.value)}"
 
@@ -116,7 +119,7 @@ def from_assertion(error: AssertionError) -> Violation:
     message, source = text_of(error), failed_statement(error)
     quoted = f"`{source}`" if source else "an assertion of verify_response"
     rule = f"{quoted} must hold" + (f" ({message})" if message else "")
-    return Violation("(response)", rule)
+    return Violation(WHOLE_RESPONSE, rule)
 
 
 def failed_statement(error: BaseException) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from evalkit.base.failures import described
 from evalkit.base.ids import RESPONSE_ID_KEYS, read_id
 from evalkit.base.terms import Unparsed
-from evalkit.base.violations import Violation, shorten
+from evalkit.base.violations import WHOLE_RESPONSE, Violation, shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import PluginContractError
 from evalkit.plugins.bound import REFUSALS, BoundDataset, BoundTask, Converting
@@ -87,7 +87,7 @@ class Adapters:
         except REFUSALS as error:
             self._refused[origin] += 1
             rule = f"{ADAPTER} of {origin} must accept it ({described(error)})"
-            return Adapted(response, Violation("(response)", rule))
+            return Adapted(response, Violation(WHOLE_RESPONSE, rule))
         if isinstance(adapted, Unparsed):
             return Adapted(response, unparsed=adapted)
         if not isinstance(adapted, Mapping):

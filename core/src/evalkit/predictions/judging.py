@@ -132,7 +132,9 @@ class JudgedRows:
         replication = read_replication(holder)
         if REPLICATION_KEY in response:
             response = {k: v for k, v in response.items() if k != REPLICATION_KEY}
-        if counts_keys:
+        # what an adapter made nothing of was never held against the task
+        is_whole = adapted.refused is None and adapted.unparsed is None
+        if counts_keys and is_whole:
             self.undeclared.update(self._reader.undeclared(response))
         uid = row.problem or read_id(response, RESPONSE_ID_KEYS)
         if isinstance(uid, Violation):

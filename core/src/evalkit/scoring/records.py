@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -112,8 +113,25 @@ class MetricScores(NamedTuple):
 
 
 def notices_of(scored: Sequence[MetricScores]) -> list[str]:
-    """Return the notices of several metrics."""
-    return [notice for found in scored for notice in found.notices]
+    """Return the notices of several metrics.
+
+    What all scores of a metric that gives several have in common is said once.
+    """
+    said = []
+    for found in scored:
+        origin, part = found.metric.component.origin, found.metric.part
+        own = f"{origin}#{part}: " if part else f"{origin}: "
+        for text in found.notices:
+            is_own = text.startswith(own)
+            common = f"{origin}: {text.removeprefix(own)}" if is_own else text
+            whole = found.metric.whole or found.metric
+            said.append((whole.name, common, text, len(whole.scores)))
+    times = Counter((name, common) for name, common, _, _ in said)
+    texts = [
+        common if times[name, common] == scores > 1 else text
+        for name, common, text, scores in said
+    ]
+    return [*dict.fromkeys(texts)]
 
 
 def bootstrap_method(clustered: bool) -> str:

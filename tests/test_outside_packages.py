@@ -285,7 +285,12 @@ def test_replies_to_copies_are_scored_beside_the_others(
             and score["tag"] is None
         }
         assert of["perturbed"] == refusing
+        assert of["agreement"] is None  # it read no answers that could agree
         assert of["drop"] == pytest.approx(before / len(chats) - refusing, abs=1e-12)
+
+    flips = run_evalkit("show", "latest", "--flips")
+    assert flips.returncode == 1
+    assert flips.stderr.endswith("tells right from wrong, so that nothing flips\n")
 
 
 @pytest.mark.parametrize("name", ["hurried", "polite-user"])

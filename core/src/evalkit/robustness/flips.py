@@ -69,9 +69,11 @@ def find_flips(
     copies = _copies(result, perturbation, tag)
     metric = judge_of(result)
     if metric is None:
+        has_answers = result.record.answer_kind != "none"
+        advice = "; `evalkit rescore RUN -m accuracy` adds one" if has_answers else ""
         raise DataError(
             f"no metric of {_where(result)} tells right from wrong, so that nothing "
-            "flips; `evalkit rescore RUN -m accuracy` adds one"
+            f"flips{advice}"
         )
     pairs = _pairs(result, copies, metric)
     before, after = pl.col("__before"), pl.col("__after")

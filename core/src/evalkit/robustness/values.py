@@ -145,6 +145,10 @@ class PerturbedTables:
         Raises:
             MetricError: The metric failed, or cannot take predictions as targets.
         """
+        if self.originals.context.answer_kind == "none":
+            raise MetricError(
+                "the task has no right answers, so its metrics compare no predictions"
+            )
         pairs = self.pairs
         found = np.full(pairs.size, np.nan)
         is_wanted = chosen & pairs.counted & pairs.sample.counted[pairs.originals]

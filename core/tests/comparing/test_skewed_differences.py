@@ -136,3 +136,41 @@ def test_where_most_examples_differ_there_is_an_interval() -> None:
     random = np.random.default_rng(5)
     interval = spread_of(random.normal(size=20), None, shares=False).intervals(0.95)
     assert interval.low is not None
+
+
+def test_changes_are_counted_by_cluster() -> None:
+    clusters = np.repeat(np.arange(60), 5)
+    differences = np.where(clusters < 12, 0.05, 0.0)
+    differences[:5] = 0.06  # else all are equal
+    shares = spread_of(differences, clusters, shares=True).intervals(0.95)
+    assert shares.low is not None
+    # three unseen clusters of five rows may have lost as much as can be
+    assert shares.low <= differences.mean() - 3 / 60
+    reals = spread_of(differences, clusters, shares=False).intervals(0.95)
+    assert reals.low is None
+    assert reals.reason is not None
+    assert reals.reason.startswith("only 12 of 60 clusters differ, too few")
+
+
+def test_an_unseen_cluster_changes_as_many_rows_as_those_seen() -> None:
+    clusters = np.repeat(np.arange(60), 5)
+    differences = np.where(np.arange(300) % 25 == 0, 0.05, 0.0)
+    differences[0] = 0.06
+    found = spread_of(differences, clusters, shares=True).intervals(0.95)
+    assert found.low == pytest.approx(differences.mean() - 3 / 300)
+
+
+@pytest.mark.parametrize("losses", [0, 1])
+def test_changes_in_one_direction_hold_an_unseen_other(losses: int) -> None:
+    differences = np.zeros(200)
+    differences[:45] = np.linspace(0.04, 0.06, 45)
+    differences[:losses] *= -1
+    shares = spread_of(differences, None, shares=True).intervals(0.95)
+    reals = spread_of(differences, None, shares=False).intervals(0.95)
+    assert shares.low is not None
+    assert (shares.low <= 0) == (losses == 0)
+    assert (reals.low is None) == (losses == 0)
+    if reals.reason is not None:
+        assert reals.reason.startswith(
+            "only 45 of 200 examples differ, all in one direction, too few"
+        )

@@ -25,11 +25,15 @@ FIRST_CONFIDENCE = 0.95
 """Confidence of the interval that the standard error is taken from."""
 
 _FEWEST_CHANGED = 30
-"""Examples that differ below which a large difference of one in ten of them is missing
+"""Units that differ below which a large difference of one in ten of them is missing
 from more than 4 % of samples."""
 
+_FEWEST_ALIKE = 60
+"""Units that all differ in one direction, below which a difference of one in twenty in
+the other is missing from more than 4 % of samples."""
+
 _UNSEEN = 3.0
-"""Examples that may differ in another way where none is seen: 95 % of samples show one
+"""Units that may differ in another way where none is seen: 95 % of samples show one
 of more (the rule of three)."""
 
 
@@ -64,16 +68,22 @@ def spread_of(
         skewed, _ = _of_mean(differences, clusters)
         is_skewed = "skewed" in skewed(FIRST_CONFIDENCE).method
         intervals = partial(_as_wide, partial(effective_interval, pairs), skewed)
-        if _has_few_changes(differences):
-            reach = _UNSEEN / len(differences)
+        few = _few_changes(differences, clusters)
+        if few.is_few or few.is_alike:
+            # an unseen kind of cluster is taken to change as many rows as those seen
+            rows = np.count_nonzero(differences) / few.changed
+            reach = _UNSEEN * rows / len(differences)
             intervals = partial(_reaching, intervals, float(differences.mean()), reach)
         return Spread(intervals, pairs.error, pairs.degrees, is_skewed)
     means, degrees = _of_mean(differences, clusters)
     shown = means(FIRST_CONFIDENCE)
-    if shown.standard_error is not None and _has_few_changes(differences):
+    few = _few_changes(differences, clusters)
+    if shown.standard_error is not None and few.leaves_no_interval:
+        units = "examples" if clusters is None else "clusters"
         shown = without_interval(
-            f"only {np.count_nonzero(differences)} of {len(differences)} examples "
-            "differ, too few to show a rare large difference of scores without bounds"
+            f"only {few.changed} of {few.units} {units} differ"
+            f"{'' if few.is_few else ', all in one direction'}, too few to show a rare "
+            "large difference of scores without bounds"
         )
     if shown.standard_error is not None:
         is_skewed = "skewed" in shown.method
@@ -98,14 +108,41 @@ def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals,
     return partial(clustered_skewed_mean_interval, totals, sizes), degrees
 
 
-def _has_few_changes(differences: Floats) -> bool:
-    """Tell whether most scores are equal, and few of the others are there to judge by.
+class _Changes(NamedTuple):
+    """How many units, which are examples or clusters, have a difference.
 
-    Nine small gains for each large loss are then taken for a difference in a quarter of
-    samples, as many of these hold no loss.
+    Nine small gains for each large loss are taken for a difference in a quarter of
+    samples where few units differ, as many of these hold no loss.
     """
-    changed = int(np.count_nonzero(differences))
-    return 0 < changed < min(_FEWEST_CHANGED, len(differences) / 2)
+
+    changed: int
+    units: int
+    is_one_sided: bool
+    """Whether all differ in one direction."""
+
+    @property
+    def is_few(self) -> bool:
+        """Whether most units are alike, and few of the others are there to judge by."""
+        return 0 < self.changed < min(_FEWEST_CHANGED, self.units / 2)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether so few differ, all in one direction, that others may be unseen."""
+        return self.is_one_sided and 0 < self.changed < _FEWEST_ALIKE
+
+    @property
+    def leaves_no_interval(self) -> bool:
+        """Whether scores without bounds have no interval."""
+        return self.is_few or (self.is_alike and self.changed < self.units / 2)
+
+
+def _few_changes(differences: Floats, clusters: Integers | None) -> _Changes:
+    sums, differing = differences, differences != 0
+    if clusters is not None:
+        sums, _ = cluster_sums(differences, clusters)
+        differing = cluster_sums(np.abs(differences), clusters)[0] > 0
+    one_sided = bool((sums >= 0).all() or (sums <= 0).all())
+    return _Changes(int(differing.sum()), len(sums), one_sided)
 
 
 def _reaching(

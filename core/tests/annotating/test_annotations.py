@@ -12,6 +12,10 @@ import pytest
 import evalkit
 from evalkit.annotating import annotations, cache
 from evalkit.base import failures
+from evalkit.plugins.bound import BoundAnnotator
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.recording import recorded_component
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -474,3 +478,41 @@ def test_copies_of_a_run_are_annotated_when_it_is_rescored(
     segment.write_bytes(b"damaged")
     (warning,) = evalkit.rescore(run.path, ["agreed"]).warnings
     assert f"1 damaged answer in the cache, asked again: {segment}, line 1" in warning
+
+
+def test_another_file_under_the_same_name_is_asked_for_again(
+    bench: Bench, tmp_path: Path
+) -> None:
+    picture = tmp_path / "cat.png"
+    for content in (b"a cat", b"a dog", b"a dog"):
+        picture.write_bytes(content)
+        bench.evaluate([str(picture)], ["words"])
+    assert bench.asked() == ["length", "length"]
+
+
+def test_a_word_list_of_an_annotator_is_part_of_a_run(tmp_path: Path) -> None:
+    class Listing(evalkit.Annotator):
+        version = "1"
+
+        class Parameters(evalkit.Parameters):
+            words: str
+
+        def annotate_example(self, prediction: str) -> bool:
+            return True
+
+    words, found = tmp_path / "words.txt", []
+    for content in ("a", "b"):
+        words.write_text(content)
+        resolver = Resolver(Registry())
+        bound = resolver.bind("annotators", Listing, {"words": str(words)})
+        found.append(recorded_component(BoundAnnotator.of(bound)).identity)
+    assert found[0] != found[1]
+
+
+def test_no_examples_withholds_why_no_row_has_what_a_metric_asks_for(
+    bench: Bench,
+) -> None:
+    secret = "evalkit.NotScored('a secret of the data')"
+    result = bench.evaluate([secret, secret], ["said"], include_examples=False)
+    told = [*map(str, result.scores), str(result.to_dict())]
+    assert "secret" not in "".join(told)

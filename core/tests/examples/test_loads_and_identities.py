@@ -370,3 +370,29 @@ def test_a_data_set_may_say_where_its_files_are(tmp_path: Path) -> None:
         SchemaError, match=rf"no file 'a.png' in {Path(__file__).parent}"
     ):
         evalkit.evaluate(Shown, said, metrics=[Size])
+
+
+def test_files_that_stand_in_a_list_are_found_too(tmp_path: Path) -> None:
+    class Pages(Pictures):
+        class Input(BaseModel):
+            uid: str
+            pages: list[evalkit.FilePath]
+
+        example: ClassVar[Row] = {"uid": "1", "pages": []}
+
+    class Length(evalkit.Metric):
+        columns = ("pages",)
+
+        def score_example(self, fields: Row) -> float:
+            return float(sum(len(Path(page).read_bytes()) for page in fields["pages"]))
+
+    row = {"uid": "1", "pages": ["a.png", "b.png"], "label": "a"}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row))
+    found = []
+    for content in (b"12", b"123"):
+        (tmp_path / "a.png").write_bytes(content)
+        (tmp_path / "b.png").write_bytes(b"1")
+        path, said = str(tmp_path / "data.jsonl"), [{"id": "1", "label": "a"}]
+        found.append(evalkit.evaluate(path, said, task=Pages, metrics=[Length]))
+    assert [result["length"].value for result in found] == [3, 4]
+    assert found[0].run_id != found[1].run_id

@@ -110,8 +110,8 @@ def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(calls, "BATCH_ROWS", 7)
     texts = ["good"] * 50
     texts[33] = texts[34] = texts[41] = "bad"
-    message = error_of(bind(by_row(length)), table_of(texts))
-    assert message == (
+    metric = bind(by_row(length), most_not_scored=0.0)
+    assert error_of(metric, table_of(texts)) == (
         f"{WHERE} failed for the example 'id-34' with ValueError: cannot read bad"
     )
 
@@ -341,3 +341,18 @@ def test_a_row_beyond_all_integers_is_refused() -> None:
 
     message = error_of(bind(statistics), table_of(["a"]))
     assert message == f"{WHERE}: 'row' must be a position in the batch"
+
+
+@pytest.mark.parametrize("batch_rows", [None, 16, 400])
+def test_failures_that_stand_together_are_counted_of_the_whole_table(
+    batch_rows: int | None,
+) -> None:
+    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
+        if (batch["weight"] < 10).any():
+            raise ValueError("too light")
+        return batch.select(row=pl.int_range(pl.len()), number=pl.lit(1.0))
+
+    table = table_of(["a"] * 400, weight=range(400))
+    metric = bind(statistics, columns=("weight",), batch_rows=batch_rows)
+    found = compute_statistics(metric, table)
+    assert (found.statistics.height, found.unscored.height) == (390, 10)

@@ -442,7 +442,8 @@ def test_numbers_of_an_example_add_up() -> None:
     assert by_tag["x"] in (1.0, 3.0)
     silent = evalkit.score(metric, ["", ""], ["a", "b"])["ratio"]
     assert silent.value is None
-    assert silent.reason == "metrics/ratio (given as an object): nothing predicted"
+    where = "metrics/ratio (given as an object)"
+    assert silent.reason == f"{where}: did not score them (nothing predicted)"
 
 
 def test_statistics_of_examples_are_merged_and_verified(plugins: Any) -> None:

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from evalkit.annotating.answers import Answer, kind_of
 from evalkit.plugins.bound import BoundAnnotator
-from evalkit.plugins.provenance import describe_component, resources_of
-from evalkit.plugins.sources import cache_folder
+from evalkit.plugins.provenance import describe_component, names_file, resources_of
+from evalkit.plugins.sources import cache_folder, sha256_of
 
 FOLDER = "annotations"
 """The folder in `EVALKIT_CACHE_DIR`."""
@@ -92,8 +92,14 @@ class AnswerCache:
         self.problem: str | None = None
 
     def key(self, row: Mapping[str, Any]) -> str:
-        """Return the hash of a row."""
-        return _hash(row)
+        """Return the hash of a row, and of the files that its fields name."""
+        files = {
+            text: sha256_of(Path(text))
+            for value in row.get("fields", {}).values()
+            for text in (value if isinstance(value, list) else [value])
+            if isinstance(text, str) and text.startswith(os.sep) and names_file(text)
+        }
+        return _hash({**row, "files": files} if files else row)
 
     def read(self, keys: Collection[str]) -> dict[str, Answer]:
         """Return what was said of rows, by key, as far as it is known."""

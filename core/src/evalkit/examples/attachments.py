@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from evalkit.base.terms import NamesFile
 from evalkit.base.violations import few, shorten
-from evalkit.errors import DataError, SchemaError
+from evalkit.errors import DataError, PluginContractError, SchemaError
 from evalkit.examples.loading import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
@@ -53,6 +53,7 @@ def with_attached(
         The rows with the absolute paths and a hash of the files.
 
     Raises:
+        PluginContractError: `FilePath` stands in something else than a list.
         SchemaError: A file is not there, or not inside the data's folder.
     """
     fields = [name for name in file_fields(task.Input) if name in loaded.frame.columns]
@@ -62,8 +63,8 @@ def with_attached(
     paths: dict[str, Path] = {}
     problems = []
     for name in fields:
-        for position, value in enumerate(loaded.frame[name].to_list()):
-            if value is None or value in paths:
+        for position, value in _named_files(task, loaded.frame[name]):
+            if value in paths:
                 continue
             problem = _problem(folder, value)
             if problem:
@@ -76,13 +77,31 @@ def with_attached(
     if problems:
         raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
     absolute = {value: str(path) for value, path in paths.items()}
+    columns = {name: loaded.frame[name] for name in fields}
     return loaded._replace(
-        attached={
-            name: loaded.frame[name].replace_strict(absolute, return_dtype=pl.String)
-            for name in fields
-        },
+        attached={name: _replaced(columns[name], absolute) for name in fields},
         attached_sha256=_hash(sorted(paths.items())),
     )
+
+
+def _named_files(task: BoundTask, column: pl.Series) -> Iterator[tuple[int, str]]:
+    """Return the names of files in a column, each with the position of its row."""
+    if column.dtype not in (pl.String, pl.List(pl.String)):
+        raise PluginContractError(
+            f"{task.component.origin}: the field {column.name!r} of its Input: "
+            "FilePath stands alone, beside None, or in a list"
+        )
+    for position, value in enumerate(column.to_list()):
+        for name in value if isinstance(value, list) else [value]:
+            if name is not None:
+                yield position, name
+
+
+def _replaced(column: pl.Series, texts: Mapping[str, str]) -> pl.Series:
+    """Replace the texts of a column, also those in lists."""
+    if column.dtype == pl.String:
+        return column.replace_strict(texts, return_dtype=pl.String)
+    return column.list.eval(pl.element().replace_strict(texts, return_dtype=pl.String))
 
 
 def _folder(dataset: BoundDataset, loaded: ExampleRows) -> Path:

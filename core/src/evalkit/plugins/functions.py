@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, get_args, overload
 
 from evalkit.base.terms import AnswerKind, IntervalKind
 from evalkit.plugins.classes import Metric
 
 GetFunction = TypeVar("GetFunction", bound=Callable[..., Any])
 
-ANY_ANSWER: tuple[AnswerKind, ...] = (
-    "one",
-    "any-of",
-    "all-of",
-    "spans",
-    "ranked",
-    "number",
+ANY_ANSWER: tuple[AnswerKind, ...] = tuple(
+    kind for kind in get_args(AnswerKind) if kind != "none"
 )
 """All shapes of answers."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import Bound, BoundAnnotator, BoundMetric
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.libraries import (
@@ -58,16 +58,19 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     Returns:
         Its id, distribution, version, parameters, a hash of its package's source, and
         the versions of the libraries that its distribution requires or its modules
-        import; of a metric what else it depends on, and whether it is deterministic.
+        import; of a metric or annotator what else it depends on; and whether it is
+        deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.
     """
     component = bound.component
-    of_metric: dict[str, Any] = {"resources": None, "deterministic": True}
+    further: dict[str, Any] = {"resources": None, "deterministic": True}
     if isinstance(bound, BoundMetric):
-        of_metric["resources"] = metric_resources(bound)
-        of_metric["deterministic"] = bound.deterministic
+        further["resources"] = metric_resources(bound)
+        further["deterministic"] = bound.deterministic
+    elif isinstance(bound, BoundAnnotator):
+        further["resources"] = _data_files(bound)
     return {
         "id": component.id,
         "distribution": component.distribution,
@@ -75,7 +78,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
         "libraries": _libraries_of(bound),
-        **of_metric,
+        **further,
     }
 
 
@@ -212,12 +215,13 @@ def _data_files(bound: Bound) -> dict[str, str]:
             if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
     for name, value in bound.changed_parameters.items():
-        if isinstance(value, str) and _names_file(value):
+        if isinstance(value, str) and names_file(value):
             found[f"parameter {name}"] = sha256_of(Path(value))
     return found
 
 
-def _names_file(text: str) -> bool:
+def names_file(text: str) -> bool:
+    """Tell whether a text is the path of a file that is there."""
     try:
         return Path(text).is_file()
     except OSError:  # longer than names of files are, such as a prompt

@@ -12,7 +12,6 @@ from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
-from evalkit.runs import recorded
 from evalkit.runs.results import Result
 from evalkit.scoring.measurement import Measured
 
@@ -70,7 +69,7 @@ def with_columns(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
         ) from error
-    if not is_same_data(examples, result.record.data):
+    if not result.record.data.is_of(examples.identity):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {min(lacking)!r}"
@@ -117,24 +116,3 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
     record = result.record
     limit = record.data.limit
     return load_examples(dataset, task, record.split, columns, limit=limit)
-
-
-def is_same_data(examples: Examples, recorded_data: recorded.Data) -> bool:
-    """Tell whether examples are of the data that a run recorded.
-
-    Args:
-        examples: The examples.
-        recorded_data: What the run recorded.
-
-    Returns:
-        Whether files, rows and attached files are the same, as far as the run recorded
-        them.
-    """
-    now, then = examples.identity, recorded_data
-    # of rows without files this hash tells in what order their keys are
-    if now.sha256 != then.sha256 and (then.files or then.rows_sha256 is None):
-        return False
-    return (
-        then.rows_sha256 in (None, now.rows_sha256)
-        and then.attached_sha256 == now.attached_sha256
-    )

@@ -248,10 +248,10 @@ class Component(Part):
     modules of its package import; of a package without a version `source` and the start
     of a hash of its files. Empty for what was given as an object."""
     resources: Mapping[Text, Text] | None = None
-    """What a metric depends on beside code, by name: a SHA-256 of each data file in its
-    package, of each file that a parameter names, and of the files, folders and modules
-    that it names itself; or the text that it gives, such as the name of a model. Null
-    for other components."""
+    """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
+    data file in its package and of each file that a parameter names; of a metric also
+    of the files, folders and modules that it names itself, or the text that it gives,
+    such as the name of a model. Null for other components."""
     deterministic: Flag = True
     """Whether a metric gives the same for the same, as it declares."""
 

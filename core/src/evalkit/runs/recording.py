@@ -54,9 +54,6 @@ from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 
-_MOST_REASONS = 20
-"""Reasons why answers could not be extracted that a run records."""
-
 
 class Options(NamedTuple):
     """How an evaluation is done."""

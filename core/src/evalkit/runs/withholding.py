@@ -12,7 +12,10 @@ from evalkit.runs.score_columns import Score
 WITHHELD = "withheld, as the run holds no examples"
 
 _FAILED_WITH = re.compile(r"(failed(?: for the \w+ .*?)? with \w+): .*", re.S)
-_NAMED_REASONS = re.compile(r"(did not score [^(]*) \(.*\)", re.S)
+_NAMED_REASONS = re.compile(
+    r"(did not score [^(]*|no example has what it asks for) \(.*\)", re.S
+)
+_RETURNED = re.compile(r"(left out, as it failed): (?!.*failed.* with \w+$).*", re.S)
 
 _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 """Fields whose rules may quote the response, an exception or an assertion."""
@@ -47,7 +50,9 @@ def withhold_text(text: str | None) -> str | None:
     """Keep who failed with which exception, without its words and those of metrics."""
     if text is None:
         return None
-    return _NAMED_REASONS.sub(r"\1", _FAILED_WITH.sub(r"\1", text))
+    for quoting in (_FAILED_WITH, _NAMED_REASONS, _RETURNED):
+        text = quoting.sub(r"\1", text)
+    return text
 
 
 def withhold_reasons(scores: Sequence[Score]) -> list[Score]:

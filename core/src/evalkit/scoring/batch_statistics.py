@@ -67,6 +67,8 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
             there is one.
     """
     left: list[Left] = []
+    # a share of the table, so that it does not matter how it is cut into batches
+    most = most_left(metric, batch.of or batch.rows)
     while True:
         found = _attempt(metric, batch)
         if isinstance(found, pl.DataFrame):
@@ -74,7 +76,7 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
         problem = found if found.is_final else _of_one_example(metric, batch, found)
         text = f"{metric.component.origin}: statistics{problem.text}"
         position = problem.position
-        if position is None or len(left) + 1 > most_left(metric, batch.rows):
+        if position is None or len(left) + 1 > most:
             text = left[0].reason if left else text
             raise MetricError(text) from problem.cause
         keep_cause(metric, problem.cause)

@@ -23,6 +23,7 @@ from evalkit.scoring.outcomes import (
     FailureLimit,
     Outcomes,
     join_batches,
+    reason_of_group,
     split_outcomes,
 )
 from evalkit.scoring.table import ScoringTable
@@ -178,7 +179,7 @@ def _finalize_each(
         for part, value in parts.items():
             number = reason = None
             if isinstance(value, NotScored):
-                reason = f"{metric.component.origin}: {value.reason}"
+                reason = reason_of_group(metric, value)
             elif isinstance(value, Real):
                 number = float(value)
             elif value is not None:

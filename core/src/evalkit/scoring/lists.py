@@ -22,6 +22,7 @@ from evalkit.inference.resampling import unit_weights
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import Groups, Positions
+from evalkit.scoring.outcomes import reason_of_group
 from evalkit.scoring.records import (
     Advance,
     GroupScore,
@@ -297,7 +298,7 @@ def picked_value(metric: BoundMetric, value: Any) -> tuple[float | None, str | N
     """
     origin = metric.component.origin
     if isinstance(value, NotScored):
-        return None, f"{origin}: {value.reason}"
+        return None, reason_of_group(metric, value)
     if metric.whole is not None and value is not None:
         names = [*metric.whole.scores]
         if not isinstance(value, Mapping) or value.keys() != {*names}:
@@ -307,5 +308,5 @@ def picked_value(metric: BoundMetric, value: Any) -> tuple[float | None, str | N
             )
         value = value[metric.part]
         if isinstance(value, NotScored):
-            return None, f"{origin}: {value.reason}"
+            return None, reason_of_group(metric, value)
     return checked_value(metric, value)

@@ -162,7 +162,7 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     if unsaid.height == table.frame.height:
         failed = unsaid.filter("failed")["reason"]
         why = failed[0] if len(failed) else reasons_of(unsaid)
-        return f"no example has what it asks for: {why}"
+        return f"no example has what it asks for ({why})"
     lacking = table.without_prediction()
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.terms import NotScored
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.table import LACKING
 
 UNSCORED = "__unscored"
 """Column with the reason why an example has no score."""
@@ -55,12 +57,15 @@ _LEFT: dict[str, pl.DataType] = {
     PART: pl.String(),
 }
 
-_UNSCORED = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
+
+def reason_of_group(metric: BoundMetric, outcome: NotScored) -> str:
+    """Say why a metric did not score a whole group of examples."""
+    return f"{metric.component.origin}: did not score them ({outcome.reason})"
 
 
 def no_outcomes() -> pl.DataFrame:
     """Return the `unscored` of a metric that scored all."""
-    return pl.DataFrame(schema=_UNSCORED)
+    return pl.DataFrame(schema=LACKING)
 
 
 def with_left(scored: pl.DataFrame, left: Sequence[Left]) -> pl.DataFrame:

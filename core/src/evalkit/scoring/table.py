@@ -167,6 +167,8 @@ class Batch(NamedTuple):
     context: MetricContext
     fields: tuple[str, ...]
     """What the metric could ask for, beside what it did ask for."""
+    of: int | None = None
+    """How many examples the whole table has; None where these are all."""
 
     @property
     def rows(self) -> int:

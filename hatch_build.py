@@ -14,6 +14,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
+    "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-commands-cite": "plugins/commands/cite",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",

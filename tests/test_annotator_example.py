@@ -66,7 +66,8 @@ def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     assert again["run_id"] == record["run_id"]
     verified = run_evalkit(*verify)
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    entries = [*tmp_path.glob("cache/annotations/program-judge/*/*")]
+    segments = tmp_path.glob("cache/annotations/program-judge/*/*")
+    entries = [line for each in segments for line in each.read_text().splitlines()]
     assert len(entries) == 5 + other["annotations"][0]["asked"]
     listed = run_evalkit("list", "annotators", "--check")
     assert listed.stdout.startswith("ok      annotators/program-judge"), listed.stderr

@@ -216,6 +216,21 @@ class Several(evalkit.Annotator):
         return act("annotators", "annotate_batch", [1.0 for _ in predictions])
 
 
+class Adapts:
+    version = "1"
+
+    def adapt_row(self, row):
+        return act("adapters", "adapt_row", [row])
+
+    def adapt_frame(self, frame):
+        return act("adapters", "adapt_frame", frame)
+
+
+class AdaptsBlocks(Adapts):
+    def adapt_rows(self, rows):
+        return act("adapters", "adapt_rows", [[row] for row in rows])
+
+
 class OfSingle(evalkit.Metric):
     columns = ("single",)
 
@@ -287,6 +302,7 @@ ENTRY_POINTS = {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
         "batched": "Batched",
     },
+    "evalkit.adapters": {"adapts": "Adapts", "adapts-blocks": "AdaptsBlocks"},
     "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
@@ -368,6 +384,9 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("perturbations", "expect"): [None, True, "maybe"],
     ("annotators", "annotate_example"): [{}, float("inf"), b"x", [None], ["a", 1]],
     ("annotators", "annotate_batch"): [None, "text", [], [[[1]]], [{}]],
+    ("adapters", "adapt_row"): [None, "text", {}, 3],
+    ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
+    ("adapters", "adapt_frame"): ["text", [], {}],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""
@@ -392,6 +411,7 @@ PLACES = {
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("annotators", "annotate_batch"): "annotators/several",
+    ("adapters", "adapt_rows"): "adapters/adapts-blocks",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
@@ -401,6 +421,7 @@ DEFAULT_PLACES = {
     "metrics": "metrics/sums",
     "perturbations": "perturbations/hooked",
     "annotators": "annotators/single",
+    "adapters": "adapters/adapts",
     "recognisers": "recognisers/names",
     "observers": "observers/watcher",
 }
@@ -454,6 +475,11 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
         [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
         return None
+    if kind == "adapters":
+        is_table = hook == "adapt_frame"
+        given = pl.DataFrame(PREDICTIONS) if is_table else PREDICTIONS
+        adapters = {"predictions": [{"kind": name}]}
+        return evalkit.evaluate("rows", given, metrics=["right"], adapters=adapters)
     metric = name if kind == "metrics" else "right"
     if kind == "annotators":
         metric = f"of-{name}"
@@ -496,7 +522,9 @@ def is_made_by(kind: str, score: Score) -> bool:
     """Tell whether a score is made of what a kind of plugin returned."""
     if kind == "datasets":
         return score.metric.startswith("hooks#")
-    return kind in ("metrics", "annotators") or score.computed_on == "expected"
+    return (
+        kind in ("adapters", "metrics", "annotators") or score.computed_on == "expected"
+    )
 
 
 def blamed(kind: str, hook: str, out: Any, policy: str) -> str:

@@ -11,12 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 48_500
+MOST_LINES = 49_500
 """Room for the second edition of the contract; to be lowered again."""
 
 MOST_OF_A_MODULE = 400
 LONGER = {
-    "hookspecs.py": 1050,
+    "hookspecs.py": 1100,
 }
 """Modules that are longer than the others may be, and how long they may be."""
 

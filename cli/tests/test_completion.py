@@ -21,8 +21,8 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("cite", "compare", "eval", "list", "merge", "perturb", "plan", "rescore", "runs"),
-    *("show", "validate", "verify"),
+    *("adapt", "cite", "compare", "eval", "list", "merge", "perturb", "plan"),
+    *("rescore", "runs", "show", "validate", "verify"),
 ]
 
 

@@ -22,7 +22,7 @@ Write = Callable[..., str]
 NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
     "plugins load elsewhere and do not name in their `resources`: files, models, "
-    "services, imports inside functions; what a run keeps twice (scores of single "
+    "services; what a run keeps twice (scores of single "
     "examples, scores.parquet, statistics/), texts"
 )
 THREE = ("positive", "negative", "positive", "positive")
@@ -265,7 +265,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "unverified": {},
         "changes": [],
         "data": "same",
-        "interval_rules": 6,
+        "interval_rules": 7,
         "compares_intervals": True,
         "compared": [line.removeprefix("compared: ") for line in (lines[3], versions)],
         "unchecked": [NEVER_CHECKED],
@@ -298,7 +298,7 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
             f"three ({made.name}): 4 scores computed again, all values the same within "
             "1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
-            "those of this evalkit edition 6",
+            "those of this evalkit edition 7",
         ]
     shown = invoke("show", "latest").stdout
     assert "intervals follow edition 1 of the rules; this evalkit's are of " in shown

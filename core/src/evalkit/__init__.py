@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evalkit.comparing.records import ComparedScore as ComparedScore
     from evalkit.comparing.records import Comparison as Comparison
     from evalkit.edits import Edit as Edit
+    from evalkit.errors import AdapterError as AdapterError
     from evalkit.errors import AlignmentError as AlignmentError
     from evalkit.errors import DataError as DataError
     from evalkit.errors import EvalkitError as EvalkitError
@@ -82,7 +83,7 @@ else:
             "comparing.records": "ComparedScore Comparison",
             "edits": "Edit",
             "errors": (
-                "AlignmentError DataError EvalkitError MetricError "
+                "AdapterError AlignmentError DataError EvalkitError MetricError "
                 "PluginContractError PluginError PluginLoadError "
                 "RequiredParameterError SchemaError StorageError "
                 "UnknownPluginError"

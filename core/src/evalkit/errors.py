@@ -9,6 +9,7 @@ EvalkitError                    printed without a traceback, exit code 1
 │       └── RequiredParameterError  it needs a parameter that was not given
 ├── DataError                   about data or prediction files
 │   ├── SchemaError             a row breaks the shape that its task declares
+│   ├── AdapterError            an adapter cannot use its configuration, or a row
 │   └── AlignmentError          predictions and examples do not match
 ├── MetricError                 a metric failed while computing
 └── StorageError                a run could not be read or written
@@ -23,6 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "AdapterError",
     "AlignmentError",
     "DataError",
     "EvalkitError",
@@ -70,6 +72,38 @@ class DataError(EvalkitError):
 
 class SchemaError(DataError):
     """Rows break the shape that the task declares."""
+
+
+class AdapterError(DataError):
+    """An adapter cannot use its configuration, or a row.
+
+    Adapters raise it with what is wrong and the field; the pipeline adds the place.
+
+    Attributes:
+        problem: What is wrong, without the place.
+        field: The field of the row or of the configuration; None for the whole.
+        stage: Number of the adapter in its pipeline, from 1.
+        kind: The adapter's kind, as its pipeline names it.
+        row: Number of the row that went into the pipeline, from 1; None where the
+            configuration is wrong.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        field: str | None = None,
+        stage: int | None = None,
+        kind: str | None = None,
+        row: int | None = None,
+    ) -> None:
+        self.problem, self.field = problem, field
+        self.stage, self.kind, self.row = stage, kind, row
+        place = [
+            *([] if stage is None else [f"stage {stage} ({kind})"]),
+            *([] if row is None else [f"row {row:,}"]),
+        ]
+        super().__init__(f"{', '.join(place)}: {problem}" if place else problem)
 
 
 class AlignmentError(DataError):

@@ -861,6 +861,63 @@ class AnnotatorSpec:
         """
 
 
+class AdapterAttributes:
+    """Attributes of an adapter."""
+
+    version: str
+    """Raised when the same rows become others."""
+
+
+class AdapterSpec:
+    """Hooks of an adapter, which changes rows before they are checked.
+
+    It sits on the rows of a data set or on predictions, alone or as a stage of a
+    pipeline. Its `Parameters`, a pydantic model (`evalkit.adapters.AdapterSettings`
+    forbids unknown keys), read the `configuration`; they may be a pydantic `RootModel`.
+    It sees one row at a time, which it must not change, and keeps nothing from one row
+    to the next. Raise `evalkit.AdapterError(problem, field=NAME)` where a row or the
+    configuration cannot be used; the pipeline adds the stage and the row. Anything else
+    that it raises is a failure of the plugin.
+    """
+
+    @hookspec(firstresult=True)
+    def adapt_row(self, row: Any) -> Iterable[Any]:
+        """Adapt one row.
+
+        Args:
+            row: A dict, as JSON has them; any value of JSON where an adapter before
+                made it so.
+
+        Returns:
+            The rows that it becomes, in order; a generator may yield them.
+        """
+
+    @hookspec(firstresult=True)
+    def adapt_rows(self, rows: Sequence[Any]) -> Iterable[Iterable[Any]]:
+        """Adapt several rows at once; only what makes it faster.
+
+        Args:
+            rows: At most 1 000 rows, as `adapt_row` gets them.
+
+        Returns:
+            For each row, in order, the rows that it becomes. After an `AdapterError`
+            the rows are adapted one by one.
+        """
+
+    @hookspec(firstresult=True)
+    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """Adapt a table at once; only what makes it faster.
+
+        Args:
+            frame: A polars DataFrame; every row has every column, null for none.
+
+        Returns:
+            A DataFrame whose rows are those that `adapt_row` gives for the rows of
+            `frame` (as `frame.to_dicts()` has them), or None, or an `AdapterError`,
+            where that is not certain: the rows are then adapted one by one.
+        """
+
+
 class RecogniserAttributes:
     """Attributes of a recogniser of entities."""
 

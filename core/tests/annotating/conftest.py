@@ -61,6 +61,24 @@ class Judge(evalkit.Annotator):
         ]
 
 
+class Agrees(evalkit.Annotator):
+    """Needs nothing that a run does not hold."""
+
+    version = "1"
+
+    def annotate_example(self, prediction, target):
+        note(f"agrees {prediction} {target}")
+        return prediction == target
+
+
+class Agreed(evalkit.Metric):
+    columns = ("agrees",)
+    bounds = (0, 1)
+
+    def score_example(self, fields):
+        return float(fields["agrees"])
+
+
 class Says(evalkit.Annotator):
     """Says what a text is in Python."""
 
@@ -149,9 +167,14 @@ class Elsewhere(Wrong):
 '''
 
 ENTRY_POINTS: Mapping[str, Mapping[str, str]] = {
-    "evalkit.annotators": {"length": "Length", "judge": "Judge", "says": "Says"},
+    "evalkit.annotators": {
+        "length": "Length",
+        "judge": "Judge",
+        "says": "Says",
+        "agrees": "Agrees",
+    },
     "evalkit.metrics": {
-        **{"words": "Words", "times": "Times", "judged": "Judged"},
+        **{"words": "Words", "times": "Times", "judged": "Judged", "agreed": "Agreed"},
         **{
             "said": "Said",
             "explained": "Explained",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import evalkit
-from evalkit.annotating import annotations
+from evalkit.annotating import annotations, cache
 from evalkit.base import failures
 
 if TYPE_CHECKING:
@@ -70,19 +71,90 @@ def test_the_same_is_never_asked_again(bench: Bench) -> None:
     assert all(line.startswith("judge") for line in bench.asked())  # other predictions
 
 
+def segments(bench: Bench) -> list[Path]:
+    return sorted(bench.cache.glob("annotations/length/*/*"))
+
+
 def test_a_damaged_answer_is_noticed_and_asked_for_again(bench: Bench) -> None:
-    bench.evaluate(["a b", "c"], ["words"])
-    entry, other = sorted(bench.cache.glob("annotations/length/*/*"))
-    entry.write_bytes(entry.read_bytes()[:-1])
-    other.write_bytes(b"")
+    texts = ["a b", "c", "d e f", "g"]
+    bench.evaluate(texts, ["words"])
+    bench.evaluate([*texts, "h"], ["words"])
+    first, second = segments(bench)
+    lines = first.read_text().splitlines(keepends=True)
+    assert len(lines) == 4
+    wrong = lines[1].replace('"values": {', '"values":  {')
+    first.write_text("".join([lines[0], wrong, lines[2][:-9], lines[3]]))
+    second.write_bytes(b"")
     bench.asked()
-    result = bench.evaluate(["a b", "c"], ["words"])
-    assert result["words"].value == 1.5
-    assert bench.asked() == ["length"] * 2
+    result = bench.evaluate([*texts, "h"], ["words"])
+    assert result["words"].value == 8 / 5
+    # a line that lost its end has the next one with it
+    assert bench.asked() == ["length"] * 4
     (warning,) = result.warnings
-    assert "2 damaged answers in the cache" in warning
-    assert not bench.evaluate(["a b", "c"], ["words"]).warnings
-    assert not [*bench.cache.glob("**/*.partial")]
+    assert "3 damaged answers in the cache, asked again: " in warning
+    assert f"{first}, line 2; {first}, line 3; {second}, line 1" in warning
+    assert not bench.evaluate([*texts, "h"], ["words"]).warnings
+    assert bench.asked() == []
+
+
+def test_many_segments_become_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "MOST_SEGMENTS", 3)
+    monkeypatch.setattr(cache, "SECONDS", -1.0)  # as of an annotator that is slow
+    texts = [f"{'a ' * n}b" for n in range(6)]
+    bench.evaluate(texts, ["words"])
+    assert len(segments(bench)) == 6
+    bench.asked()
+    for _ in range(2):
+        assert bench.evaluate(texts, ["words"])["words"].value == 3.5
+        (joined,) = segments(bench)
+        assert len(joined.read_text().splitlines()) == 6
+    assert bench.asked() == []
+
+
+def test_what_another_process_joins_meanwhile_is_read(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SECONDS", -1.0)
+    texts = [f"{'a ' * n}b" for n in range(4)]
+    bench.evaluate(texts, ["words"])
+    bench.asked()
+    read = cache.AnswerCache._entries
+    others: list[Path] = []
+
+    def join(self: Any, path: Path) -> Any:
+        if not others:
+            others.extend(segments(bench))
+            text = "".join(each.read_text() for each in others)
+            others[-1].with_name(others[-1].name[:21] + "0.answers").write_text(text)
+            for each in others:
+                each.unlink()
+        return read(self, path)
+
+    monkeypatch.setattr(cache.AnswerCache, "_entries", join)
+    result = bench.evaluate(texts, ["words"])
+    assert (bench.asked(), result.warnings) == ([], ())
+
+
+def test_answers_are_kept_of_an_evaluation_that_is_interrupted(bench: Bench) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        bench.evaluate(["1.0", "2.0", "stop(KeyboardInterrupt())"], ["said"])
+    bench.asked()
+    bench.evaluate(["1.0", "2.0", "3.0"], ["said"])
+    assert bench.asked() == ["says '3.0'"]
+
+
+def test_answers_that_nobody_asks_for_are_deleted(bench: Bench) -> None:
+    bench.evaluate(TEXTS[:2], ["judged", "words"])
+    old = time.time() - (cache.KEPT_DAYS + 1) * 86_400
+    for folder in bench.cache.glob("annotations/*/*"):
+        os.utime(folder, (old, old))
+    bench.evaluate(TEXTS[:2], ["words"])
+    assert [path.name for path in bench.cache.glob("annotations/*/*/*")] == [
+        path.name for path in segments(bench)
+    ]
+    assert segments(bench)
 
 
 def test_answers_that_cannot_be_kept_are_told(bench: Bench) -> None:
@@ -202,19 +274,23 @@ def test_answers_that_come_after_giving_up_are_taken(
 
 def test_a_sound_entry_that_is_no_answer_is_damage(bench: Bench) -> None:
     bench.evaluate(["a b"], ["words"])
-    (entry,) = bench.cache.glob("annotations/length/*/*")
-    for body in (b"[]", b"{", b'{"values": {}}', b'{"values": null}'):
-        entry.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
+    for body in ("[]", "{", '{"values": {}}', '{"values": null}'):
+        (segment,) = segments(bench)
+        key = segment.read_text().partition(" ")[0]
+        segment.write_text(cache._line(key, body))
         result = bench.evaluate(["a b"], ["words"])
         assert result["words"].value == 2
-        assert "1 damaged answer in the cache" in result.warnings[0]
+        assert (
+            f"1 damaged answer in the cache, asked again: {segment}, line 1"
+            in (result.warnings[0])
+        )
 
 
 def test_several_processes_give_the_same(bench: Bench) -> None:
     texts = [f"{'a ' * n}b" for n in range(12)]
     alone = bench.evaluate(texts, ["words"])
     assert len(bench.asked()) == 12
-    for entry in bench.cache.glob("annotations/length/*/*"):
+    for entry in segments(bench):
         entry.unlink()
     shared = bench.evaluate(texts, ["words"], jobs=2)
     assert len(bench.asked()) == 12
@@ -354,3 +430,47 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
     assert result.annotations["length"]["copy"].to_list() == [False] * 3 + [True] * 3
     values = {s.computed_on: s.value for s in result.under_perturbation}
     assert (values["original"], values["perturbed"]) == (2, 2)
+
+
+def test_copies_of_a_run_are_annotated_when_it_is_rescored(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """They had no scores, and what was wrong with the cache was not told."""
+    rows = [
+        {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(4)
+    ]
+    copies = [*evalkit.perturb(rows, "lowercase", task="sentiment")]
+    answers = [
+        {"id": row["uid"], "label": ("positive", "negative")[n % 2]}
+        for n, row in enumerate(copies)
+    ]
+    run = bench.evaluate(
+        [],
+        ["accuracy"],
+        rows=rows,
+        perturbed=[copies],
+        perturbed_predictions=[answers],
+        out=tmp_path / "runs",
+    )
+    assert run.path is not None
+    result = evalkit.rescore(run.path, ["agreed"], out=tmp_path / "runs")
+    assert bench.asked() == ["agrees positive positive", "agrees negative positive"]
+    assert result.path is not None
+    for found in (result, evalkit.read_run(result.path)):
+        values = {
+            s.computed_on: s.value
+            for s in found.under_perturbation
+            if s.metric == "agreed"
+        }
+        assert (values["original"], values["perturbed"]) == (1, 0.5)
+        assert found.annotations["agrees"]["copy"].to_list() == [False] * 4 + [True] * 4
+        (told,) = found.record.annotations
+        assert (told.rows, told.asked) == (8, 2)
+        assert found.perturbed_examples is not None
+        assert found.perturbed_examples["agrees"].to_list() == [True, False] * 2
+    checked = evalkit.verify(result.path)
+    assert (checked.agrees, checked.unverified) == (True, {})
+    (segment, _) = sorted(bench.cache.glob("annotations/agrees/*/*"))
+    segment.write_bytes(b"damaged")
+    (warning,) = evalkit.rescore(run.path, ["agreed"]).warnings
+    assert f"1 damaged answer in the cache, asked again: {segment}, line 1" in warning

@@ -245,6 +245,33 @@ def test_copies_keep_the_keys_that_the_data_has() -> None:
     ]
 
 
+@pytest.mark.parametrize("given", [WRITTEN, [WRITTEN[0]]])
+def test_rows_and_files_are_perturbed_alike(
+    given: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """Rows were perturbed without defaults and validators, and so were files where
+    no row had a field that has a default."""
+
+    class Whole(evalkit.Perturbation):
+        families = {"robustness"}
+        version = "1"
+        label_effect = {"*": "invariant"}
+
+        def perturb_example(self, example: Mapping[str, Any]) -> dict[str, Any]:
+            text = f"{example['sentence']}, {example['language']}, {example['length']}"
+            return {"sentence": text}
+
+    members = {"example": WRITTEN[0], "perturb_fields": ("text",)}
+    sentences = task(Written, **members).plugin
+    rows = [*evalkit.perturb(given, Whole, task=sentences)]
+    texts = [row["sentence"] for row in rows]
+    assert texts == ["one, en, None", "two, de, 3"][: len(given)]
+    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in given))
+    evalkit.perturb_dataset(data, out, perturbations=[Whole], task=sentences)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows
+
+
 class Plain(BaseModel):
     uid: str
     text: str

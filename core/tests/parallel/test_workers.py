@@ -25,7 +25,14 @@ from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry, load_component
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import batches, calls, rows
+from evalkit.scoring import (
+    ScoringSettings,
+    batches,
+    calls,
+    group_by_tag,
+    rows,
+    score_metric,
+)
 from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.outcomes import split_outcomes
 from evalkit.scoring.rows import batch_scores
@@ -101,6 +108,10 @@ class Behaves(evalkit.Metric):
         return 1.0
 
 
+class Mostly(Behaves):
+    most_not_scored = 0.1
+
+
 class Pairs(evalkit.Metric):
     keys = ("gold",)
     most_not_scored = 0.0
@@ -136,6 +147,7 @@ NAMES = {
     "an-instance": "length",
     "where": "Where",
     "behaves": "Behaves",
+    "mostly": "Mostly",
     "pairs": "Pairs",
     "objects": "Objects",
 }
@@ -260,6 +272,40 @@ def test_results_do_not_depend_on_the_number_of_jobs(
         assert found.schema == alone.schema
         compared = found.select(pl.exclude(pl.Object))
         assert compared.equals(alone.select(pl.exclude(pl.Object)))
+
+
+class Here:
+    """Does the work of workers in this process, by what goes to and comes from them."""
+
+    jobs = 2
+
+    def map(
+        self, load: Any, arguments: Any, function: Any, parts: Any, died: Any
+    ) -> Any:
+        reference = pickle.dumps((load, arguments))
+        for part in parts:
+            request = workers._pickled_request(reference, function, part)
+            yield pickle.loads(answer(request, {})).result
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("word", ["raise", "odd", "local"])
+@pytest.mark.parametrize("helpers", [None, Here()])
+def test_the_traceback_of_a_row_that_is_left_out_is_logged(
+    word: str,
+    helpers: Any,
+    load: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """`--traceback` showed none of a row, and a worker lost that of all rows."""
+    caplog.set_level("DEBUG", logger="evalkit")
+    table, settings = filler({31: word, 44: "exit"}), ScoringSettings()
+    groups = group_by_tag(pl.Series([["t"]] * table.frame.height))
+    found = score_metric(load("mostly"), table, groups, settings, workers=helpers)
+    assert found.error is not None
+    assert found.scores[0].n == 58
+    assert "in score_example" in caplog.text
+    assert "SystemExit" not in caplog.text
 
 
 @pytest.mark.slow

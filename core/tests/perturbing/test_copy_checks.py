@@ -212,6 +212,16 @@ class Stored(evalkit.Dataset):
         return [{"uid": "u1", "statement": "all right", "label": 1}]
 
 
+class Made(Stored):
+    """A method makes the answers."""
+
+    labels = None
+
+    def label_field_converter(self, example):
+        answer = ["negative", "positive", "neutral"][example["label"]]
+        return {"id": example["uid"], "answer": answer}
+
+
 class Flip(evalkit.Perturbation):
     families = {"robustness"}
     version = "1"
@@ -224,6 +234,10 @@ class Flip(evalkit.Perturbation):
 
 class Odd(Flip):
     answer = 7
+
+
+class Kept(Flip):
+    label_effect = {"*": "invariant"}
 
 
 class Typo(Flip):
@@ -243,10 +257,10 @@ def flipping(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     points = {
-        "evalkit.datasets": {"stored": "Stored"},
+        "evalkit.datasets": {"stored": "Stored", "made": "Made"},
         "evalkit.perturbations": {
             **{"flip": "Flip", "odd": "Odd", "typo": "Typo"},
-            "elsewhere": "Elsewhere",
+            **{"elsewhere": "Elsewhere", "kept": "Kept"},
         },
     }
     fake_distribution(CODE, points, name="flipping", version="1.0")
@@ -260,6 +274,25 @@ def test_labels_are_those_that_the_data_set_stores() -> None:
     with pytest.raises(PluginError, match=text):
         evalkit.perturb_dataset("stored", "odd.jsonl", perturbations=["odd"])
     assert not Path("odd.jsonl").exists()
+
+
+@pytest.mark.usefixtures("flipping")
+@pytest.mark.parametrize(
+    ("perturbation", "text"),
+    [
+        (
+            "kept",
+            r"kept .*'u1'.*answer \(.*'positive' became 'negative'\).*'invariant'",
+        ),
+        ("odd", r"odd .*'u1'.*has no answer any more: datasets/made .*IndexError"),
+    ],
+)
+def test_answers_that_a_method_makes_are_checked(perturbation: str, text: str) -> None:
+    """They were written unseen: no field of the copy holds its answer."""
+    evalkit.perturb_dataset("made", "out.jsonl", perturbations=["flip"], jobs=2)
+    assert json.loads(Path("out.jsonl").read_text())["label"] == 0
+    with pytest.raises(PluginError, match=text):
+        evalkit.perturb_dataset("made", "x.jsonl", perturbations=[perturbation])
 
 
 @pytest.mark.usefixtures("flipping")

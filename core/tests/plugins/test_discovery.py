@@ -79,7 +79,7 @@ def test_kinds_are_listed_in_order_and_observers_only_when_asked_for() -> None:
     assert list(iter_kinds(catalog, "datasets")) == []
     assert (
         *("tasks", "datasets", "metrics", "perturbations"),
-        *("annotators", "recognisers"),
+        *("annotators", "adapters", "recognisers"),
     ) == KINDS
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit.errors import PluginError
+from evalkit.plugins import libraries
 from evalkit.plugins.components import Component
 from evalkit.plugins.libraries import imported_libraries, source_hash
 from evalkit.plugins.provenance import (
@@ -197,10 +198,14 @@ def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
         "__init__.py": "import json\nfrom collections.abc import Mapping\n",
         "a.py": "from numpy.linalg import norm\nfrom kept.inner import f\n",
         "b.py": "import named as other\nfrom user import a\nimport evalkit\n",
-        "c.py": "def late():\n    import polars\n",
+        "c.py": "def late():\n  import absent, polars.series\n  from PIL import x\n",
     }
     make_package(tmp_path, "user", files)
+    metadata = {"METADATA": "Name: pillow\nVersion: 11\n", "top_level.txt": "PIL\n"}
+    make_package(tmp_path, "pillow-11.dist-info", metadata)
+    make_package(tmp_path, "PIL", {"__init__.py": ""})
     monkeypatch.syspath_prepend(str(tmp_path))
+    libraries._distributions.cache_clear()
     for name in ("user", "user.a", "user.b", "user.c"):
         importlib.import_module(name)
     try:
@@ -210,6 +215,8 @@ def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
             "kept": f"source {digest[:16]}",
             "named": "7",
             "numpy": importlib.metadata.version("numpy"),
+            "polars": importlib.metadata.version("polars"),
+            "pillow": "11",
         }
     finally:
         for name in [*sys.modules]:

@@ -75,6 +75,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
     assert record["predictions"] == {
         "name": "p.jsonl",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "adapters": [],
     }
     assert record["counts"] == {
         "examples": 3,

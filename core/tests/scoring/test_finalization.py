@@ -115,11 +115,11 @@ def test_replicates_of_many_groups_are_finalized_together(
 ) -> None:
     monkeypatch.setattr(finalization, "MOST_ROWS", most)
     parts = [
-        (7, replicate_frame([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])),
-        (2, replicate_frame([1.0, -1.0, 0.0], [1.0, 1.0, 0.0])),
-        (0, replicate_frame([4.0], [1.0])),
+        (7, 3, replicate_frame([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])),
+        (2, 3, replicate_frame([1.0, -1.0, 0.0], [1.0, 1.0, 0.0])),
+        (0, 3, replicate_frame([4.0], [1.0])),
     ]
-    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts, 3)
+    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts)
     assert {group: one.values[""].tolist() for group, one in found.items()} == {
         7: [1.0, 2.0, 1.5],
         2: [1.0],  # the second is null, the third is not a number
@@ -127,22 +127,22 @@ def test_replicates_of_many_groups_are_finalized_together(
     }
     assert found[7].values["b"].tolist() == [2.0, 4.0, 3.0]
     assert all(one.reason is None for one in found.values())
-    assert finalize_replicates(Finalizer(bound(Mean), CONTEXT), [], 3) == {}
+    assert finalize_replicates(Finalizer(bound(Mean), CONTEXT), []) == {}
 
 
 def test_a_group_without_any_defined_replicate_has_no_values() -> None:
-    parts = [(3, replicate_frame([-1.0], [1.0]))]
-    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts, 1)
+    parts = [(3, 1, replicate_frame([-1.0], [1.0]))]
+    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts)
     assert (dict(found[3].values), found[3].reason) == ({}, None)
 
 
 def test_a_group_whose_replicates_fail_does_not_touch_the_others() -> None:
     parts = [
-        (0, replicate_frame([1.0, 2.0], [1.0, 1.0])),
-        (1, replicate_frame([1.0, 0.0], [1.0, 1.0])),
-        (2, replicate_frame([4.0, 2.0], [1.0, 1.0])),
+        (0, 2, replicate_frame([1.0, 2.0], [1.0, 1.0])),
+        (1, 2, replicate_frame([1.0, 0.0], [1.0, 1.0])),
+        (2, 2, replicate_frame([4.0, 2.0], [1.0, 1.0])),
     ]
-    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), parts, 2)
+    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), parts)
     assert found[0].values[""].tolist() == [1.0, 0.5]
     assert found[2].values[""].tolist() == [0.25, 0.5]
     assert found[1].values == {}

@@ -77,6 +77,22 @@ def test_influences_of_a_ratio() -> None:
     )
 
 
+@pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 2]])
+def test_a_ratio_that_no_example_moves_has_no_interval(
+    clusters: list[int] | None,
+) -> None:
+    """The error of the differences is not taken for an error of the score."""
+    table = make_table([3.0, 1.0, 4.0, 1.0, 5.0], [6.0, 2.0, 8.0, 2.0, 10.0])
+    [found] = scored(
+        Ratio, table._replace(clusters=clusters and pl.Series(clusters))
+    ).scores
+    assert found.value == 0.5
+    assert found.interval.low is None
+    assert found.interval.reason == "all values are equal"
+    evidence = make_evidence(Ratio, make_table([3.0, 1.0], [6.0, 2.0 + 1e-5]))
+    assert np.abs(influences_of(evidence)).min() > 0
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_influences_of_f1_of_a_class(label: str) -> None:
     predicted, gold = labels_of(80, 3)

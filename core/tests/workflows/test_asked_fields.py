@@ -171,3 +171,22 @@ def test_alternatives_keep_their_own_fields() -> None:
     ]
     assert "responses.logprob" in result.examples.columns
     assert not [notice for notice in result.notices if "does not declare" in notice]
+
+
+def test_a_field_that_only_groups_are_made_by_is_kept(tmp_path: Any) -> None:
+    """It was left out, and `--by` said that there is no such column."""
+    responses = [
+        {"id": "1", "answer": "a", "extra": "long", "pred": "x"},
+        {"id": "2", "answer": "b", "extra": "short", "pred": "y"},
+    ]
+    by = ["extra", "pred", "answer,extra"]
+    result = evalkit.evaluate(Asks, responses, by=by, out=tmp_path)
+    tags = {row["tag"]: row["value"] for row in result.by_tag.to_dicts()}
+    assert (tags["extra:long"], tags["extra:short"]) == (1.0, 0.0)
+    assert {"pred:a", "pred:b", "answer:a & extra:long"} <= {*tags}
+    assert result.path is not None
+    examples = evalkit.read_run(result.path).examples
+    assert examples is not None
+    assert examples["extra"].to_list() == ["long", "short"]
+    with pytest.raises(evalkit.EvalkitError, match=r"'extras' is no facet .*'extra'"):
+        evalkit.evaluate(Asks, responses, by=["extras", "extra"])

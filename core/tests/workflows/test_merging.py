@@ -224,7 +224,7 @@ def test_a_merged_run_is_a_run(run: Run, tmp_path: Path) -> None:
     record = read.to_dict()
     assert record["merged"] == sorted(part.run_id for part in parts)
     assert record["parent"] is None
-    assert record["predictions"] == {"name": None, "sha256": None}
+    assert record["predictions"] == {"name": None, "sha256": None, "adapters": []}
     assert (read.dataset, read.model, read.status) == ("posts", "model", "partial")
     # the parts were made from one data set
     assert record["data"]["sha256"] == parts[0].to_dict()["data"]["sha256"]

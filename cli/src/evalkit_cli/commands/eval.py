@@ -10,6 +10,7 @@ import click
 
 from evalkit_cli.commands.thresholds import NOT_MET, Threshold, read_thresholds, unmet
 from evalkit_cli.options.choices import (
+    adapter_option,
     chosen_dataset,
     cluster_option,
     data_options,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
+@adapter_option
 @metric_options
 @cluster_option
 @policy_options

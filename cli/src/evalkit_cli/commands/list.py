@@ -66,7 +66,7 @@ class ChosenDatasets:
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "annotators"),
-    *("recognisers", "observers", "commands"),
+    *("adapters", "recognisers", "observers", "commands"),
 )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.choices import (
+    adapter_option,
     chosen_dataset,
     cluster_option,
     data_options,
@@ -47,6 +48,7 @@ _SHOWN = 5
     help="Predictions to check, in any format; - for the standard input; repeatable. "
     "Without it, only the examples are checked.",
 )
+@adapter_option
 @cluster_option
 @policy_options
 @click.option(

@@ -125,6 +125,44 @@ policy_options = apply(
 """What happens to examples without a valid prediction, and to repeated ids."""
 
 
+adapter_option = click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="predictions=FILE",
+    help="Adapters, as a list in YAML or JSON, that change each row of the predictions "
+    "before it is checked; `evalkit adapt` tries them by hand.",
+)
+"""The parameter `adapters` of `evalkit.evaluate`."""
+
+
+def read_adapters(given: tuple[str, ...]) -> dict[str, Path]:
+    """Read `PLACE=FILE` options.
+
+    Args:
+        given: The options.
+
+    Returns:
+        The files of adapters by place.
+
+    Raises:
+        UsageError: One is not of this form, or a place is named twice.
+    """
+    found: dict[str, Path] = {}
+    for text in given:
+        place, _, path = text.partition("=")
+        if place != "predictions" or not path:
+            raise click.UsageError(
+                f"--adapter {text!r} is not of the form predictions=FILE."
+            )
+        if place in found:
+            raise click.UsageError(
+                f"--adapter {place}=… is given twice; put both into one file."
+            )
+        found[place] = Path(path)
+    return found
+
+
 def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:
     """Read `KEY=VALUE` options.
 

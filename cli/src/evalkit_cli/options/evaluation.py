@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.options.choices import read_filters
+from evalkit_cli.options.choices import read_adapters, read_filters
 
 if TYPE_CHECKING:
     from evalkit import EvaluationOptions
@@ -18,14 +18,15 @@ def evaluation_options(
     """Return the options of `evalkit eval` as one object.
 
     Args:
-        given: The values of `data_options`, `cluster_option`, `policy_options`,
-            `scoring_options`, `--weight`, `--no-examples` and `--observer`, by the
-            names of their parameters.
+        given: The values of `data_options`, `adapter_option`, `cluster_option`,
+            `policy_options`, `scoring_options`, `--weight`, `--no-examples` and
+            `--observer`, by the names of their parameters.
         metrics: The metrics that were named; None for those of the data set.
 
     Raises:
         EvalkitError: A value is out of its range.
-        UsageError: A filter is not of the form KEY=VALUE.
+        UsageError: A filter is not of the form KEY=VALUE, or adapters are not of the
+            form PLACE=FILE.
     """
     return replace(
         validation_options(given),
@@ -46,8 +47,8 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
     """Return the options of `evalkit validate` as those of an evaluation.
 
     Args:
-        given: The values of `data_options`, `cluster_option` and `policy_options`, by
-            the names of their parameters.
+        given: The values of `data_options`, `adapter_option`, `cluster_option` and
+            `policy_options`, by the names of their parameters.
 
     Raises:
         EvalkitError: A value is out of its range.
@@ -63,4 +64,5 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         on_missing=given["on_missing"],
         on_invalid=given["on_invalid"],
         on_duplicate=given["on_duplicate"],
+        adapters=read_adapters(given["adapters"]),
     )

@@ -84,6 +84,7 @@ def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Anno
     for row, before, after in zip(rows, said, answers, strict=True):
         if before is not after:  # of another kind than those of other rows
             cache.forget(row)
+    cache.flush()
     everyone = pl.DataFrame({"position": range(table.height)})
     columns = {}
     for name, part in wanted.columns.items():
@@ -148,15 +149,15 @@ class _Asking:
         """Return what is said of each row."""
         keys = [self._cache.key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
-        for key in distinct:
-            known = self._cache.read(key)
-            if known is not None:
-                self._found[key] = known
+        self._found |= self._cache.read(distinct)
         waiting = [key for key in distinct if key not in self._found]
         self._rows = len(waiting)
         if waiting:
             self._tell_rate()
-            self._ask(waiting, distinct)
+            try:
+                self._ask(waiting, distinct)
+            finally:
+                self._cache.flush()
         told: set[str] = set()
         answers = []
         for key in keys:
@@ -248,7 +249,8 @@ def _parts(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 def _warnings(annotator: BoundAnnotator, cache: AnswerCache) -> Iterator[str]:
     origin = annotator.component.origin
     if cache.damaged:
-        entries = count_of(cache.damaged, "damaged answer")
-        yield f"{origin}: {entries} in the cache; asked again"
+        entries = count_of(len(cache.damaged), "damaged answer")
+        where = "; ".join(cache.damaged[:3])
+        yield f"{origin}: {entries} in the cache, asked again: {where}"
     if cache.problem:
         yield f"{origin}: its answers cannot be kept: {cache.problem}"

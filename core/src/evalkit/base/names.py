@@ -121,6 +121,22 @@ def facet_of(tag: str) -> tuple[str, str] | None:
     return None
 
 
+def is_reserved(field: str) -> bool:
+    """Tell whether a name of a field is kept for evalkit's own.
+
+    Args:
+        field: The name.
+
+    Returns:
+        True for `_name_`, and for names of `dyff.io` and domains below it, such as
+        `sub.dyff.io/name`.
+    """
+    if len(field) > 2 and field.startswith("_") and field.endswith("_"):
+        return True
+    domain, slash, _ = field.partition("/")
+    return bool(slash) and (domain == "dyff.io" or domain.endswith(".dyff.io"))
+
+
 def metric_of(score: str, names: Iterable[str]) -> str | None:
     """Return the metric that a score is of.
 

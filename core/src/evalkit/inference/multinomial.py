@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from evalkit.inference.intervals import Floats, Integers
+
 Pair: TypeAlias = tuple[str | None, str | None]
 """Gold and predicted label; None where nothing was predicted."""
 
@@ -130,47 +132,72 @@ def counts_of_one_class(pairs: PairCounts) -> dict[Pair, float]:
     return {pair: counts[pair] for pair in sorted(counts, key=_place)}
 
 
-def counts_frame(
-    counts: Mapping[Pair, float], keys: Sequence[str], column: str
-) -> pl.DataFrame:
-    """Give counts as a table with the two keys and the column of counts."""
-    gold, predicted = keys
-    return pl.DataFrame(
-        {
-            gold: [pair[0] for pair in counts],
-            predicted: [pair[1] for pair in counts],
-            column: list(counts.values()),
-        },
-        schema={gold: pl.String, predicted: pl.String, column: pl.Float64},
-    )
+class DrawnCounts(NamedTuple):
+    """Counts of label pairs in replicates of one group, without those that are 0."""
+
+    names: Sequence[str]
+    """Names of the gold label, the predicted label and the count."""
+    pairs: Sequence[Pair]
+    """The pairs of labels."""
+    replicate: Integers
+    """The replicate of each count, from 0 and ascending, of shape (counts,)."""
+    place: Integers
+    """The place of its pair among the pairs, of shape (counts,)."""
+    counts: Floats
+    """The counts, of shape (counts,)."""
 
 
 def replicate_counts(
     smoothed: Mapping[Pair, float],
-    keys: Sequence[str],
-    column: str,
+    names: Sequence[str],
     replicates: int,
     generator: np.random.Generator,
-) -> pl.DataFrame:
+) -> DrawnCounts:
     """Draw replicates of the counts of one group.
 
     Args:
         smoothed: What `smoothed_counts` returned.
-        keys: Names of the keys: gold and predicted label.
-        column: Name of the counts.
+        names: Names of the gold label, the predicted label and the count.
         replicates: How many to draw.
         generator: Where the numbers come from.
 
     Returns:
-        `replicate` (from 0), the keys and the counts, without those that are 0.
+        What was drawn.
     """
     counts = np.array(list(smoothed.values()))
     total = round(float(counts.sum()))
     drawn = generator.multinomial(total, counts / counts.sum(), size=replicates)
-    replicate, cell = np.nonzero(drawn)
-    cells = counts_frame(smoothed, keys, column)
-    labels = pl.DataFrame([cells.get_column(key) for key in keys])[cell]
-    counted = pl.Series(column, drawn[replicate, cell].astype(np.float64))
+    replicate, place = np.nonzero(drawn)
+    numbers = drawn[replicate, place].astype(np.float64)
+    return DrawnCounts(names, list(smoothed), replicate, place, numbers)
+
+
+def as_replicate(counts: Mapping[Pair, float], names: Sequence[str]) -> DrawnCounts:
+    """Return counts as those of a single replicate."""
+    place = np.arange(len(counts))
+    numbers = np.array(list(counts.values()))
+    return DrawnCounts(names, list(counts), np.zeros_like(place), place, numbers)
+
+
+def counts_table(groups: Sequence[DrawnCounts]) -> pl.DataFrame:
+    """Put the counts of groups into one table, which takes long for each by itself.
+
+    Args:
+        groups: The counts of one group or more, with the same names.
+
+    Returns:
+        `replicate`, the labels and the counts, one group below the other.
+    """
+    gold, predicted, count = groups[0].names
+    pairs = [pair for group in groups for pair in group.pairs]
+    schema = {gold: pl.String, predicted: pl.String}
+    labels = pl.DataFrame(pairs, schema, orient="row")
+    firsts = np.cumsum([0, *(len(group.pairs) for group in groups)])
+    places = [group.place + first for group, first in zip(groups, firsts, strict=False)]
     return pl.DataFrame(
-        [pl.Series("replicate", replicate), *labels.get_columns(), counted]
+        [
+            pl.Series("replicate", np.concatenate([each.replicate for each in groups])),
+            *labels[np.concatenate(places)].get_columns(),
+            pl.Series(count, np.concatenate([each.counts for each in groups])),
+        ]
     )

@@ -104,8 +104,19 @@ def _error_reply(
     name = type(error).__name__
     if cause is None:
         return Reply(kind, None, text_of(error), name)
-    trace = "".join(traceback.format_exception(cause)).rstrip()
-    pickled = None
+    return Reply(kind, None, text_of(error), name, *packed(cause))
+
+
+def packed(error: BaseException) -> tuple[bytes | None, str]:
+    """Return an exception so that it can go to another process.
+
+    Args:
+        error: What a plugin raised.
+
+    Returns:
+        The exception, pickled, None where it cannot be; and its traceback.
+    """
+    trace = "".join(traceback.format_exception(error)).rstrip()
     with suppress(Exception):  # an exception may hold anything
-        pickled = pickle.dumps(cause)
-    return Reply(kind, None, text_of(error), name, pickled, trace)
+        return pickle.dumps(error), trace
+    return None, trace

@@ -178,16 +178,27 @@ def _failure_of(reply: Reply) -> EvalkitError:
 
 
 def _cause_of(reply: Reply) -> BaseException | None:
-    if not reply.trace:
-        return None
-    cause: object = None
-    if reply.cause is not None:
+    return unpacked(reply.cause, reply.trace) if reply.trace else None
+
+
+def unpacked(pickled: bytes | None, trace: str) -> BaseException:
+    """Return an exception of another process.
+
+    Args:
+        pickled: The exception; None where it could not be pickled.
+        trace: Its traceback, which becomes a note.
+
+    Returns:
+        The exception, or one that says the same.
+    """
+    error: object = None
+    if pickled is not None:
         with suppress(Exception):  # its constructor may want other arguments
-            cause = pickle.loads(reply.cause)
-    if not isinstance(cause, BaseException):
-        cause = MetricError(reply.trace)
-    cause.add_note(f"In a worker process:\n{reply.trace}")
-    return cause
+            error = pickle.loads(pickled)
+    if not isinstance(error, BaseException):
+        error = MetricError(trace)
+    error.add_note(f"In a worker process:\n{trace}")
+    return error
 
 
 class _Died(Exception):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import PluginError
+from evalkit.examples.conversion import LABEL_CONVERTER, converted
 from evalkit.perturbing.scopes import Scope
 from evalkit.perturbing.texts import EACH, FieldPath
 from evalkit.plugins.bound import BoundPerturbation, BoundTask
@@ -46,9 +48,12 @@ class CopyChecks:
         self._scope = scope
         self._effect = effect
         task = scope.bound_task
-        self.concern_texts = task is not None and (
-            _has_rules(task.Input, fields)
-            or any(field.outer == task.choices_field for field in fields)
+        self.concern_texts = scope.converter is not None or (
+            task is not None
+            and (
+                _has_rules(task.Input, fields)
+                or any(field.outer == task.choices_field for field in fields)
+            )
         )
 
     def refuse(
@@ -67,7 +72,7 @@ class CopyChecks:
                 stay; or it cannot be stored.
         """
         problem = (
-            self._problem_of_answer(before, after)
+            self._problem_of_answer(before, after, uid)
             or self._problem_of_choices(before, after)
             or _unstorable(before, after)
         )
@@ -80,12 +85,20 @@ class CopyChecks:
             )
 
     def _problem_of_answer(
-        self, before: Mapping[str, Any], after: Mapping[str, Any]
+        self, before: Mapping[str, Any], after: Mapping[str, Any], uid: str
     ) -> str | None:
         field, labels = self._scope.answer_field, self._scope.labels
-        if field is None or field not in before:
+        if self._scope.converter is not None:
+            field = f"answer (by {LABEL_CONVERTER})"
+            old = self._made_answer(before, uid)
+            try:
+                new = self._made_answer(after, uid)
+            except PluginError as error:
+                return f"has no answer any more: {error}"
+        elif field is None or field not in before:
             return None
-        old, new = before[field], after.get(field)
+        else:
+            old, new = before[field], after.get(field)
         if old == new:
             return None
         if self._effect == "invariant":
@@ -102,6 +115,17 @@ class CopyChecks:
                 f"{', '.join(labels or ())}, found {shorten(wrong[0])})"
             )
         return None
+
+    def _made_answer(self, row: Mapping[str, Any], uid: str) -> Any:
+        """Return what the method makes of a row as pydantic returns it."""
+        task, converter = self._scope.bound_task, self._scope.converter
+        given = {**row, "uid": uid}
+        if task is None or converter is None:
+            return None
+        with suppress(ValidationError):
+            given |= task.validate_input(given).model_dump()
+        made = converter.label_field_converter(given)
+        return converted(converter, LABEL_CONVERTER, made, uid)["answer"]
 
     def _problem_of_choices(
         self, before: Mapping[str, Any], after: Mapping[str, Any]

@@ -17,7 +17,7 @@ from evalkit.errors import DataError
 from evalkit.perturbing.copying import Change, Copy, Example, Perturber
 from evalkit.perturbing.rows import together, with_edits
 from evalkit.perturbing.scopes import Settings
-from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask
+from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask, Converting
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
 
@@ -179,6 +179,7 @@ class Portable(NamedTuple):
     settings: Settings
     answer_field: str | None
     labels: tuple[str, ...] | None
+    converter: Reference | None
     edits: bool
 
 
@@ -188,6 +189,7 @@ def portable(
     settings: Settings,
     answer_field: str | None,
     labels: tuple[str, ...] | None,
+    converter: Converting | None,
     edits: bool,
 ) -> Portable | None:
     """Describe perturbers for another process.
@@ -198,6 +200,7 @@ def portable(
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer.
         labels: The labels that the data set names, as it stores them.
+        converter: Whose method makes the answers, where no field holds them.
         edits: Whether rows say what was edited.
 
     Returns:
@@ -205,10 +208,13 @@ def portable(
     """
     steps = [[_reference(step) for step in each.steps] for each in perturbers]
     found = None if task is None else _reference(task)
-    if (task is not None and found is None) or any(None in each for each in steps):
+    method = None if converter is None else _reference(converter)
+    is_known = (task is None) == (found is None)
+    is_known &= (converter is None) == (method is None)
+    if not is_known or any(None in each for each in steps):
         return None
     known = tuple(tuple(step for step in each if step is not None) for each in steps)
-    return Portable(known, found, settings, answer_field, labels, edits)
+    return Portable(known, found, settings, answer_field, labels, method, edits)
 
 
 def _reference(bound: Bound) -> Reference | None:
@@ -236,11 +242,8 @@ def load_perturbers(described: Portable) -> Loaded:
     Raises:
         PluginError: A component cannot be loaded.
     """
-    task = (
-        None
-        if described.task is None
-        else BoundTask.of(load_component(*described.task))
-    )
+    task = described.task and BoundTask.of(load_component(*described.task))
+    method = described.converter and Converting.of(load_component(*described.converter))
     perturbers = [
         Perturber(
             [BoundPerturbation.of(load_component(*step)) for step in steps],
@@ -248,6 +251,7 @@ def load_perturbers(described: Portable) -> Loaded:
             described.settings,
             described.answer_field,
             described.labels,
+            method,
         )
         for steps in described.steps
     ]

@@ -23,7 +23,7 @@ from evalkit.perturbing.steps import (
     read_effect,
 )
 from evalkit.perturbing.texts import Place, text_at, with_text
-from evalkit.plugins.bound import BoundPerturbation, BoundTask
+from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
 
 
 class Example(NamedTuple):
@@ -76,6 +76,7 @@ class Perturber:
         answer_field: The field that holds the answer, where there is one.
         labels: The answers that the data set says itself that its examples may have, as
             they are stored; None for the task's labels.
+        converter: Whose method makes the answers, where no field holds them.
 
     Attributes:
         steps: The same.
@@ -95,6 +96,7 @@ class Perturber:
         settings: Settings,
         answer_field: str | None = None,
         labels: Sequence[str] | None = None,
+        converter: Converting | None = None,
     ) -> None:
         self.steps = tuple(steps)
         named = _named_settings(steps, settings)
@@ -104,7 +106,7 @@ class Perturber:
         )
         self.suffix = row_suffix([step.component.name for step in steps], named)
         self._settings = settings
-        scope = scope_of(task, settings, answer_field, labels)
+        scope = scope_of(task, settings, answer_field, labels, converter)
         self._task = scope.task
         self._is_whole = scope.is_whole
         self._answer_field = answer_field

@@ -147,7 +147,8 @@ def perturb_dataset(
         progress(f"loading {bound.component.name}", 0.0)
         originals = read_originals(bound, bound_task, split, selection, again)
         originals.refuse_absent(settings.fields)
-        answers = originals.answer_field, stored_labels(bound)
+        labels = stored_labels(bound)
+        answers = originals.answer_field, labels, originals.converter
         perturbers = [
             Perturber(steps, bound_task, settings, *answers)
             for steps in chosen.perturbations

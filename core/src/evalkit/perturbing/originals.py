@@ -22,9 +22,14 @@ from evalkit.examples.loading import ExampleRows, load_rows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
 from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.rows import WantedTexts, already_perturbed
+from evalkit.perturbing.rows import (
+    WantedTexts,
+    aliases_of,
+    already_perturbed,
+    named_as_data,
+)
 from evalkit.perturbing.texts import read_path
-from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
 from evalkit.reading.streams import line_blocks
 
 
@@ -42,6 +47,8 @@ class SourceExamples(NamedTuple):
     """What identifies the data."""
     answer_field: str | None
     """The field that holds the answer, where it is one."""
+    converter: Converting | None
+    """Whose method makes the answers, where no field holds them."""
     aliases: Mapping[str, str]
     """The keys of those fields of `Input` that the data names otherwise, by field."""
 
@@ -54,9 +61,12 @@ class SourceExamples(NamedTuple):
         Yields:
             The examples, in the data's order.
         """
-        rows: Iterator[Mapping[str, Any]] = map(
-            self._as_named, self.loaded.checked(_rows(self.loaded))
+        defaults, aliases = self.loaded.defaults, self.aliases
+        rows: Iterator[Mapping[str, Any]] = iter(
+            self.loaded.checked(_rows(self.loaded))
         )
+        if defaults or aliases:
+            rows = (named_as_data({**defaults, **row}, aliases) for row in rows)
         if self.selected is not None:
             rows = compress(rows, self.selected)
         uids = self.uids[first:].to_list()
@@ -119,12 +129,6 @@ class SourceExamples(NamedTuple):
                         f"the uid {uid!r} is taken: a copy of {original!r} would get it"
                     )
 
-    def _as_named(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a row with the keys of the data, as copies are read with them."""
-        if not self.aliases.keys() & row.keys():
-            return row
-        return {self.aliases.get(name, name): row[name] for name in row}
-
 
 def _id_of(row: Mapping[str, Any]) -> str | None:
     for key in EXAMPLE_ID_KEYS:
@@ -163,8 +167,8 @@ def read_originals(
     if not again:
         _refuse_perturbed(dataset, loaded)
     loaded = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
-    answer_field = _answer_field(dataset, task)
-    aliases = _aliases(task)
+    answer_field, converter = _answer_source(dataset, task)
+    aliases = aliases_of(task)
     frame = loaded.frame
     is_file = dataset.component.distribution == AS_FILE
     has_answers = task.answer_kind != "none"
@@ -179,7 +183,9 @@ def read_originals(
             selected = pl.int_range(len(uids), eager=True) < selection.limit
             uids = uids.filter(selected)
         identity = fingerprint(dataset, loaded).key
-        return SourceExamples(uids, selected, None, loaded, identity, None, aliases)
+        return SourceExamples(
+            uids, selected, None, loaded, identity, None, None, aliases
+        )
     examples = convert_examples(dataset, task, loaded)
     selected = selection.mask(examples)
     ids, tags = examples.frame["id"], examples.frame["tags"]
@@ -187,8 +193,9 @@ def read_originals(
         ids, tags = ids.filter(selected), tags.filter(selected)
     has_own = "tags" in loaded.columns or not tags.list.len().sum()
     own = None if has_own else tags
+    identity = examples.identity.key
     return SourceExamples(
-        ids, selected, own, loaded, examples.identity.key, answer_field, aliases
+        ids, selected, own, loaded, identity, answer_field, converter, aliases
     )
 
 
@@ -221,20 +228,18 @@ def _refuse_perturbed(dataset: BoundDataset, loaded: ExampleRows) -> None:
         )
 
 
-def _aliases(task: BoundTask) -> Mapping[str, str]:
-    fields = task.Input.model_fields.items()
-    found = {name: field.validation_alias for name, field in fields}
-    return {name: key for name, key in found.items() if isinstance(key, str)}
-
-
-def _answer_field(dataset: BoundDataset, task: BoundTask) -> str | None:
-    """Return the field that holds the answer; None where a method makes it."""
+def _answer_source(
+    dataset: BoundDataset, task: BoundTask
+) -> tuple[str | None, Converting | None]:
+    """Return the field that holds the answer, or whose method makes it."""
     try:
-        declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
+        bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     except PluginContractError:
-        return None
-    answer = None if declared is None else declared.get("answer")
-    return answer if isinstance(answer, str) else None
+        return None, None
+    if declared is None:
+        return None, None if task.answer_kind == "none" else bound
+    answer = declared.get("answer")
+    return answer if isinstance(answer, str) else None, None
 
 
 def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
+
+from pydantic import ValidationError
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import Violation, shorten
@@ -60,7 +63,8 @@ def perturb(
     Returns:
         The changed copies, lazily: each the row's fields with a new `uid`, its original
         under `input_id`, and the perturbation's name under `perturbation`. There is
-        none of a row in which nothing was changed.
+        none of a row in which nothing was changed. Where a row is an example of the
+        task, its values are those that the task's `Input` returns, with its defaults.
 
     Raises:
         EvalkitError: An argument is out of range; after the last row: no row has a text
@@ -86,7 +90,42 @@ def perturb(
 
         rows = polars.DataFrame(rows).iter_rows(named=True)
     given = iter(rows)
+    if bound_task is not None:
+        given = _as_inputs(bound_task, given)
     return _perturbed(given, perturbers, again, edits, settings.fields)
+
+
+def _as_inputs(
+    task: BoundTask, rows: Iterator[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """Take what the task's `Input` returns; rows that it refuses stay as they are."""
+    aliases = aliases_of(task)
+    for row in rows:
+        uid = read_id(row, EXAMPLE_ID_KEYS) if isinstance(row, Mapping) else None
+        if not isinstance(uid, str):
+            yield row  # refused later, by its number
+            continue
+        found = row
+        with suppress(ValidationError):
+            values = task.validate_input({**row, "uid": uid}).model_dump()
+            found = named_as_data({**row, **values, "uid": uid}, aliases)
+        yield found
+
+
+def aliases_of(task: BoundTask) -> Mapping[str, str]:
+    """Return the keys in the data of fields of `Input` that it names otherwise."""
+    fields = task.Input.model_fields.items()
+    found = {name: field.validation_alias for name, field in fields}
+    return {name: key for name, key in found.items() if isinstance(key, str)}
+
+
+def named_as_data(
+    row: Mapping[str, Any], aliases: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Return a row with the keys of the data, as copies are read with them."""
+    if not aliases.keys() & row.keys():
+        return row
+    return {aliases.get(name, name): row[name] for name in row}
 
 
 def read_settings(

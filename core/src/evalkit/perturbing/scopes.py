@@ -13,7 +13,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.perturbing.spans import PROTECTED_KINDS, ProtectedKind
 from evalkit.perturbing.texts import EACH, read_path
-from evalkit.plugins.bound import BoundTask
+from evalkit.plugins.bound import BoundTask, Converting
 
 OF_COPIES = frozenset(("perturbation", "label_effect", "families"))
 """Columns in which a copy says what made it."""
@@ -55,6 +55,8 @@ class Scope(NamedTuple):
     bound_task: BoundTask | None
     labels: tuple[str, ...] | None
     """The answers that an example may have, as they are stored; None for any."""
+    converter: Converting | None = None
+    """Whose method makes the answers, where no field holds them."""
 
 
 def scope_of(
@@ -62,6 +64,7 @@ def scope_of(
     settings: Settings,
     answer_field: str | None,
     labels: Sequence[str] | None,
+    converter: Converting | None = None,
 ) -> Scope:
     """Say what the perturbations of a command are told of the examples.
 
@@ -70,6 +73,7 @@ def scope_of(
         settings: Seed, variants, fields and what is not protected.
         answer_field: The field that holds the answer, where there is one.
         labels: The labels as the data set stores them; None for the task's.
+        converter: Whose method makes the answers, where no field holds them.
 
     Returns:
         The scope.
@@ -94,7 +98,17 @@ def scope_of(
         labels = task.labels
     are_texts = task is not None and labels is None
     known = None if labels is None else tuple(labels)
-    return Scope(name, fields, is_whole, answer_field, are_texts, settings, task, known)
+    return Scope(
+        name,
+        fields,
+        is_whole,
+        answer_field,
+        are_texts,
+        settings,
+        task,
+        known,
+        converter,
+    )
 
 
 def _refuse_dead_ends(task: BoundTask, fields: Sequence[str]) -> None:

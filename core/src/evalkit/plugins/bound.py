@@ -5,15 +5,23 @@ Whatever a hook raises becomes an error that names the plugin and its distributi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
-from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
+from evalkit.base.violations import shorten
+from evalkit.errors import (
+    AdapterError,
+    DataError,
+    EvalkitError,
+    MetricError,
+    PluginError,
+)
 from evalkit.hookspecs import (
+    AdapterAttributes,
     DatasetAttributes,
     PerturbationAttributes,
     RecogniserAttributes,
@@ -261,12 +269,87 @@ class BoundObserver(Bound):
             getattr(self.hooks, hook)(**values)
 
 
+class BoundAdapter(Bound, AdapterAttributes):
+    """An adapter that is loaded."""
+
+    @property
+    def changed_parameters(self) -> Mapping[str, Any]:
+        """Its `configuration`, which may be of any shape; nothing without one."""
+        return {} if self.loaded_with is None else self.loaded_with
+
+    def adapt_row(self, row: Any) -> Iterator[Any]:
+        """Yield the rows that a row becomes.
+
+        Args:
+            row: A row, which is not changed.
+
+        Raises:
+            AdapterError: The adapter cannot use the row.
+            PluginError: It failed.
+        """
+        with self._own_guard("adapt_row"):
+            found = self.row_function("adapt_row")(row=row)
+            if isinstance(found, str | bytes | Mapping):
+                raise TypeError(
+                    f"adapt_row must return the rows, or yield them, not "
+                    f"{shorten(found)}"
+                )
+            yield from found
+
+    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+        """Return the rows that each of several rows becomes.
+
+        Args:
+            rows: The rows.
+
+        Raises:
+            AdapterError: The adapter cannot use one of them.
+            PluginError: It failed.
+        """
+        if not self.has("adapt_rows"):
+            return [list(self.adapt_row(row)) for row in rows]
+        with self._own_guard("adapt_rows"):
+            found = [list(each) for each in self.row_function("adapt_rows")(rows=rows)]
+            if len(found) != len(rows):
+                raise TypeError(
+                    f"adapt_rows must return rows for each of {len(rows)} rows, "
+                    f"returned {len(found)}"
+                )
+            return found
+
+    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """Return the table that a table becomes, or None to go row by row.
+
+        Args:
+            frame: The table.
+
+        Raises:
+            AdapterError: It cannot adapt this table at once.
+            PluginError: It failed.
+        """
+        import polars as pl
+
+        if not self.has("adapt_frame"):
+            return None
+        with self._own_guard("adapt_frame"):
+            found = self.row_function("adapt_frame")(frame=frame)
+            if not (found is None or isinstance(found, pl.DataFrame)):
+                raise TypeError(
+                    f"adapt_frame must return a DataFrame or None, not {shorten(found)}"
+                )
+            return found
+
+    def _own_guard(self, hook: str) -> Guard:
+        return Guard(self.component.origin, hook, passes=(AdapterError, GeneratorExit))
+
+
 BOUND: Mapping[str, type[Bound]] = {
     "tasks": BoundTask,
     "datasets": BoundDataset,
     "metrics": BoundMetric,
     "perturbations": BoundPerturbation,
     "annotators": BoundAnnotator,
+    "adapters": BoundAdapter,
     "recognisers": BoundRecogniser,
     "observers": BoundObserver,
 }

@@ -86,6 +86,13 @@ CONTRACTS: Mapping[str, Kind] = {
         Annotator,
         (("annotate_example",), ("annotate_batch",)),
     ),
+    "adapters": Kind(
+        "adapter",
+        hookspecs.AdapterSpec,
+        hookspecs.AdapterAttributes,
+        _NoDefaults,
+        (("adapt_row",),),
+    ),
     "recognisers": Kind(
         "recogniser",
         hookspecs.RecogniserSpec,

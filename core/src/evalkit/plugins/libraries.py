@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +18,8 @@ from evalkit.base.names import normalise_distribution
 from evalkit.plugins.metadata import CORE, installed_header, required_distribution
 
 _EXTRAS = re.compile(r"[^;\[]*\[([^\]]*)\]")
+_LATE_IMPORT = re.compile(r"^[ \t]+(from|import)[ \t]+([\w.][^#\n]*)", re.MULTILINE)
+"""A line that imports within a function, or one of a text that looks like it."""
 _EXTRA_IN_MARKER = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
@@ -140,7 +145,7 @@ def imported_libraries(module: str) -> dict[str, str]:
     """Return the versions of the libraries that a package uses.
 
     They are the packages whose modules, classes or functions are global names of its
-    modules. What is imported inside a function is not seen.
+    modules, and the installed ones that its functions import.
 
     Args:
         module: Full name of a module of the package, which was imported.
@@ -158,8 +163,37 @@ def imported_libraries(module: str) -> dict[str, str]:
         if path.partition(".")[0] == package and isinstance(found, ModuleType)
         for name in _used_modules(found)
     }
-    others = used - {package, _OWN, "__main__"} - sys.stdlib_module_names
-    return dict(filter(None, map(_identify, sorted(others))))
+    ours = {package, _OWN, "__main__"} | sys.stdlib_module_names
+    late = map(_installed_package, sorted(_late_imports(module) - used - ours))
+    others = map(_identify, sorted(used - ours))
+    return dict(filter(None, (*late, *others)))
+
+
+def _late_imports(module: str) -> set[str]:
+    """Name the packages that the functions of a package import."""
+    found = set()
+    for file in source_files(module).values():
+        text = file.read_text("utf-8", "replace")
+        for how, what in _LATE_IMPORT.findall(text):
+            named = what.split(",") if how == "import" else [what]
+            found |= {
+                each.split()[0].partition(".")[0] for each in named if each.strip()
+            }
+    return found
+
+
+def _installed_package(package: str) -> tuple[str, str] | None:
+    """Identify a package that need not be imported, by its distribution."""
+    found = _installed(package)
+    if found is None and find_spec(package):  # its distribution has another name
+        package = next(iter(_distributions().get(package, ())), package)
+        found = _installed(package)
+    return None if found is None else (normalise_distribution(package), found[0])
+
+
+@cache
+def _distributions() -> Mapping[str, Sequence[str]]:
+    return importlib.metadata.packages_distributions()
 
 
 def _used_modules(module: ModuleType) -> Iterator[str]:

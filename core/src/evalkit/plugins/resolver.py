@@ -70,8 +70,7 @@ class Resolver:
         if isinstance(what, str):
             namer = None if named_by is None else named_by.component
             return self.registry.load(kind, what, parameters, namer)
-        component = Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
-        return bind(component, what, parameters)
+        return bind(given_component(kind, what), what, parameters)
 
     def dataset(self, dataset: Any) -> BoundDataset:
         """Bind a data set."""
@@ -205,6 +204,19 @@ def _distance_from(headline: Reference, metric: BoundMetric) -> int:
     if metric.component.name != headline.name:
         return 2
     return int(metric.name != score_name(headline.name, headline.parameters))
+
+
+def given_component(kind: str, what: Any) -> Component:
+    """Return the component that a plugin passed as a Python object stands for.
+
+    Args:
+        kind: Its kind.
+        what: A class, an instance or a function.
+
+    Raises:
+        PluginContractError: Its name is no legal one.
+    """
+    return Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
 
 
 def name_of(what: Any) -> str:

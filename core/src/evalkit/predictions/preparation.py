@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.failures import hook_failures
 from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.progress import Progress
@@ -23,6 +24,7 @@ from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.plugins.sources import sha256_of
+from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
@@ -45,10 +47,12 @@ class Prepared(NamedTuple):
     examples: Examples
     """The selected ones."""
     alignment: Alignment
-    predictions: Mapping[str, str | None]
-    """Name and SHA-256 of what was read."""
+    predictions: Mapping[str, Any]
+    """Name and SHA-256 of what was read, and its adapters."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
+    adapters: Pipeline | None = None
+    """What the predictions went through before they were checked."""
 
 
 def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
@@ -85,6 +89,8 @@ def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
 
 def default_model(predictions: Predictions) -> str:
     """Name a model after its file of predictions."""
+    if isinstance(predictions, AdaptedPredictions):
+        return default_model(predictions.given)
     if isinstance(predictions, str | Path):
         return model_name(Path(predictions))
     return "model"
@@ -155,7 +161,10 @@ def prepare(
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
-    return Prepared(examples, alignment, given, ids)
+    adapters = None
+    if isinstance(predictions, AdaptedPredictions):
+        adapters = predictions.pipeline
+    return Prepared(examples, alignment, given, ids, adapters)
 
 
 def _has_plain_lines(predictions: Predictions) -> bool:
@@ -178,26 +187,45 @@ def read_responses(
     Returns:
         The rows, block by block.
     """
+    if isinstance(predictions, AdaptedPredictions):
+        return adapted_blocks(predictions, reader)
     if isinstance(predictions, str | Path):
         return read_prediction_file(Path(predictions), reader, ids)
     return read_given(predictions, reader)
 
 
-Predictions = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+Predictions = (
+    str | Path | pl.DataFrame | Sequence[Mapping[str, Any]] | AdaptedPredictions
+)
 
 
-def identify(predictions: Predictions) -> Mapping[str, str | None]:
-    """Give name and SHA-256 of a file of predictions, or of rows.
+def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictions:
+    """Return predictions that adapters change as they are read.
+
+    Args:
+        predictions: What `rows_of` gave.
+        pipeline: The adapters; None for none.
+    """
+    if pipeline is None or isinstance(predictions, AdaptedPredictions):
+        return predictions
+    return AdaptedPredictions(predictions, pipeline)
+
+
+def identify(predictions: Predictions) -> Mapping[str, Any]:
+    """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.
 
     Returns:
-        `name` (None for rows) and `sha256`.
+        `name` (None for rows) and `sha256`; and `adapters`, where there are any.
 
     Raises:
         DataError: The file cannot be read.
     """
+    if isinstance(predictions, AdaptedPredictions):
+        adapters = predictions.pipeline.specification
+        return {**identify(predictions.given), "adapters": adapters}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
         refuse_other_than_file(path)

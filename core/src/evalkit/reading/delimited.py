@@ -28,7 +28,7 @@ def read_delimited_rows(
         path: The file; gzip and Zstandard are decompressed.
         text_fields: Columns whose cells are taken as they are; those of other columns
             are read as JSON where they can be, and are texts where not.
-        id_keys: The columns of which the header must name one.
+        id_keys: The columns of which the header must name one; none for any header.
         delimiter: What stands between two cells.
 
     Yields:
@@ -109,13 +109,14 @@ def _read_header(
     except csv.Error as error:
         raise DataError(f"{path}: its header {_explain(error)}") from error
     if not header:
-        raise DataError(f"{path}: is empty; wanted is a header with {id_keys[0]!r}")
+        wanted = f" with {id_keys[0]!r}" if id_keys else ""
+        raise DataError(f"{path}: is empty; wanted is a header{wanted}")
     if any(_ESCAPED.search(name) for name in header):
         raise DataError(f"{path}: its header must be UTF-8")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: its header names the column {twice!r} twice")
-    if not set(id_keys) & set(header):
+    if id_keys and not set(id_keys) & set(header):
         raise DataError(
             f"{path}: its header has the columns {', '.join(header)}, and no "
             f"{id_keys[0]!r}"

@@ -40,7 +40,8 @@ def read_rows(
         kind: Its format.
         texts: Columns whose cells are taken as the texts that they are, in a format
             without types.
-        id_keys: The columns of which one must be there, in a format with a header.
+        id_keys: The columns of which one must be there, in a format with a header; none
+            for any header.
 
     Returns:
         A row for each record; broken ones with what is wrong.

@@ -165,12 +165,25 @@ def table_blocks(
 
 
 def _row(frame: pl.DataFrame, first: int, nullable: Collection[str], index: int) -> Row:
-    values = {
+    return object_row(
+        first + index, plain_values(frame.row(index, named=True), nullable)
+    )
+
+
+def plain_values(
+    values: Mapping[str, Any], nullable: Collection[str]
+) -> dict[str, Any]:
+    """Return the values of a row of a table as JSON lines would have them.
+
+    Args:
+        values: The row.
+        nullable: Columns of which null is a value; in others it is none.
+    """
+    return {
         name: _plain(value)
-        for name, value in frame.row(index, named=True).items()
+        for name, value in values.items()
         if value is not None or name in nullable
     }
-    return object_row(first + index, values)
 
 
 def _plain(value: Any) -> Any:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import polars as pl
 
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name, local_path
-from evalkit.predictions.preparation import Predictions, rows_of
+from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.listing import find_run
 from evalkit.runs.results import Result
@@ -31,6 +32,10 @@ class FileSource(NamedTuple):
     """How messages call the copies."""
     predictions_name: str
 
+    def adapted_by(self, pipeline: Pipeline | None) -> Self:
+        """Return the same with predictions that adapters change."""
+        return self._replace(predictions=adapted_by(self.predictions, pipeline))
+
 
 class RunSource(NamedTuple):
     """A run of which the examples are copies."""
@@ -43,6 +48,10 @@ class RunSource(NamedTuple):
     def predictions_name(self) -> str:
         """How messages call the predictions."""
         return self.name
+
+    def adapted_by(self, pipeline: Pipeline | None) -> Self:
+        """Return the same: what a run holds was adapted when it was made."""
+        return self
 
 
 CopySource = FileSource | RunSource

@@ -116,7 +116,7 @@ def _files(perturbed: Perturbed) -> list[recorded.Perturbed]:
         recorded.Perturbed(
             file=each.data["name"],
             sha256=str(each.data["sha256"]),
-            predictions=recorded.Predictions.model_validate(each.predictions),
+            predictions=recorded.Predictions.of(each.predictions),
             counts=recorded.Counts(**each.alignment.counts),
             left_out=each.left_out,
             perturbations=_made(each),

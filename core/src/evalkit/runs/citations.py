@@ -13,6 +13,7 @@ from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
 from evalkit.runs import recorded
 from evalkit.runs.results import Result
+from evalkit.runs.stored import bound_component
 
 _BIBTEX = re.compile(r"\s*@\w+\s*[{(]")
 
@@ -121,7 +122,7 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
 def _citation(component: recorded.Component, resolver: Resolver) -> str | None:
     if component.distribution == GIVEN:
         raise PluginError("it was given as an object when the run was made")
-    bound = resolver.bind(component.kind, component.reference, component.parameters)
+    bound = bound_component(component, resolver)
     plugin = bound.plugin
     declarer = plugin.function if isinstance(plugin, FunctionMetric) else plugin
     citation = getattr(declarer, "citation", None)

@@ -160,8 +160,8 @@ class RunRecord(recorded.Part):
     components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )
-    """The data set, its task, the metrics, the annotators whose columns they read, and
-    the perturbations of copies."""
+    """The data set, its task, the metrics, the annotators whose columns they read, the
+    adapters of predictions, and the perturbations of copies."""
     annotations: tuple[recorded.Annotations, ...] = ()
     """What annotators said of the responses."""
     core: Recorded[recorded.Core] = None

@@ -7,7 +7,7 @@ default is what a field means in a run of an older version, which did not record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -146,6 +146,19 @@ class File(Part):
     sha256: Sha256
 
 
+class Adapter(Part):
+    """One adapter of a pipeline."""
+
+    kind: Name
+    """Name of the adapter."""
+    distribution: Text
+    """The distribution that it is from."""
+    version: Text
+    """The adapter's own version."""
+    configuration: Any = None
+    """Its configuration with defaults."""
+
+
 class Predictions(Part):
     """Where the predictions came from."""
 
@@ -154,6 +167,18 @@ class Predictions(Part):
     several."""
     sha256: Sha256 | None = None
     """Null for a run that was merged of others."""
+    adapters: tuple[Adapter, ...] = ()
+    """The adapters that the rows went through before they were checked, in order; empty
+    for a merged run whose parts went through other ones, which `components` has."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return what is recorded of predictions.
+
+        Args:
+            given: Name and SHA-256, and adapters, where there are any.
+        """
+        return cls.model_validate({"adapters": [], **given})
 
 
 class Data(Part):
@@ -207,7 +232,8 @@ class Component(Part):
     id: Annotated[
         str,
         _text(
-            "^(tasks|datasets|metrics|perturbations|annotators)/[a-z0-9]+(-[a-z0-9]+)*$"
+            "^(tasks|datasets|metrics|perturbations|annotators|adapters)"
+            "/[a-z0-9]+(-[a-z0-9]+)*$"
         ),
     ]
     distribution: Text = ""

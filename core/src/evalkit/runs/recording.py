@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
@@ -104,6 +105,8 @@ class Parts(NamedTuple):
     crossed: Mapping[str, pl.Series] = {}
     """The groups of each example in every crossing."""
     perturbed: PerturbedRecord | None = None
+    adapters: Pipeline | None = None
+    """What the predictions went through before they were checked."""
 
 
 def make_result(
@@ -215,7 +218,7 @@ def _record(
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
         data=_data(parts),
-        predictions=recorded.Predictions.model_validate(given),
+        predictions=recorded.Predictions.of(given),
         components=components,
         annotations=record_annotations(
             parts.alignment.annotations,
@@ -307,8 +310,10 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     annotators = [each.annotator for each in parts.alignment.annotations]
-    bound = (parts.dataset, parts.task, *parts.metrics, *annotators)
+    bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *annotators)
+    adapters = () if parts.adapters is None else parts.adapters.stages
     of_copies = () if parts.perturbed is None else parts.perturbed.components
+    bound += tuple(stage.adapter for stage in adapters)
     return (*map(recorded_component, bound), *of_copies)
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalkit.adapting.pipelines import pipeline
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import local_path
 from evalkit.plugins.bound import Bound, BoundMetric
@@ -214,6 +215,9 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
             f"{component.id} was given as an object when the run was made; only "
             "installed plugins can be loaded again"
         )
+    if component.kind == "adapters":
+        stage = {"kind": component.reference, **component.parameters}
+        return pipeline([stage], resolver.registry).stages[0].adapter
     return resolver.bind(component.kind, component.reference, component.parameters)
 
 

@@ -12,7 +12,7 @@ from evalkit.base.columns import all_named, unnamed
 from evalkit.base.failures import described, located
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.outcomes import Left, most_left, with_left
+from evalkit.scoring.outcomes import Left, keep_cause, most_left, with_left
 from evalkit.scoring.table import Batch
 
 RESERVED = (
@@ -77,7 +77,7 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
         if position is None or len(left) + 1 > most_left(metric, batch.rows):
             text = left[0].reason if left else text
             raise MetricError(text) from problem.cause
-        metric.computed.setdefault("cause", problem.cause)
+        keep_cause(metric, problem.cause)
         left.append(Left(position, text, True))
         others = batch.frame.filter(pl.col("position") != position)
         batch = batch._replace(frame=others)

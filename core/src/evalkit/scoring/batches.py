@@ -11,17 +11,19 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.parallel.service import packed
+from evalkit.parallel.workers import NotPortable, Workers, unpacked
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
-from evalkit.scoring.outcomes import EXTRA, Left, with_left
+from evalkit.scoring.outcomes import EXTRA, Left, keep_cause, with_left
 from evalkit.scoring.table import Batch, BatchFunction
 
 if TYPE_CHECKING:
@@ -240,7 +242,20 @@ def _compute(
             "several runs it in this process"
         )
 
-    yield from workers.map(_load, parts, function, batches, died)
+    shared = partial(_compute_here, function)
+    for part, failure in workers.map(_load, parts, shared, batches, died):
+        if failure is not None:
+            keep_cause(metric, unpacked(*failure))
+        yield part
+
+
+def _compute_here(
+    function: BatchFunction, metric: BoundMetric, batch: Batch
+) -> tuple[pl.DataFrame, tuple[bytes | None, str] | None]:
+    """Compute a batch in a worker process; return also what a row of it raised."""
+    part = function(metric, batch)
+    cause = metric.computed.pop("cause", None)
+    return part, None if cause is None else packed(cause)
 
 
 def _load(

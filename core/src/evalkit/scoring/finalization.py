@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
+from evalkit.inference.multinomial import DrawnCounts, counts_table
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring import calls
 
@@ -133,57 +134,85 @@ class FinalizedReplicates(NamedTuple):
     """Why there are none."""
 
 
+Part = TypeVar("Part", bound=Hashable)
+
+Sums: TypeAlias = pl.DataFrame | DrawnCounts
+"""Sums by `replicate`, from 0, and by the metric's keys; or counts of label pairs."""
+
+
 def finalize_replicates(
-    finalizer: Finalizer, parts: Iterable[tuple[int, pl.DataFrame]], replicates: int
-) -> dict[int, FinalizedReplicates]:
+    finalizer: Finalizer, parts: Iterable[tuple[Part, int, Sums]]
+) -> dict[Part, FinalizedReplicates]:
     """Finalize the replicates of many groups, as many at a time as fit.
 
     Args:
         finalizer: Makes scores of sums.
-        parts: The number of each group, and its sums by `replicate` and keys.
-        replicates: How many replicates each group has.
+        parts: What the replicates are of, such as the number of a group; how many
+            there are, and their sums.
 
     Returns:
-        The values by group; the reason where the metric failed.
+        The values of each part; the reason where the metric failed.
     """
-    found: dict[int, FinalizedReplicates] = {}
-    waiting: list[tuple[int, pl.DataFrame]] = []
+    found: dict[Part, FinalizedReplicates] = {}
+    waiting: list[tuple[Part, int, Sums]] = []
     rows = 0
-    for group, sums in parts:
-        waiting.append((group, sums))
-        rows += max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
+    for part in parts:
+        waiting.append(part)
+        rows += _rows(part[-1])
         if rows >= MOST_ROWS:
-            found |= _finalize_together(finalizer, waiting, replicates)
+            found |= _finalize_together(finalizer, waiting)
             waiting, rows = [], 0
-    return found | _finalize_together(finalizer, waiting, replicates)
+    return found | _finalize_together(finalizer, waiting)
+
+
+def _rows(sums: Sums) -> int:
+    """Return the rows of sums, or of numbers that take as much memory."""
+    if isinstance(sums, DrawnCounts):
+        return len(sums.counts)
+    return max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
 
 
 def _finalize_together(
-    finalizer: Finalizer, parts: list[tuple[int, pl.DataFrame]], replicates: int
-) -> dict[int, FinalizedReplicates]:
+    finalizer: Finalizer, parts: list[tuple[Part, int, Sums]]
+) -> dict[Part, FinalizedReplicates]:
     if not parts:
         return {}
-    together = pl.concat([sums for _, sums in parts])
-    heights = [sums.height for _, sums in parts]
-    firsts = np.repeat(np.arange(len(parts)) * replicates, heights)
-    numbered = together.with_columns(group=pl.col("replicate") + firsts)
+    ends = np.cumsum([replicates for _, replicates, _ in parts])
+    firsts = [0, *ends[:-1].tolist()]
     try:
-        values = finalizer(numbered.drop("replicate"))
+        values = finalizer(_numbered([sums for *_, sums in parts], firsts))
     except MetricError as error:
         if len(parts) == 1:
             return {
                 parts[0][0]: FinalizedReplicates({}, f"the bootstrap failed: {error}")
             }
-        apart = (_finalize_together(finalizer, [part], replicates) for part in parts)
-        return {group: values for one in apart for group, values in one.items()}
+        apart = (_finalize_together(finalizer, [part]) for part in parts)
+        return {part: values for one in apart for part, values in one.items()}
     # sorted, so that rounding does not depend on the order of what the metric returned
-    defined = (
-        values.filter(pl.col("value").is_finite())
-        .sort("group")
-        .with_columns(place=pl.col("group") // replicates)
-    )
-    by_score = defined.partition_by("place", "score", as_dict=True, maintain_order=True)
-    found: dict[int, dict[str, Floats]] = {group: {} for group, _ in parts}
-    for (place, score), frame in by_score.items():
-        found[parts[int(place)][0]][str(score)] = frame["value"].to_numpy()
-    return {group: FinalizedReplicates(values) for group, values in found.items()}
+    defined = values.filter(pl.col("value").is_finite()).sort("group")
+    found: dict[Part, dict[str, Floats]] = {part: {} for part, *_ in parts}
+    by_score = defined.partition_by("score", as_dict=True, maintain_order=True)
+    for (score,), frame in by_score.items():
+        places = np.searchsorted(frame["group"].to_numpy(), firsts[1:])
+        numbers = np.split(frame["value"].to_numpy(), places)
+        for part, of_part in zip(found, numbers, strict=True):
+            if len(of_part):
+                found[part][str(score)] = of_part
+    return {part: FinalizedReplicates(values) for part, values in found.items()}
+
+
+def _numbered(parts: Sequence[Sums], firsts: Sequence[int]) -> pl.DataFrame:
+    """Put sums into one table, in which `group` is another one for each replicate."""
+    counted = [
+        sums._replace(replicate=sums.replicate + first)
+        for sums, first in zip(parts, firsts, strict=True)
+        if isinstance(sums, DrawnCounts)
+    ]
+    tables = [
+        sums.with_columns(pl.col("replicate") + first)
+        for sums, first in zip(parts, firsts, strict=True)
+        if isinstance(sums, pl.DataFrame)
+    ]
+    if counted:
+        tables.append(counts_table(counted))
+    return pl.concat(tables).rename({"replicate": "group"})

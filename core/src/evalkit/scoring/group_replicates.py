@@ -8,7 +8,7 @@ is rare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,8 +29,8 @@ from evalkit.inference.intervals import Floats
 from evalkit.inference.multinomial import (
     Pair,
     PairCounts,
+    as_replicate,
     count_pairs,
-    counts_frame,
     counts_of_one_class,
     replicate_counts,
     smoothed_counts,
@@ -38,7 +38,11 @@ from evalkit.inference.multinomial import (
 from evalkit.inference.seeds import generator
 from evalkit.scoring.bootstrap import replicate_merged, replicate_sums
 from evalkit.scoring.evidence import Evidence, interval_kind
-from evalkit.scoring.finalization import FinalizedReplicates, finalize_replicates
+from evalkit.scoring.finalization import (
+    FinalizedReplicates,
+    Sums,
+    finalize_replicates,
+)
 from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.records import Advance
 from evalkit.scoring.statistics_rows import Codes
@@ -83,7 +87,6 @@ class GroupReplicates:
         self._advance = advance
         self.count = REPLICATES
         self._counted: dict[int, PairCounts] = {}
-        self._smoothed: dict[int, pl.DataFrame] = {}
         self._unit_rows: dict[int, UnitRows] = {}
         self._right_shares: dict[int, RightShares] = {}
 
@@ -93,7 +96,7 @@ class GroupReplicates:
         Args:
             group: The group.
         """
-        return self._drawn.get(group)
+        return self._finalized.get(("drawn", group))
 
     def is_smoothed(self, group: int) -> bool:
         """Tell whether a group's replicates are of smoothed counts.
@@ -101,7 +104,7 @@ class GroupReplicates:
         Args:
             group: A group that has replicates.
         """
-        return group in self._smoothed
+        return ("centre", group) in self._finalized
 
     def centre(self, group: int, score: str) -> float | None:
         """Return the score of the smoothed counts that replicates are drawn from.
@@ -113,7 +116,7 @@ class GroupReplicates:
         Returns:
             The score; None where nothing was smoothed, or it is undefined.
         """
-        found = self._centres.get(group, FinalizedReplicates({})).values.get(score)
+        found = self._values("centre", group, score)
         return None if found is None else float(found[0])
 
     def of_one_class(self, group: int) -> tuple[Floats, float] | None:
@@ -126,9 +129,8 @@ class GroupReplicates:
             The main score of the replicates that have one, and that of the counts that
             they were drawn from; None for other groups, or without such a score.
         """
-        drawn, centres = self._one_class
-        values = drawn.get(group, FinalizedReplicates({})).values.get("")
-        found = centres.get(group, FinalizedReplicates({})).values.get("")
+        values = self._values("drawn of one class", group)
+        found = self._values("centre of one class", group)
         if values is None or found is None or len(values) < self.count / 2:
             return None
         return values, float(found[0])
@@ -155,43 +157,22 @@ class GroupReplicates:
         """
         return self._right_shares.get(group)
 
-    @cached_property
-    def _drawn(self) -> dict[int, FinalizedReplicates]:
-        finalizer = self._evidence.finalizer
-        return finalize_replicates(finalizer, self._parts(), self.count)
+    def _values(self, kind: str, group: int, score: str = "") -> Floats | None:
+        found = self._finalized.get((kind, group))
+        return None if found is None else found.values.get(score)
 
     @cached_property
-    def _centres(self) -> dict[int, FinalizedReplicates]:
-        """The scores of the smoothed counts, which drawing replicates makes."""
+    def _finalized(self) -> dict[tuple[str, int], FinalizedReplicates]:
+        """All replicates, and scores of what they are drawn from, by kind and group."""
         parts = (
-            (group, self._smoothed[group].with_columns(replicate=pl.lit(0)))
-            for group in self._drawn
-            if group in self._smoothed
+            ((kind, group), replicates, sums)
+            for group in self._resampled()
+            for kind, replicates, sums in self._parts(group)
         )
-        return finalize_replicates(self._evidence.finalizer, parts, 1)
+        return finalize_replicates(self._evidence.finalizer, parts)
 
-    @cached_property
-    def _one_class(
-        self,
-    ) -> tuple[Mapping[int, FinalizedReplicates], Mapping[int, FinalizedReplicates]]:
-        evidence = self._evidence
-        parts, centres = [], []
-        for group in self._drawn:
-            if not self.draws_counts(group) or len(self.pairs_of(group).golds) > 1:
-                continue
-            keys, [column] = evidence.rows.keys, evidence.rows.columns
-            counts = counts_of_one_class(self.pairs_of(group))
-            random = self._random(group)
-            drawn = replicate_counts(counts, keys, column, self.count, random)
-            parts.append((group, drawn))
-            frame = counts_frame(counts, keys, column).with_columns(replicate=pl.lit(0))
-            centres.append((group, frame))
-        return (
-            finalize_replicates(evidence.finalizer, parts, self.count),
-            finalize_replicates(evidence.finalizer, centres, 1),
-        )
-
-    def _parts(self) -> Iterator[tuple[int, pl.DataFrame]]:
+    def _resampled(self) -> Iterator[int]:
+        """Return the groups of which replicates are drawn."""
         evidence = self._evidence
         for group, tag in enumerate(evidence.groups.tags):
             if evidence.n[group] < 2:
@@ -201,13 +182,19 @@ class GroupReplicates:
             self._advance(f"{evidence.metric.name}: {tag or 'all'}")
             is_large = int(evidence.cells_of(group)[1].sum()) > MOST_RESAMPLED
             if not evidence.merges_by_sum:
-                if self._can_be_merged(group):
-                    yield group, self._drawn_units(group)
-            elif self.draws_counts(group):
-                if not (is_large and self._is_smooth(group)):
-                    yield group, self._drawn_counts(group)
-            elif not is_large:
-                yield group, self._drawn_units(group)
+                is_drawn = self._can_be_merged(group)
+            elif is_large and self.draws_counts(group):
+                is_drawn = not self._is_smooth(group)
+            else:
+                is_drawn = not is_large
+            if is_drawn:
+                yield group
+
+    def _parts(self, group: int) -> Iterator[tuple[str, int, Sums]]:
+        if self._evidence.merges_by_sum and self.draws_counts(group):
+            yield from self._drawn_counts(group)
+        else:
+            yield from self._drawn_units(group)
 
     def _can_be_merged(self, group: int) -> bool:
         """Tell whether replicates of statistics that are no sums say something."""
@@ -299,15 +286,18 @@ class GroupReplicates:
         evidence = self._evidence
         return generator(evidence.settings.seed, evidence.metric.name, content)
 
-    def _drawn_counts(self, group: int) -> pl.DataFrame:
-        evidence = self._evidence
-        keys, [column] = evidence.rows.keys, evidence.rows.columns
-        pairs, random = self.pairs_of(group), self._random(group)
-        smoothed = smoothed_counts(pairs)
-        self._smoothed[group] = counts_frame(smoothed, keys, column)
-        return replicate_counts(smoothed, keys, column, self.count, random)
+    def _drawn_counts(self, group: int) -> Iterator[tuple[str, int, Sums]]:
+        names = (*self._evidence.rows.keys, *self._evidence.rows.columns)
+        pairs = self.pairs_of(group)
+        sources = {"": smoothed_counts(pairs)}
+        if len(pairs.golds) == 1:
+            sources[" of one class"] = counts_of_one_class(pairs)
+        for kind, counts in sources.items():
+            drawn = replicate_counts(counts, names, self.count, self._random(group))
+            yield f"drawn{kind}", self.count, drawn
+            yield f"centre{kind}", 1, as_replicate(counts, names)
 
-    def _drawn_units(self, group: int) -> pl.DataFrame:
+    def _drawn_units(self, group: int) -> Iterator[tuple[str, int, Sums]]:
         evidence = self._evidence
         members = evidence.members_of(group)
         units = evidence.units
@@ -315,19 +305,26 @@ class GroupReplicates:
         if not evidence.merges_by_sum:
             merges = evidence.metric.merges
             parts = (evidence.rows, members, unit_of_row, units.keys, self.count)
-            return replicate_merged(*parts, merges)
+            yield "drawn", self.count, replicate_merged(*parts, merges)
+            return
         drawn = replicate_sums(
             evidence.rows, members, unit_of_row, units.keys, self.count
         )
         if not (self._are_pairs and self._has_few_pairs(group)):
-            return drawn
+            yield "drawn", self.count, drawn
+            return
         numbers, are_right = self._numbered_pairs
         self._unit_rows[group] = UnitRows(
             unit_of_row, numbers[members.code], are_right[members.code]
         )
-        return self._smoothed_units(group, drawn)
+        smoothed, centre = self._smoothed_units(group, drawn)
+        yield "drawn", self.count, smoothed
+        yield "centre", 1, centre
 
-    def _smoothed_units(self, group: int, drawn: pl.DataFrame) -> pl.DataFrame:
+    def _smoothed_units(
+        self, group: int, drawn: pl.DataFrame
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Smooth replicates; also return the counts that are expected in them."""
         evidence = self._evidence
         codes, times = evidence.cells_of(group)
         keys, [column] = evidence.rows.keys, evidence.rows.columns
@@ -347,13 +344,12 @@ class GroupReplicates:
             self.count,
             self._random(group),
         )
-        self._smoothed[group] = smoothed
-        [centre] = right_shares(
-            smoothed.select(pl.lit(0).alias("replicate"), pl.all()), 1
-        )
+        first = pl.lit(0, dtype=pl.Int64).alias("replicate")
+        expected = smoothed.select(first, pl.all())
+        [centre] = right_shares(expected, 1)
         shares = right_shares(replicates, self.count)
         self._right_shares[group] = RightShares(shares[np.isfinite(shares)], centre)
-        return replicates
+        return replicates, expected
 
     @cached_property
     def _numbered_pairs(self) -> tuple[Codes, NDArray[np.bool_]]:

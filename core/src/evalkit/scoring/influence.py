@@ -23,6 +23,9 @@ from evalkit.scoring.statistics_rows import Codes, StatisticsRows
 _STEP = 1e-4
 """Step of the differences, as a share of the sum that is changed."""
 
+_ROUNDING = 1e-7
+"""Share of what an influence is summed of up to which it is the differences' error."""
+
 MOST_ENTRIES = 500
 """Sums of a group beyond which it gets no gradient."""
 
@@ -54,10 +57,11 @@ class RowInfluences:
         """
         _, key_of_code = self._rows.numbered_keys
         cells = self._cell_of_key[key_of_code[codes]]
-        influences: Floats = (self._rows.values[codes] * self._gradient[cells]).sum(
-            axis=1
-        )
-        return np.where(cells < 0, np.nan, influences)
+        terms: Floats = self._rows.values[codes] * self._gradient[cells]
+        influences = terms.sum(axis=1)
+        # what rows add to numerator and denominator may cancel, as where all are right
+        cancel = np.abs(influences) <= _ROUNDING * np.abs(terms).sum(axis=1)
+        return np.where(cells < 0, np.nan, np.where(cancel, 0.0, influences))
 
 
 def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:

@@ -81,11 +81,21 @@ def score_metric(
             return score_lists(metric, table, groups, settings, advance)
         rate = _Rate(metric.name, table.frame.height, advance)
         found = metric_outcomes(metric, table, workers, rate.told)
+        _log_failed_row(metric)
         return score_statistics(
             metric, found.statistics, table, groups, settings, advance, found.unscored
         )
     except MetricError as error:
         return failed_scores(metric, groups, error)
+
+
+def _log_failed_row(metric: BoundMetric) -> None:
+    """Log what the metric raised for the first row that it was left out for."""
+    cause = metric.computed.pop("cause", None)
+    if cause is not None:
+        error = MetricError(f"{metric.component.origin}: failed for an example")
+        error.__cause__ = cause
+        log_failure(error)
 
 
 def failed_scores(

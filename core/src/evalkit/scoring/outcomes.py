@@ -126,6 +126,12 @@ def split_outcomes(frame: pl.DataFrame, part: str | None = None) -> Outcomes:
     )
 
 
+def keep_cause(metric: BoundMetric, error: BaseException | None) -> None:
+    """Keep what a metric raised for an example that is left out, if it is the first."""
+    if error is not None:
+        metric.computed.setdefault("cause", error)
+
+
 class FailureLimit:
     """Ends the scoring of a metric that fails for too many examples.
 

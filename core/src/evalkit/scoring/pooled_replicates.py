@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 
 from evalkit.inference.intervals import Floats
 from evalkit.inference.multinomial import (
+    DrawnCounts,
     Pair,
     PairCounts,
+    as_replicate,
     count_pairs,
-    counts_frame,
     replicate_counts,
     smoothed_counts,
 )
@@ -144,8 +144,8 @@ def _replicated(
     draws = min(max(_DRAWS // len(groups), _FEWEST_DRAWS), _MOST_DRAWS)
     if len(pool) * draws * len(groups) > _MOST_NUMBERS:
         return None
-    keys, [column] = evidence.rows.keys, evidence.rows.columns
-    parts, centres = [], []
+    names = (*evidence.rows.keys, *evidence.rows.columns)
+    parts: list[tuple[tuple[str, int], int, DrawnCounts]] = []
     for number, group in enumerate(groups):
         mixed = _mixed(group, pool)
         random = generator(
@@ -154,15 +154,14 @@ def _replicated(
             "pooled",
             repr([*mixed.items()]),
         )
-        parts.append((number, replicate_counts(mixed, keys, column, draws, random)))
-        centre = counts_frame(mixed, keys, column).with_columns(replicate=pl.lit(0))
-        centres.append((number, centre))
-    drawn = finalize_replicates(evidence.finalizer, parts, draws)
-    of_centres = finalize_replicates(evidence.finalizer, centres, 1)
+        counts = replicate_counts(mixed, names, draws, random)
+        parts.append((("drawn", number), draws, counts))
+        parts.append((("centre", number), 1, as_replicate(mixed, names)))
+    found = finalize_replicates(evidence.finalizer, parts)
     found_centres, means, variances = [], [], []
     for number in range(len(groups)):
-        values = drawn[number].values.get("", np.empty(0))
-        centre_values = of_centres[number].values.get("", np.empty(0))
+        values = found["drawn", number].values.get("", np.empty(0))
+        centre_values = found["centre", number].values.get("", np.empty(0))
         if len(values) < draws / 2 or not len(centre_values):
             return None
         found_centres.append(float(centre_values[0]))

@@ -38,6 +38,7 @@ from evalkit.scoring.outcomes import (
     Left,
     Outcomes,
     join_batches,
+    keep_cause,
     split_outcomes,
     with_left,
 )
@@ -253,7 +254,7 @@ class _Rows:
 
     def _failed(self, row: int, error: BaseException) -> None:
         guard = self._metric.guard(self._hook, "example", self._batch.id_of(row))
-        self._metric.computed.setdefault("cause", error)
+        keep_cause(self._metric, error)
         self._leave(row, str(guard.failure(error)), True)
 
     def _refused(self, row: int, why: str, part: str | None = None) -> None:
@@ -287,7 +288,7 @@ class _Rows:
             try:
                 number, why = checked_value(metric, value, step)
             except MetricError as error:
-                self._metric.computed.setdefault("cause", error.__cause__)
+                keep_cause(self._metric, error.__cause__)
                 number, why = None, str(error)
             if number is None:
                 self._leave(row, str(why), True, part)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import AlignmentError
@@ -14,7 +15,12 @@ from evalkit.examples.files import local_path
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.preparation import Predictions, default_model, rows_of
+from evalkit.predictions.preparation import (
+    Predictions,
+    adapted_by,
+    default_model,
+    rows_of,
+)
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
@@ -65,6 +71,7 @@ def evaluate(
     out: str | Path | None = None,
     include_examples: bool = True,
     observers: Sequence[Any] = (),
+    adapters: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -118,6 +125,9 @@ def evaluate(
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
         observers: Observers to tell what happens: names, classes or instances.
+        adapters: Adapters of rows: for `predictions` a file of YAML or JSON, a list of
+            adapters, or a `evalkit.adapters.Pipeline`. Predictions for perturbed copies
+            go through them too.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -152,6 +162,7 @@ def evaluate(
         weight=weight,
         include_examples=include_examples,
         observers=observers,
+        adapters=adapters,
     )
     return evaluate_with(
         dataset,
@@ -204,9 +215,10 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        predictions = rows_of(predictions)
+        adapt = as_pipeline((options.adapters or {}).get("predictions"), registry)
+        predictions = adapted_by(rows_of(predictions), adapt)
         out = None if out is None else local_path(out)
-        sources = find_copies(perturbed, perturbed_predictions, out or "runs")
+        sources = find_copies(perturbed, perturbed_predictions, out or "runs", adapt)
         asked = bind(dataset, task, options, registry, watchers)
         model = model or default_model(predictions)
         prepared = match(asked, predictions, model, bool(sources), progress)

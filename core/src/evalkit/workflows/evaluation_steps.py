@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
@@ -72,11 +73,13 @@ class Asked:
         """The columns of the data that scoring reads; None for all."""
         if self.dataset.has("evaluate"):
             return None
+        return self.fields | self.crossed
+
+    @property
+    def crossed(self) -> set[str]:
+        """The facets and columns that a user groups by."""
         crossings = self.options.crossings.values()
-        return {
-            *self.fields,
-            *(name for names in crossings for name in names),
-        }
+        return {name for names in crossings for name in names}
 
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
@@ -180,7 +183,8 @@ def match(
         asked.watchers,
         progress,
         needed,
-        asked.fields,
+        # whoever groups by the answer or the prediction means those that are scored
+        asked.fields | (asked.crossed - {"answer", "pred"}),
         needs_all=has_copies,
     )
 
@@ -199,6 +203,7 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
         [],
         None,
         crossed,
+        adapters=prepared.adapters,
     )
 
 
@@ -220,14 +225,20 @@ def score(parts: Parts, options: Options, progress: Progress) -> Parts:
 
 
 def find_copies(
-    perturbed: Given, predictions: Given, runs: str | Path
+    perturbed: Given,
+    predictions: Given,
+    runs: str | Path,
+    adapt: Pipeline | None = None,
 ) -> list[CopySource]:
     """Pair what is given as perturbed copies with the predictions for them."""
     if _is_empty(perturbed) and _is_empty(predictions):
         return []
     from evalkit.robustness.inputs import pair_sources
 
-    return pair_sources(perturbed, predictions, runs)
+    return [
+        source.adapted_by(adapt)
+        for source in pair_sources(perturbed, predictions, runs)
+    ]
 
 
 def _is_empty(given: Given) -> bool:

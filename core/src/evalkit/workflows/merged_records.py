@@ -98,7 +98,7 @@ def merged_record(
         includes_examples=holds_answers
         and all(record.includes_examples for record in records),
         data=_data(records),
-        predictions=recorded.Predictions(name=None, sha256=None),
+        predictions=_predictions(records),
         components=_components(records),
         core=core,
         environment=environment(),
@@ -145,6 +145,13 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
     }
     update = {"sha256": sha256, "files": files, **own}
     return records[0].data.model_copy(update=update)
+
+
+def _predictions(records: Sequence[RunRecord]) -> recorded.Predictions:
+    """Return what the parts' predictions have in common: their adapters."""
+    adapters = [record.predictions.adapters for record in records]
+    same = adapters[0] if all(each == adapters[0] for each in adapters) else ()
+    return recorded.Predictions(name=None, sha256=None, adapters=same)
 
 
 def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from evalkit.adapting.files import check_adapters
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
@@ -45,12 +46,14 @@ class EvaluationOptions:
     weight: Weight = "original"
     include_examples: bool = True
     observers: Sequence[Any] = ()
+    adapters: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
         check_confidence(self.confidence)
         self.policies.check()
         self.for_split("")
+        check_adapters(self.adapters or {})
         if self.weight not in get_args(Weight):
             raise EvalkitError(f"weight must be original or copy, is {self.weight!r}")
 

@@ -115,7 +115,7 @@ def _rescored(
     measured = measured_run(parent)
     settings = settings_of(parent.record, jobs)
     said = annotate_run(parent, measured, bound, resolver, jobs, progress)
-    parent, measured, annotations = said
+    parent, measured, annotations, warnings = said
     lacking: dict[str, MetricScores] = {}
     for metric in bound:
         try:
@@ -138,6 +138,7 @@ def _rescored(
         perturbed = rescore_perturbed(parent, measured, scored, settings)
     annotators = [each.annotator for each in annotations]
     result = _extended(parent, bound, annotators, scored, measured.groups, perturbed)
+    result.record_warnings(warnings)
     return result, [*result.scores[len(parent.scores) :]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
@@ -13,7 +14,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.preparation import default_model, prepare, rows_of
+from evalkit.predictions.preparation import adapted_by, default_model, prepare, rows_of
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs.accounts import alignment_notices
@@ -56,6 +57,7 @@ def validate(
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
+    adapters: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -74,6 +76,7 @@ def validate(
         on_missing: What an evaluation would do about examples without a prediction.
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
+        adapters: Adapters of rows, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -93,6 +96,7 @@ def validate(
         on_missing=on_missing,
         on_invalid=on_invalid,
         on_duplicate=on_duplicate,
+        adapters=adapters,
     )
     return validate_with(
         dataset,
@@ -147,7 +151,9 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    rows = rows_of(predictions)
+    adapters = options.adapters or {}
+    adapt = as_pipeline(adapters.get("predictions"), resolver.registry)
+    rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)
     prepared = prepare(
         bound,

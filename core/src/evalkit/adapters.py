@@ -1,0 +1,41 @@
+"""Adapters: rows changed by declared steps before they are checked and scored.
+
+Public. `pipeline` makes a pipeline of installed adapters.
+
+```python
+from evalkit.adapters import pipeline
+
+rename = pipeline([{"kind": "Rename", "configuration": {"text": "statement"}}])
+rows = list(rename([{"id": "1", "text": "Hello!"}]))
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from evalkit.adapting.files import read_pipeline as read_pipeline
+    from evalkit.adapting.pipelines import Adapted as Adapted
+    from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
+    from evalkit.adapting.pipelines import Pipeline as Pipeline
+    from evalkit.adapting.pipelines import pipeline as pipeline
+    from evalkit.adapting.sources import file_frames as file_frames
+    from evalkit.adapting.sources import file_rows as file_rows
+    from evalkit.adapting.stages import Stage as Stage
+    from evalkit.base.names import is_reserved as is_reserved
+    from evalkit.reading.rows import Row as Row
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "adapting.files": "read_pipeline",
+            "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
+            "adapting.sources": "file_frames file_rows",
+            "adapting.stages": "Stage",
+            "base.names": "is_reserved",
+            "reading.rows": "Row",
+        },
+    )

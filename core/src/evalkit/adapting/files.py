@@ -1,0 +1,174 @@
+"""Pipelines that are written in a file of YAML or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.adapting.pipelines import Pipeline, pipeline
+from evalkit.base.violations import shorten
+from evalkit.errors import AdapterError, EvalkitError
+from evalkit.plugins.registry import Registry
+
+MOST_BYTES = 1_000_000
+"""How large a pipeline's file may be."""
+
+_DEEPEST = 100
+
+
+def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipeline:
+    """Read a pipeline from a file.
+
+    Args:
+        path: A file of JSON (`.json`) or YAML: a list of adapters, or one adapter.
+        registry: Where installed adapters are found; what is installed by default.
+
+    Returns:
+        The pipeline.
+
+    Raises:
+        AdapterError: The file cannot be read, or a stage is written wrongly.
+        PluginError: An adapter is unknown or broken.
+    """
+    path = Path(path)
+    stages = _read(path)
+    try:
+        return pipeline([stages] if isinstance(stages, dict) else stages, registry)
+    except AdapterError as error:
+        raise AdapterError(f"{path}: {error}", field=error.field) from error
+
+
+PLACES = ("predictions",)
+"""Where adapters may sit."""
+
+
+def check_adapters(adapters: Mapping[str, Any]) -> None:
+    """Check at which places adapters are given.
+
+    Args:
+        adapters: A pipeline, or what one is made of, by place.
+
+    Raises:
+        EvalkitError: There is no such place.
+    """
+    if not isinstance(adapters, Mapping):
+        raise EvalkitError(
+            f"adapters must map a place ({', '.join(PLACES)}) to adapters, are "
+            f"{shorten(adapters)}"
+        )
+    unknown = [place for place in adapters if place not in PLACES]
+    if unknown:
+        raise EvalkitError(
+            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(PLACES)}"
+        )
+
+
+def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None:
+    """Return a pipeline, however it was given.
+
+    Args:
+        given: A pipeline, the path of a file, a list of adapters, or None.
+        registry: Where installed adapters are found.
+
+    Raises:
+        AdapterError: It cannot be read, or is written wrongly.
+        PluginError: An adapter is unknown or broken.
+    """
+    if given is None or isinstance(given, Pipeline):
+        return given
+    if isinstance(given, str | Path):
+        return read_pipeline(given, registry)
+    return pipeline(given, registry)
+
+
+def _read(path: Path) -> Any:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AdapterError(f"{path}: {error.strerror or error}") from error
+    if len(content) > MOST_BYTES:
+        raise AdapterError(f"{path}: a pipeline may have {MOST_BYTES:,} bytes")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AdapterError(f"{path}: it is not UTF-8: {error}") from error
+    try:
+        found = json.loads(
+            text, object_pairs_hook=_without_twins, parse_constant=_refuse
+        )
+    except RecursionError as error:
+        raise AdapterError(f"{path}: it is nested too deeply") from error
+    except ValueError as error:
+        if path.suffix == ".json":
+            raise AdapterError(f"{path}: it is no JSON: {error}") from error
+        found = _read_yaml(path, text)
+    _check_depth(path, found)
+    return found
+
+
+def _without_twins(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return found
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _read_yaml(path: Path, text: str) -> Any:
+    try:
+        import yaml
+    except ModuleNotFoundError as error:
+        raise AdapterError(
+            f"{path}: reading YAML needs PyYAML (pip install pyyaml); JSON does not"
+        ) from error
+
+    class Loader(yaml.SafeLoader):
+        """Values of JSON only: no aliases, which could be huge, and no keys twice."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.events.AliasEvent):
+                raise yaml.YAMLError("an alias (*) is not possible here")
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            pairs = self.construct_pairs(node, deep=True)
+            return _without_twins([(_text_key(key), value) for key, value in pairs])
+
+    Loader.add_constructor("tag:yaml.org,2002:map", Loader.construct_mapping)
+    try:
+        return yaml.load(text, Loader)
+    except RecursionError as error:
+        raise AdapterError(f"{path}: it is nested too deeply") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise AdapterError(f"{path}: it is no YAML: {error}") from error
+
+
+def _text_key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"the key {key!r} is no text; write it in quotes")
+    return key
+
+
+def _check_depth(path: Path, value: Any) -> None:
+    waiting = [(value, 0)]
+    while waiting:
+        current, depth = waiting.pop()
+        if depth > _DEEPEST:
+            raise AdapterError(f"{path}: it is nested deeper than {_DEEPEST} levels")
+        if isinstance(current, list | dict):
+            inner = current.values() if isinstance(current, dict) else current
+            waiting.extend((each, depth + 1) for each in inner)
+        elif not (current is None or isinstance(current, str | bool | int | float)):
+            raise AdapterError(
+                f"{path}: {current!r} is no value of JSON; write it in quotes"
+            )
+        elif isinstance(current, float) and not math.isfinite(current):
+            raise AdapterError(f"{path}: {current} is no number of JSON")

@@ -1,0 +1,131 @@
+"""Predictions that adapters change as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.adapting.pipelines import BLOCK_ROWS, Pipeline
+from evalkit.base.violations import Violation
+from evalkit.errors import AdapterError, DataError
+from evalkit.predictions.responses import ResponseReader
+from evalkit.reading.blocks import Block
+from evalkit.reading.files import TABLES, read_rows
+from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.rows import Row, object_row
+from evalkit.reading.tables import plain_values, read_frames, table_blocks
+
+
+class AdaptedPredictions(NamedTuple):
+    """Predictions, and the adapters that they go through."""
+
+    given: str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+    """A file or rows, as the model wrote them."""
+    pipeline: Pipeline
+    """The adapters."""
+
+
+def adapted_blocks(
+    predictions: AdaptedPredictions, reader: ResponseReader
+) -> Iterator[Block]:
+    """Read predictions and adapt them.
+
+    Args:
+        predictions: The predictions.
+        reader: Says which columns are wanted.
+
+    Yields:
+        Blocks of the rows that come out of the adapters, each with the line of the row
+        that went into them. A row that they cannot use is one that cannot be read.
+
+    Raises:
+        DataError: The file cannot be read, or has no fields.
+        PluginError: An adapter failed.
+    """
+    given, pipeline = predictions
+    if isinstance(given, pl.DataFrame):
+        yield from _blocks_of_frames([given], pipeline, reader)
+    elif not isinstance(given, str | Path):
+        rows = (object_row(number, row) for number, row in enumerate(given, start=1))
+        yield Block(rows=adapted_rows(rows, pipeline))
+    else:
+        yield from _blocks_of_file(Path(given), pipeline, reader)
+
+
+def _blocks_of_file(
+    path: Path, pipeline: Pipeline, reader: ResponseReader
+) -> Iterator[Block]:
+    kind = detect_format(path)
+    if kind in TABLES:
+        yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader)
+        return
+    if kind is Format.PLAIN:
+        raise DataError(
+            f"{path}: adapters need rows with fields, and plain lines have none"
+        )
+    # the adapters may make the id of any column
+    rows = read_rows(path, kind, reader.text_fields, ())
+    yield Block(rows=adapted_rows(rows, pipeline))
+
+
+def _blocks_of_frames(
+    frames: Iterable[pl.DataFrame], pipeline: Pipeline, reader: ResponseReader
+) -> Iterator[Block]:
+    first = 1
+    for frame in frames:
+        found = pipeline.adapt_frame(frame)
+        # rows of one height are the rows that came, in their order
+        if found is not None and found.height == frame.height:
+            yield from table_blocks(found, first, reader.plan, reader.nullable)
+        else:
+            rows = _rows_of_frame(frame, first, pipeline, reader.nullable)
+            yield Block(rows=rows)
+        first += frame.height
+
+
+def _rows_of_frame(
+    frame: pl.DataFrame, first: int, pipeline: Pipeline, nullable: Collection[str]
+) -> Iterator[Row]:
+    named = enumerate(frame.iter_rows(named=True), start=first)
+    for row in adapted_rows((Row(number, row) for number, row in named), pipeline):
+        if row.values is None:
+            yield row
+        else:
+            yield row._replace(values=plain_values(row.values, nullable))
+
+
+def adapted_rows(rows: Iterable[Row], pipeline: Pipeline) -> Iterator[Row]:
+    """Adapt rows that were read.
+
+    Args:
+        rows: The rows; broken ones are passed on.
+        pipeline: The adapters.
+
+    Yields:
+        The rows that come out, each with the line of the one that went in.
+
+    Raises:
+        PluginError: An adapter failed.
+    """
+    waiting = iter(rows)
+    while block := list(islice(waiting, BLOCK_ROWS)):
+        sound = [dict(row.values) for row in block if row.values is not None]
+        outcomes = iter(pipeline.outcomes(sound))
+        for row in block:
+            found = None if row.values is None else next(outcomes)
+            if found is None:
+                yield row
+            elif isinstance(found, AdapterError):
+                yield _refused(row, found)
+            else:
+                yield from (object_row(row.line, values) for values in found)
+
+
+def _refused(row: Row, error: AdapterError) -> Row:
+    place = f"stage {error.stage} ({error.kind})"
+    rule = f"the adapters must accept it; {place}: {error.problem}"
+    return Row(row.line, None, Violation(error.field or "(row)", rule, row.values))

@@ -1,0 +1,1 @@
+"""Adapters of rows that are configured by JSON."""

@@ -1,0 +1,167 @@
+"""`evalkit adapt`."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.commanding import (
+    echo,
+    echo_json,
+    echo_lines,
+    json_option,
+    plugin_output_to_stderr,
+    quiet_option,
+    watched,
+)
+
+if TYPE_CHECKING:
+    from evalkit.adapters import Pipeline
+
+_SHOWN = 3
+
+
+@click.command("adapt")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "-a",
+    "--adapter",
+    "adapter",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Adapters, as a list in YAML or JSON.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write, .jsonl or .parquet; without it the first rows are printed.",
+)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Adapt at most so many rows, the first ones.",
+)
+@click.option(
+    "--explain",
+    "row",
+    type=click.IntRange(min=1),
+    is_flag=False,
+    flag_value=1,
+    metavar="[ROW]",
+    help="Print what each stage makes of one row, the first by default.",
+)
+@json_option
+@quiet_option
+def adapt_command(
+    file: Path,
+    adapter: Path,
+    out: Path | None,
+    limit: int | None,
+    row: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Change the rows of a file by adapters.
+
+    \b
+    Examples:
+      evalkit adapt answers.jsonl -a fix.yaml
+      evalkit adapt answers.jsonl -a fix.yaml --explain
+      evalkit adapt answers.jsonl -a fix.yaml -o fixed.jsonl
+      evalkit eval hatecheck -p answers.jsonl --adapter predictions=fix.yaml
+
+    \b
+    A file of adapters is a list:
+      - kind: Rename
+        configuration: {text: statement}
+      - kind: Drop
+        configuration: {fields: [ranks]}
+
+    FILE is JSON lines, CSV, TSV, Parquet or Arrow. Nothing is written where a row
+    cannot be adapted.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit.adapters import read_pipeline
+
+    if out is not None and row is not None:
+        raise click.UsageError("--explain prints one row; it takes no --out.")
+    with plugin_output_to_stderr():
+        adapters = read_pipeline(adapter)
+        if row is not None:
+            _explain(adapters, file, row, as_json)
+        elif out is None:
+            _print_rows(adapters, file, limit or _SHOWN, as_json)
+        else:
+            _write(adapters, file, out, limit, as_json, quiet)
+
+
+def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> None:
+    found = list(adapters(_values(file, limit)))
+    if as_json:
+        echo_json(found)
+    else:
+        for row in found:
+            echo_lines(_as_text(row))
+
+
+def _values(file: Path, limit: int) -> list[Any]:
+    from evalkit.adapters import file_rows
+    from evalkit.errors import SchemaError
+
+    rows = list(islice(file_rows(file), limit))
+    for row in rows:
+        if row.values is None:
+            raise SchemaError(f"{file}: line {row.line}: {row.problem}")
+    return [dict(row.values or {}) for row in rows]
+
+
+def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None:
+    from evalkit.errors import DataError
+    from evalkit.reporting import count_of
+
+    rows = _values(file, number)
+    if len(rows) < number:
+        raise DataError(
+            f"{file}: has {len(rows):,} rows, so there is no row {number:,}"
+        )
+    row = rows[-1]
+    if as_json:
+        stages = [each._asdict() for each in adapters.explain(row, number)]
+        echo_json({"row": row, "stages": stages})
+        return
+    echo(f"row {number}")
+    echo_lines(f"  {_as_text(row)}")
+    for stage in adapters.explain(row, number):
+        made = count_of(len(stage.rows), "row")
+        echo(f"after stage {stage.stage} ({stage.kind}): {made}")
+        for each in stage.rows:
+            echo_lines(f"  {_as_text(each)}")
+
+
+def _write(
+    adapters: Pipeline,
+    file: Path,
+    out: Path,
+    limit: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from evalkit.reporting import count_of
+    from evalkit_adapters_json.files import adapt_file
+
+    with watched(quiet) as progress:
+        done = adapt_file(adapters, file, out, limit, progress)
+    if as_json:
+        echo_json({"read": done.read, "written": done.written, "file": str(out)})
+    elif not quiet:
+        read = count_of(done.read, "row")
+        echo(f"{read} read, {done.written:,} written to {out}")
+
+
+def _as_text(row: Any) -> str:
+    return json.dumps(row, ensure_ascii=False, default=str)

@@ -1,0 +1,181 @@
+"""Adapts a file of rows into another file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, time, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.adapters import Pipeline, Row, file_frames, file_rows
+from evalkit.errors import AdapterError, DataError, SchemaError
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of it."""
+
+JSON_LINES, PARQUET = (".jsonl", ".ndjson"), ".parquet"
+
+
+class AdaptedFile(NamedTuple):
+    """How many rows were adapted."""
+
+    read: int
+    written: int
+
+
+def adapt_file(
+    pipeline: Pipeline,
+    source: str | Path,
+    target: str | Path,
+    limit: int | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> AdaptedFile:
+    """Adapt the rows of a file, and write them to another.
+
+    A table (Parquet, Arrow) that goes to Parquet is adapted at once where each adapter
+    can. The target is there when all rows are; an error leaves what was there before.
+
+    Args:
+        pipeline: The adapters.
+        source: JSON lines, CSV, TSV, Parquet or Arrow.
+        target: A file of JSON lines (`.jsonl`, `.ndjson`) or Parquet (`.parquet`).
+        limit: Adapt at most so many rows, the first ones.
+        progress: Told how many rows were adapted.
+
+    Returns:
+        How many rows were read and written.
+
+    Raises:
+        AdapterError: An adapter cannot use a row; with file and line.
+        SchemaError: A row cannot be read, or rows have no one type as Parquet needs.
+        DataError: A file cannot be read or written.
+        PluginError: An adapter failed.
+    """
+    source, target = Path(source), Path(target)
+    if target.suffix not in (*JSON_LINES, PARQUET):
+        raise DataError(f"{target}: write to a file .jsonl or .parquet")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise DataError(f"{target}: is the file that is read; write to another one")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        done = _write(pipeline, source, target, partial, limit, progress)
+        partial.replace(target)
+    except OSError as error:
+        raise DataError(
+            f"{target}: cannot be written: {error.strerror or error}"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return done
+
+
+def _write(
+    pipeline: Pipeline,
+    source: Path,
+    target: Path,
+    partial: Path,
+    limit: int | None,
+    progress: Progress,
+) -> AdaptedFile:
+    if target.suffix == PARQUET:
+        found = _adapted_table(pipeline, source, limit)
+        if found is not None:
+            frame, read = found
+            frame.write_parquet(partial)
+            return AdaptedFile(read, frame.height)
+    counted = _Counted(file_rows(source), source, limit, progress)
+    rows = _adapted(pipeline, counted, source)
+    if target.suffix == PARQUET:
+        frame = _frame_of(list(rows), target)
+        frame.write_parquet(partial)
+        return AdaptedFile(counted.read, frame.height)
+    written = 0
+    with partial.open("w", encoding="utf-8", newline="\n") as stream:
+        for row in rows:
+            stream.write(f"{_encode(row, source)}\n")
+            written += 1
+        stream.flush()
+        os.fsync(stream.fileno())
+    return AdaptedFile(counted.read, written)
+
+
+def _adapted_table(
+    pipeline: Pipeline, source: Path, limit: int | None
+) -> tuple[pl.DataFrame, int] | None:
+    """Adapt a table at once; None where it must be adapted row by row."""
+    frames = list(file_frames(source) or ())
+    if not frames:
+        return None
+    frame = pl.concat(frames)
+    frame = frame if limit is None else frame.head(limit)
+    found = pipeline.adapt_frame(frame)
+    return None if found is None else (found, frame.height)
+
+
+class _Counted:
+    """Rows, counted as they are read; the first that is broken is an error."""
+
+    def __init__(
+        self, rows: Iterable[Row], source: Path, limit: int | None, progress: Progress
+    ) -> None:
+        self._rows, self._source = islice(rows, limit), source
+        self._progress = progress
+        self.read = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            if row.values is None:
+                raise SchemaError(f"{self._source}: line {row.line}: {row.problem}")
+            self.read += 1
+            if self.read % 10_000 == 0:
+                self._progress(f"{self.read:,} rows adapted", 0.5)
+            yield row
+
+
+def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
+    for row in rows:
+        try:
+            yield from pipeline([dict(row.values or {})])
+        except AdapterError as error:
+            place = f"{source}: line {row.line}: stage {error.stage} ({error.kind})"
+            raise AdapterError(
+                f"{place}: {error.problem}", field=error.field
+            ) from error
+
+
+def _encode(row: Any, source: Path) -> str:
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False, default=_written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(
+            f"{source}: a row cannot be written as JSON ({error}): {row!r:.80}"
+        ) from error
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is no type of JSON; write .parquet")
+
+
+def _frame_of(rows: list[Any], target: Path) -> pl.DataFrame:
+    names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    if not all(isinstance(row, dict) for row in rows):
+        raise SchemaError(f"{target}: rows of a table must be objects; write .jsonl")
+    try:
+        columns = {
+            name: pl.Series([row.get(name) for row in rows], strict=True)
+            for name in names
+        }
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise SchemaError(
+            f"{target}: a column has values of several types ({error}); write .jsonl"
+        ) from error
+    return pl.DataFrame(columns)

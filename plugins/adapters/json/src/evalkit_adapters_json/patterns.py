@@ -1,0 +1,228 @@
+"""Regular expressions by polars' engine, which takes linear time for every text.
+
+It has no look-around and no back-references: such patterns are refused when they are
+read. A text and a column of texts are searched by the same engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from evalkit.errors import AdapterError
+from evalkit_adapters_json.frames import as_lists
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "\\": "\\"}
+_ESCAPED = re.compile(
+    r"\\(?:g<(?P<group>\w+)>|(?P<number>[0-9]{1,2})|(?P<letter>.?))|\$"
+)
+
+
+class Pattern:
+    """A regular expression.
+
+    Args:
+        text: The expression.
+        flags: A sum of the flags I, M, S and X of Python's `re`.
+
+    Attributes:
+        text: The expression, with its flags.
+
+    Raises:
+        AdapterError: polars cannot compile it, or a flag is another one.
+    """
+
+    def __init__(self, text: str, flags: int = 0) -> None:
+        letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
+        others = flags & ~sum(_FLAGS) & ~re.UNICODE
+        if others:
+            raise AdapterError(
+                f"the flags {flags} are more than IGNORECASE (2), MULTILINE (8), "
+                "DOTALL (16) and VERBOSE (64)",
+                field="flags",
+            )
+        self.text = f"(?{letters}){text}" if letters else text
+        try:
+            self.groups: list[str] = self._groups()
+        # polars has one class of errors for each place of its code
+        except Exception as error:
+            raise AdapterError(
+                f"the pattern {text!r} cannot be used: {error}", field="pattern"
+            ) from error
+
+    def _groups(self) -> list[str]:
+        import polars as pl
+
+        column = pl.Series([""])
+        column.str.contains(self.text)
+        dtype = column.str.extract_groups(self.text).dtype
+        return (
+            [field.name for field in dtype.fields]
+            if isinstance(dtype, pl.Struct)
+            else []
+        )
+
+    @cached_property
+    def _whole(self) -> str:
+        return rf"\A(?:{self.text})\z"
+
+    def group_number(self, group: int | str) -> int:
+        """Return the number of a group; 0 is the whole match.
+
+        Args:
+            group: Its number or name.
+
+        Raises:
+            AdapterError: There is none.
+        """
+        if isinstance(group, int) and 0 <= group <= len(self.groups):
+            return group
+        if isinstance(group, str) and group in self.groups:
+            return self.groups.index(group) + 1
+        raise AdapterError(
+            f"the pattern {self.text!r} has no group {group!r}", field="group"
+        )
+
+    def search(self, column: pl.Series, group: int, default: Any) -> pl.Series:
+        """Return a group of the first match of each text.
+
+        Args:
+            column: Texts, none of which is null.
+            group: The number of the group; 0 is the whole match.
+            default: A text or None, for texts without a match.
+
+        Returns:
+            Texts; null where the group takes no part in the match.
+        """
+        import polars as pl
+
+        found = column.str.extract(self.text if group else f"({self.text})", group or 1)
+        if default is None:
+            return found
+        missing = pl.Series([default], dtype=pl.String)
+        return found.zip_with(column.str.contains(self.text), missing)
+
+    def find_all(self, column: pl.Series) -> pl.Series:
+        """Return all matches of each text.
+
+        Args:
+            column: Texts, none of which is null.
+
+        Returns:
+            A list for each text: of matches; of texts of the group, where the pattern
+            has one; of lists of such texts where it has several. A group that takes no
+            part is "".
+
+        Raises:
+            AdapterError: What a group matches depends on the text around the match.
+        """
+        import polars as pl
+
+        matches = column.str.extract_all(self.text)
+        if not self.groups:
+            return matches
+        single = matches.explode(empty_as_null=False)
+        found = single.str.extract_groups(self._whole)
+        if not single.str.contains(self._whole).all():
+            raise AdapterError(
+                f"findall cannot tell the groups of {self.text!r} where they depend on "
+                "the text around the match; use groups without a capture, (?:…)",
+                field="pattern",
+            )
+        groups_of = found.struct.unnest().get_columns()
+        columns = [each.fill_null("") for each in groups_of]
+        if len(columns) == 1:
+            groups = columns[0]
+        else:
+            groups = pl.select(pl.concat_list(*columns)).to_series()
+        return as_lists(groups, matches.list.len())
+
+    def substitute(self, column: pl.Series, replacement: str, count: int) -> list[str]:
+        """Return texts with their first matches replaced.
+
+        Args:
+            column: Texts, none of which is null.
+            replacement: As `replacement_of` returns it.
+            count: How many matches of each; 0 for all.
+        """
+        if not count:
+            return column.str.replace_all(self.text, replacement).to_list()
+        mark = _mark_outside([replacement, *column])
+        marked = column.str.replace_all(self.text, f"{mark}{replacement}{mark}")
+        matches = column.str.extract_all(self.text)
+        found = []
+        for text, old in zip(marked, matches.to_list(), strict=True):
+            parts = text.split(mark)
+            new = [*parts[1::2][:count], *old[count:]]
+            found.append(_interleave(parts[::2], new))
+        return found
+
+    def split(self, column: pl.Series, most: int) -> list[list[str]]:
+        """Return the parts of texts between matches.
+
+        Args:
+            column: Texts, none of which is null.
+            most: How often each is split at most; 0 for at every match.
+        """
+        mark = _mark_outside(column)
+        marked = column.str.replace_all(self.text, mark)
+        parts: list[list[str]] = [text.split(mark) for text in marked]
+        if not most:
+            return parts
+        matches = column.str.extract_all(self.text).to_list()
+        return [
+            [*each[:most], _interleave(each[most:], old[most:])]
+            if len(each) > most + 1
+            else each
+            for each, old in zip(parts, matches, strict=True)
+        ]
+
+
+def replacement_of(template: str) -> str:
+    r"""Translate a replacement as Python's `re` writes it.
+
+    Args:
+        template: With groups such as `\1` or `\g<name>`, and escapes such as `\n`.
+
+    Returns:
+        The replacement as polars' engine writes it.
+
+    Raises:
+        AdapterError: An escape means nothing.
+    """
+
+    def translate(found: re.Match[str]) -> str:
+        if found[0] == "$":
+            return "$$"
+        if found["letter"] is None:
+            return f"${{{found['group'] or int(found['number'])}}}"
+        if found["letter"] not in _ESCAPES:
+            raise AdapterError(
+                f"the replacement {template!r} has the escape {found[0]!r}, which "
+                "means nothing",
+                field="repl",
+            )
+        return _ESCAPES[found["letter"]]
+
+    return _ESCAPED.sub(translate, template)
+
+
+def _mark_outside(texts: Iterable[str]) -> str:
+    """Return a mark that no text holds."""
+    number = 0
+    for text in texts:
+        while f"\0{number}\0" in text:
+            number += 1
+    return f"\0{number}\0"
+
+
+def _interleave(outer: list[str], inner: list[str]) -> str:
+    pairs = zip_longest(outer, inner, fillvalue="")
+    return "".join(part for pair in pairs for part in pair)

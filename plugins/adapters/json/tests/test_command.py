@@ -1,0 +1,145 @@
+"""`evalkit adapt`, and `--adapter` of other commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from evalkit_adapters_json.command import adapt_command
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = '{"a": 1, "l": ["x", "y"]}\n{"a": 2, "l": ["z"]}\n'
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    Path("fix.yaml").write_text(
+        "- kind: Rename\n  configuration: {a: b}\n"
+        "- kind: ExplodeCollections\n  configuration: {collections: [l]}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def adapt(*arguments: str) -> Result:
+    return CliRunner().invoke(adapt_command, arguments, catch_exceptions=False)
+
+
+def test_the_first_rows_are_printed() -> None:
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--limit", "1")
+    assert done.output == '{"b": 1, "l": "x"}\n{"b": 1, "l": "y"}\n'
+    assert json.loads(adapt("in.jsonl", "-a", "fix.yaml", "--json").output) == [
+        {"b": 1, "l": "x"},
+        {"b": 1, "l": "y"},
+        {"b": 2, "l": "z"},
+    ]
+
+
+def test_each_stage_is_explained() -> None:
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "2")
+    assert done.output.splitlines() == [
+        "row 2",
+        '  {"a": 2, "l": ["z"]}',
+        "after stage 1 (Rename): 1 row",
+        '  {"l": ["z"], "b": 2}',
+        "after stage 2 (ExplodeCollections): 1 row",
+        '  {"b": 2, "l": "z"}',
+    ]
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "--json")
+    as_json = json.loads(done.output)
+    assert [stage["stage"] for stage in as_json["stages"]] == [1, 2]
+
+
+@pytest.mark.parametrize("source", ["in.jsonl", "in.parquet"])
+@pytest.mark.parametrize("target", ["out.jsonl", "out.parquet"])
+def test_files_are_written(source: str, target: str) -> None:
+    pl.read_ndjson("in.jsonl").write_parquet("in.parquet")
+    done = adapt(source, "-a", "fix.yaml", "-o", target)
+    assert done.output == f"2 rows read, 3 written to {target}\n"
+    read = pl.read_ndjson if target.endswith("jsonl") else pl.read_parquet
+    assert read(target).to_dicts() == [
+        {"b": 1, "l": "x"},
+        {"b": 1, "l": "y"},
+        {"b": 2, "l": "z"},
+    ]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run a command as the terminal does; return exit code and stderr."""
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "evalkit_cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> None:
+    Path("bad.jsonl").write_text('{"a": 1, "l": ["x"]}\n{"l": []}\n', encoding="utf-8")
+    Path("out.jsonl").write_text("before\n", encoding="utf-8")
+    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml", "-o", "out.jsonl")
+    assert code == 1
+    assert "bad.jsonl: line 2: stage 1 (Rename): there is no field 'a'" in error
+    assert Path("out.jsonl").read_text(encoding="utf-8") == "before\n"
+    assert not [*folder.glob(".out*")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "- kind: Rename\n  configuration: {a: b, a: c}\n",
+            "the key 'a' is there twice",
+        ),
+        ("- &x {kind: Drop}\n- *x\n", "an alias (*) is not possible here"),
+        ("- kind: !!python/object:os.system {}\n", "it is no YAML"),
+        ("- kind: Drop\n  configuration: {1: 2}\n", "the key 1 is no text"),
+        ("- kind: Drop\n  configuration: {fields: [2020-01-01]}\n", "no value of JSON"),
+        ("- kind: Drop\n  configuration: {fields: .nan}\n", "nan is no number of JSON"),
+        ("[" * 5_000, "nested"),
+        (
+            "kind: Drop\n",
+            "stage 1 (Drop): the configuration is wrong: fields: is required",
+        ),
+        ("\ufffd: [", "it is no YAML"),
+    ],
+)
+def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
+    Path("wrong.yaml").write_text(text, encoding="utf-8")
+    code, error = run("adapt", "in.jsonl", "-a", "wrong.yaml")
+    assert code == 1
+    assert f"wrong.yaml: {message}" in error or message in error
+    assert "Traceback" not in error
+
+
+def test_eval_takes_adapters() -> None:
+    rows: list[dict[str, Any]] = [
+        {"uid": "1", "statement": "a", "label": "x"},
+        {"uid": "2", "statement": "b", "label": "y"},
+    ]
+    pl.DataFrame(rows).write_ndjson("data.jsonl")
+    pl.DataFrame([{"id": "1", "b": "x"}, {"id": "2", "b": "y"}]).write_ndjson("m.jsonl")
+    Path("m.yaml").write_text("kind: Rename\nconfiguration: {b: label}\n")
+    arguments = (
+        "--data",
+        "data.jsonl",
+        "--task",
+        "text-classification",
+        "-p",
+        "m.jsonl",
+    )
+    for command in (("eval", "-m", "accuracy"), ("validate",)):
+        assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
+    for wrong in ("m.yaml", "data=m.yaml"):
+        code, error = run("eval", *arguments, "--adapter", wrong)
+        assert code == 2
+        assert "not of the form predictions=FILE" in error

@@ -1,0 +1,161 @@
+"""Predictions go through adapters before they are checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit.adapters import pipeline
+
+DATA = [
+    {"uid": str(number), "statement": f"text {number}", "label": label}
+    for number, label in enumerate(["positive", "negative", "positive", "negative"])
+]
+PREDICTED = ["positive", "positive", "positive", "negative"]
+RENAME = [{"kind": "Rename", "configuration": {"out": "label", "key": "id"}}]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in DATA), encoding="utf-8")
+    return path
+
+
+def rows() -> list[dict[str, Any]]:
+    return [
+        {"key": row["uid"], "out": label}
+        for row, label in zip(DATA, PREDICTED, strict=True)
+    ]
+
+
+def evaluate(
+    data: Path, predictions: Any, adapters: Any = RENAME, **options: Any
+) -> Any:
+    return evalkit.evaluate(
+        data,
+        predictions,
+        task="text-classification",
+        metrics=["accuracy"],
+        adapters=None if adapters is None else {"predictions": adapters},
+        **options,
+    )
+
+
+def as_file(folder: Path, kind: str) -> Path:
+    path = folder / f"model.{kind}"
+    frame = pl.DataFrame(rows())
+    if kind == "jsonl":
+        frame.write_ndjson(path)
+    elif kind == "csv":
+        frame.write_csv(path)
+    else:
+        frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_files_of_every_format(data: Path, tmp_path: Path, kind: str) -> None:
+    result = evaluate(data, as_file(tmp_path, kind))
+    assert result["accuracy"].value == 0.75
+    assert result.model == "model"
+
+
+def test_rows_tables_and_all_ways_to_give_adapters(data: Path, tmp_path: Path) -> None:
+    written = tmp_path / "fix.yaml"
+    written.write_text(
+        "- kind: Rename\n  configuration: {out: label, key: id}\n", encoding="utf-8"
+    )
+    for given in (rows(), pl.DataFrame(rows())):
+        for adapters in (RENAME, pipeline(RENAME), written, str(written)):
+            assert evaluate(data, given, adapters)["accuracy"].value == 0.75
+
+
+def test_adapters_are_recorded_and_part_of_the_identity(
+    data: Path, tmp_path: Path
+) -> None:
+    plain = [{"id": row["key"], "label": row["out"]} for row in rows()]
+    without = evaluate(data, plain, None)
+    dropped = [{"kind": "Drop", "configuration": {"fields": ["x"]}}]
+    adapted = evaluate(data, plain, dropped, out=tmp_path)
+    assert without["accuracy"].value == adapted["accuracy"].value
+    assert without.run_id != adapted.run_id
+    other = [{"kind": "Drop", "configuration": {"fields": ["y"]}}]
+    assert evaluate(data, plain, other).run_id != adapted.run_id
+    assert evaluate(data, plain, pipeline(dropped)).run_id == adapted.run_id
+    stored = evalkit.read_run(evalkit.find_run("latest", tmp_path))
+    (adapter,) = stored.record.predictions.adapters
+    assert (adapter.kind, adapter.distribution) == ("drop", "evalkit-adapters-json")
+    assert adapter.configuration == {"fields": ["x"]}
+    assert without.to_dict()["predictions"]["adapters"] == []
+    used = {each.id: each for each in stored.record.components}
+    assert used["adapters/drop"].parameters == {"configuration": {"fields": ["x"]}}
+    assert used["adapters/drop"].source_sha256 is not None
+    verified = evalkit.verify(stored)
+    assert verified.agrees
+    assert "adapters/drop" in " ".join(verified.compared)
+    assert not [text for text in verified.unchecked if "adapters" in text]
+
+
+def test_a_row_that_an_adapter_cannot_use_is_an_invalid_prediction(
+    data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.jsonl"
+    lines = [json.dumps(row) for row in rows()]
+    lines[2] = json.dumps({"key": "2", "text": "no label"})
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(evalkit.AlignmentError) as caught:
+        evaluate(data, path)
+    problem = next(each for each in caught.value.result.problems if each.line == 3)
+    assert "stage 1 (Rename): there is no field 'out'" in str(problem)
+    skipped = evaluate(data, path, on_invalid="skip", on_missing="skip")
+    assert skipped.record.counts.scored == 3
+
+
+def test_several_answers_of_a_response_in_columns(data: Path) -> None:
+    answers = [{"id": row["key"], "text": [row["out"], "negative"]} for row in rows()]
+    adapters = [
+        {
+            "kind": "TransformJSON",
+            "configuration": {"id": "$.id", "responses": "$.text"},
+        },
+        {
+            "kind": "Map",
+            "configuration": {
+                "collections": ["responses"],
+                "adapter": {"kind": "TransformJSON", "configuration": {"label": "$"}},
+            },
+        },
+    ]
+    result = evalkit.evaluate(
+        data,
+        answers,
+        task="text-classification",
+        metrics=["top-k-accuracy:k=2"],
+        adapters={"predictions": adapters},
+    )
+    assert result.scores[0].value == 1.0
+
+
+def test_other_places_and_plain_lines_are_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'answers'"):
+        evalkit.evaluate(
+            data, rows(), task="text-classification", adapters={"answers": RENAME}
+        )
+    plain = tmp_path / "model.txt"
+    plain.write_text("positive\nnegative\n", encoding="utf-8")
+    with pytest.raises(evalkit.DataError, match="plain lines have none"):
+        evaluate(data, plain)
+
+
+def test_validate_uses_them_too(data: Path) -> None:
+    found = evalkit.validate(
+        data, rows(), task="text-classification", adapters={"predictions": RENAME}
+    )
+    assert not found.refusals
+    assert found.counts["scored"] == 4

@@ -174,3 +174,21 @@ def test_changes_in_one_direction_hold_an_unseen_other(losses: int) -> None:
         assert reals.reason.startswith(
             "only 45 of 200 examples differ, all in one direction, too few"
         )
+
+
+def test_a_claim_says_what_few_changes_in_one_direction_do_not_show() -> None:
+    differences = np.random.default_rng(5).uniform(0.5, 1.5, 40)
+    found = spread_of(differences, None, shares=False)
+    assert found.intervals(0.95).low is not None
+    assert found.unseen.startswith("all 40 examples that differ do so in one direction")
+    both = np.append(differences, -0.5)
+    assert spread_of(both, None, shares=False).unseen == ""
+    many = np.random.default_rng(5).uniform(0.5, 1.5, 60)
+    assert spread_of(many, None, shares=False).unseen == ""
+    clusters = np.arange(40) // 2
+    clustered = spread_of(differences, clusters, shares=False).unseen
+    assert clustered.startswith("all 20 clusters that differ")
+    differences[0] = 1.0
+    row = compared(differences)
+    assert row.different
+    assert row.conclusion.endswith("which so few may not show, could undo it")

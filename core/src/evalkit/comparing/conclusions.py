@@ -75,7 +75,8 @@ def _concluded(
     margin = _size(reading.margin or 0.0, reading)
     if judged.different:
         within = f"; it is within the margin of {margin}" if judged.equivalent else ""
-        return _decided(names, value, judged, reading) + within
+        unseen = f"; {found.unseen}" if found.unseen else ""
+        return _decided(names, value, judged, reading) + within + unseen
     if judged.equivalent:
         interval = _interval(judged.narrow, reading, judged, equivalence=True)
         return (

@@ -52,6 +52,8 @@ class Difference(NamedTuple):
     is_skewed: bool = False
     """Whether the examples' differences are skewed, so that the interval is wider, the
     p-value that of the interval, and `detects` knows nothing."""
+    unseen: str = ""
+    """What a claim should say of differences that the sample may not show."""
 
     @property
     def value(self) -> float | None:

@@ -152,7 +152,7 @@ def _compare(
     differences = first - second
     clusters = None if pair.clusters is None else pair.clusters[examples]
     detects: Callable[[float], float | None]
-    p_mid, is_skewed = None, False
+    p_mid, is_skewed, unseen = None, False, ""
     if kind.binary:
         wins = int((differences > 0).sum())
         losses = int((differences < 0).sum())
@@ -163,6 +163,7 @@ def _compare(
     else:
         spread = spread_of(differences, clusters, shares=kind.shares)
         intervals, error, is_skewed = spread.intervals, spread.error, spread.is_skewed
+        unseen = spread.unseen
         tested = flip_test(*pair.units.sums_of(examples, differences), level)
         if is_skewed:
             tested = agreeing(tested, intervals)
@@ -185,6 +186,7 @@ def _compare(
         tested,
         p_mid,
         is_skewed=is_skewed,
+        unseen=unseen,
     )
 
 

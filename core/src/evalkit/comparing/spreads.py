@@ -45,6 +45,8 @@ class Spread(NamedTuple):
     degrees: float
     is_skewed: bool = False
     """Whether the intervals are wider because the differences are skewed."""
+    unseen: str = ""
+    """What a claim should say of changes that the sample may not show; "" for none."""
 
 
 def spread_of(
@@ -87,7 +89,8 @@ def spread_of(
         )
     if shown.standard_error is not None:
         is_skewed = "skewed" in shown.method
-        return Spread(means, shown.standard_error, degrees, is_skewed)
+        unseen = few.warning(clusters is not None)
+        return Spread(means, shown.standard_error, degrees, is_skewed, unseen)
     if len(differences) > 1 and (differences == differences[0]).all():
         same = "zero" if differences[0] == 0 else "equal"
         shown = without_interval(f"all differences are {same}")
@@ -134,6 +137,16 @@ class _Changes(NamedTuple):
     def leaves_no_interval(self) -> bool:
         """Whether scores without bounds have no interval."""
         return self.is_few or (self.is_alike and self.changed < self.units / 2)
+
+    def warning(self, are_clusters: bool) -> str:
+        """Say what few scores without bounds, all in one direction, do not show."""
+        if not self.is_alike:
+            return ""
+        units = "clusters" if are_clusters else "examples"
+        return (
+            f"all {self.changed} {units} that differ do so in one direction; a rare "
+            "large difference in the other, which so few may not show, could undo it"
+        )
 
 
 def _few_changes(differences: Floats, clusters: Integers | None) -> _Changes:

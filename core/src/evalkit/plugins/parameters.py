@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 
 from evalkit.base.violations import REQUIRED, from_pydantic
 from evalkit.errors import PluginContractError, RequiredParameterError
@@ -33,6 +33,8 @@ def read_parameters(
         PluginContractError: One is unknown, of the wrong type, or not finite.
         RequiredParameterError: Nothing is wrong but that one is missing.
     """
+    if issubclass(model, RootModel) and not values:
+        raise RequiredParameterError(f"{component.origin}: it needs a configuration")
     given = {name: _as_meant(model, name, value) for name, value in values.items()}
     try:
         parameters: BaseModel = model(**given)

@@ -75,8 +75,9 @@ def problem(kind: str, what: Any) -> str:
     with pytest.raises(PluginContractError) as caught:
         load(kind, what)
     message = str(caught.value)
+    article = "an" if kind in ("annotators", OBSERVERS) else "a"
     head = (
-        f"{kind}/probe (probe-dist 3.2.1) does not keep the contract of a "
+        f"{kind}/probe (probe-dist 3.2.1) does not keep the contract of {article} "
         f"{CONTRACTS[kind].word} (pkg.mod:Probe): "
     )
     assert message.startswith(head)

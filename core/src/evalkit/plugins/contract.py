@@ -135,8 +135,13 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     contract = CONTRACTS[kind]
     implemented = implemented_hooks(kind, plugin)
     yield from _misspelt(kind, plugin)
+    yield from _values_named_like_hooks(kind, plugin)
+    needed = {name for way in contract.ways for name in way}
     for name in implemented:
-        yield from _argument_problems(contract.spec, name, getattr(plugin, name))
+        problems = [*_argument_problems(contract.spec, name, getattr(plugin, name))]
+        yield from problems
+        if problems and name not in needed:
+            yield f"a method of your own is called _{name}"
     ways = [way for way in contract.ways if way[0] in implemented]
     if contract.ways and not ways:
         yield _missing_hooks(kind, plugin)
@@ -146,7 +151,21 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
                 yield f"it implements {way[0]} but not {name}, which belongs to it"
     if len(ways) > 1 and kind == "metrics":
         several = ", ".join(way[0] for way in ways)
-        yield f"it implements {several}: a metric is written in one way only"
+        yield (
+            f"it implements {several}: a metric is written in one way only, and a "
+            "method of your own begins with an underscore"
+        )
+
+
+def _values_named_like_hooks(kind: str, plugin: object) -> Iterator[str]:
+    word = article(CONTRACTS[kind].word)
+    for name in sorted({*hook_names(kind)} - {*_CONVERTERS}):
+        value = inspect.getattr_static(plugin, name, None)
+        if value is not None and not inspect.isroutine(value):
+            yield (
+                f"its attribute {name!r} has the name of a hook of {word}, and is no "
+                f"method; an attribute of your own is called _{name}"
+            )
 
 
 def _missing_hooks(kind: str, plugin: object) -> str:
@@ -161,10 +180,11 @@ def _missing_hooks(kind: str, plugin: object) -> str:
             for way in other_contract.ways
         ):
             return f"{message}; this is a {other_contract.word}"
-    return f"{message}; this is {_article(type(plugin).__name__)}"
+    return f"{message}; this is {article(type(plugin).__name__)}"
 
 
-def _article(word: str) -> str:
+def article(word: str) -> str:
+    """Return a word with `a` or `an` before it."""
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
@@ -195,7 +215,7 @@ def _argument_problems(
         elif parameter.name not in offered:
             yield (
                 f"{name}: there is no argument {parameter.name!r}; the hook offers: "
-                f"{', '.join(offered)}"
+                f"{', '.join(offered) or 'none'}"
             )
 
 

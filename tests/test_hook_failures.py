@@ -596,7 +596,9 @@ def test_a_converter_that_fails_scores_nothing_whatever_the_policy(
             run(kind, "pred_field_converter", None, policy)
         assert str(caught.value) == (
             f"{place_of(kind, 'pred_field_converter')} (acting 3.1): "
-            "pred_field_converter failed for the response '0' with ValueError: a bug"
+            "pred_field_converter failed for the response '0' with ValueError: a bug; "
+            "it returns evalkit.Unparsed(reason) where a response has no answer, and "
+            "verify_response is the place to refuse a response"
         )
         assert isinstance(caught.value.__cause__, ValueError)
 

@@ -273,7 +273,8 @@ def test_a_converter_that_raises_names_the_example(error: BaseException) -> None
         ),
         (
             {"weight": 2},
-            "returned the key 'weight' for the example '1'; it takes id, answer, tags",
+            "returned the key 'weight' for the example '1'; it takes id, answer, tags;"
+            " metrics get other columns of the data by naming them in their `columns`",
         ),
         (
             {"tags": "ab"},
@@ -388,7 +389,9 @@ class TestPredictions:
             pred_function(bound, task())(self.RESPONSE)
         assert str(caught.value) == (
             "datasets/rows (rows-dist 1.0): pred_field_converter failed for the "
-            f"response '1' with {type(error).__name__}: {error}"
+            f"response '1' with {type(error).__name__}: {error}; it returns "
+            "evalkit.Unparsed(reason) where a response has no answer, and "
+            "verify_response is the place to refuse a response"
         )
         assert caught.value.__cause__ is error
 
@@ -401,7 +404,8 @@ class TestPredictions:
             pred_function(dataset(), bound)(self.RESPONSE)
         assert str(caught.value) == (
             "tasks/any (task-dist 2.0): pred_field_converter returned the key 'conf' "
-            "for the response '1'; it takes id, pred"
+            "for the response '1'; it takes id, pred; metrics get other fields of a "
+            "response by naming them in their `columns`"
         )
 
     @pytest.mark.parametrize("result", [None, ["a"], {"pred": "a"}, {"id": "1"}])

@@ -454,7 +454,9 @@ class TestPrediction:
             violations(reader, {"answer": "x"})
         assert str(caught.value) == (
             "datasets/questions (data-dist 1.0): pred_field_converter failed for the "
-            f"response 'b' with {type(error).__name__}: out"
+            f"response 'b' with {type(error).__name__}: out; it returns "
+            "evalkit.Unparsed(reason) where a response has no answer, and "
+            "verify_response is the place to refuse a response"
         )
 
     def test_a_converter_that_changes_its_response_changes_no_scored_field(

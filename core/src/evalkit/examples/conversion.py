@@ -39,6 +39,14 @@ _INSTEAD = {
 }
 """What to do about keys that a converter does not take."""
 
+_OTHER_KEYS = {
+    LABEL_CONVERTER: "metrics get other columns of the data by naming them in their "
+    "`columns`",
+    PRED_CONVERTER: "metrics get other fields of a response by naming them in their "
+    "`columns`",
+}
+"""The same of all other keys."""
+
 Declaration = Mapping[str, Any]
 
 
@@ -95,8 +103,8 @@ def _check_declaration(
 
 
 def _what_it_takes(hook: str, key: Any) -> str:
-    hint = f"; {_INSTEAD[key]}" if key in _INSTEAD else ""
-    return f"it takes {', '.join(_KEYS[hook])}{hint}"
+    hint = _INSTEAD.get(key, _OTHER_KEYS[hook])
+    return f"it takes {', '.join(_KEYS[hook])}; {hint}"
 
 
 def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:

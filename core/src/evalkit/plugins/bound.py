@@ -42,6 +42,11 @@ REFUSALS = (ValueError, TypeError, LookupError)
 
 _HOW_TO_REFUSE = "; it refuses a response by a ValueError, a TypeError or a LookupError"
 
+_HOW_TO_SAY_UNPARSED = (
+    "; it returns evalkit.Unparsed(reason) where a response has no answer, and "
+    "verify_response is the place to refuse a response"
+)
+
 
 class Converting(Bound):
     """A plugin that may have converters."""
@@ -73,8 +78,8 @@ class Converting(Bound):
         """
         hook = "pred_field_converter"
         # read first, as the method might change the response
-        uid = response["id"]
-        with self.guard(hook, "response", uid):
+        uid, origin = response["id"], self.component.origin
+        with Guard(origin, hook, "response", uid, hint=_HOW_TO_SAY_UNPARSED):
             function = self.row_function(hook)
             return function(response=response, example=response, row=row)
 

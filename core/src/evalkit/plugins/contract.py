@@ -142,9 +142,14 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     contract = CONTRACTS[kind]
     implemented = implemented_hooks(kind, plugin)
     yield from _misspelt(kind, plugin)
+    yield from _values_named_like_hooks(kind, plugin)
+    needed = {name for way in contract.ways for name in way}
     for name in implemented:
         function = getattr(plugin, name)
-        yield from _argument_problems(contract.spec, name, function)
+        problems = [*_argument_problems(contract.spec, name, function)]
+        yield from problems
+        if problems and name not in needed:
+            yield f"a method of your own is called _{name}"
         if inspect.iscoroutinefunction(function) or (
             kind == "observers" and inspect.isgeneratorfunction(function)
         ):
@@ -163,7 +168,21 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
                 yield f"it implements {way[0]} but not {name}, which belongs to it"
     if len(ways) > 1 and kind == "metrics":
         several = ", ".join(way[0] for way in ways)
-        yield f"it implements {several}: a metric is written in one way only"
+        yield (
+            f"it implements {several}: a metric is written in one way only, and a "
+            "method of your own begins with an underscore"
+        )
+
+
+def _values_named_like_hooks(kind: str, plugin: object) -> Iterator[str]:
+    word = with_article(CONTRACTS[kind].word)
+    for name in sorted({*hook_names(kind)} - {*_CONVERTERS}):
+        value = inspect.getattr_static(plugin, name, None)
+        if value is not None and not inspect.isroutine(value):
+            yield (
+                f"its attribute {name!r} has the name of a hook of {word}, and is no "
+                f"method; an attribute of your own is called _{name}"
+            )
 
 
 def _missing_hooks(kind: str, plugin: object) -> str:
@@ -213,7 +232,7 @@ def _argument_problems(
         elif parameter.name not in offered:
             yield (
                 f"{name}: there is no argument {parameter.name!r}; the hook offers: "
-                f"{', '.join(offered)}"
+                f"{', '.join(offered) or 'none'}"
             )
 
 

@@ -93,6 +93,7 @@ class FunctionMetric(Metric):
             problems.append(f"{lists[0]!r} is of lists, {ones[0]!r} of one example")
         if not meant and not problems:
             problems.append("it has no argument that is known")
+        problems = problems or _problems_of_name(self.function, ones)
         return [f"{'; '.join(problems)}: {_HOW_TO_WRITE}"] if problems else []
 
     def _call(self, values: Mapping[str, Any]) -> Any:
@@ -118,6 +119,17 @@ class FunctionMetric(Metric):
 
     def _score_pair(self, prediction: Any, target: Any) -> Any:
         return self._call({"prediction": prediction, "target": target})
+
+
+def _problems_of_name(function: Callable[..., Any], ones: Sequence[str]) -> list[str]:
+    """Refuse what may have been written for lists, which `get_` said once."""
+    called = getattr(function, "__name__", "")
+    if not ones or not called.startswith("get_"):
+        return []
+    return [
+        f"{called} has the name of a function of lists, and {ones[0]!r} is of one "
+        f"example, of which a function is called {called[4:] or 'score'}"
+    ]
 
 
 def _meaning_of(name: str) -> str | None:

@@ -389,17 +389,3 @@ def test_a_batch_is_a_table_of_its_own() -> None:
     batch = Batch(table.frame, table.ids, table.context, ("prediction",))
     metric = bind(lambda prediction: len(prediction), worst_value=0)
     assert batch_scores(metric, batch.part(1, 3)).rows() == [(4, 0.0), (7, 3.0)]
-
-
-def test_one_odd_dict_of_numbers_is_not_the_measure_of_the_others() -> None:
-    def example_statistics(self: Metric, target: int) -> dict[str, float]:
-        return {"words": 1.0} if target else {"letters": 1.0}
-
-    def finalize(self: Metric, sums: dict[str, float]) -> float:
-        return sums["words"]
-
-    members = {"example_statistics": example_statistics, "finalize": finalize}
-    metric: Any = Resolver(Registry()).bind("metrics", type("Odd", (Metric,), members))
-    found = score_examples(metric, table_of([""] * 20, list(range(20))))
-    assert found.statistics.columns == ["position", "words"]
-    assert (found.statistics.height, found.unscored.height) == (19, 1)

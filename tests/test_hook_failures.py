@@ -226,6 +226,11 @@ class Adapts:
         return act("adapters", "adapt_frame", frame)
 
 
+class AdaptsBlocks(Adapts):
+    def adapt_rows(self, rows):
+        return act("adapters", "adapt_rows", [[row] for row in rows])
+
+
 class OfSingle(evalkit.Metric):
     columns = ("single",)
 
@@ -297,7 +302,7 @@ ENTRY_POINTS = {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
         "batched": "Batched",
     },
-    "evalkit.adapters": {"adapts": "Adapts"},
+    "evalkit.adapters": {"adapts": "Adapts", "adapts-blocks": "AdaptsBlocks"},
     "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
@@ -380,6 +385,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("annotators", "annotate_example"): [{}, float("inf"), b"x", [None], ["a", 1]],
     ("annotators", "annotate_batch"): [None, "text", [], [[[1]]], [{}]],
     ("adapters", "adapt_row"): [None, "text", {}, 3],
+    ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
     ("adapters", "adapt_frame"): ["text", [], {}],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
@@ -405,6 +411,7 @@ PLACES = {
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("annotators", "annotate_batch"): "annotators/several",
+    ("adapters", "adapt_rows"): "adapters/adapts-blocks",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
@@ -469,7 +476,8 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
         return None
     if kind == "adapters":
-        given = PREDICTIONS if hook == "adapt_row" else pl.DataFrame(PREDICTIONS)
+        is_table = hook == "adapt_frame"
+        given = pl.DataFrame(PREDICTIONS) if is_table else PREDICTIONS
         adapters = {"predictions": [{"kind": name}]}
         return evalkit.evaluate("rows", given, metrics=["right"], adapters=adapters)
     metric = name if kind == "metrics" else "right"

@@ -16,7 +16,7 @@ MOST_LINES = 49_500
 
 MOST_OF_A_MODULE = 400
 LONGER = {
-    "hookspecs.py": 1050,
+    "hookspecs.py": 1100,
 }
 """Modules that are longer than the others may be, and how long they may be."""
 

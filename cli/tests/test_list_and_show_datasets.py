@@ -109,6 +109,8 @@ def test_the_first_rows_of_a_data_set_are_shown(invoke: Invoke) -> None:
 
 
 def test_the_rows_as_json(invoke: Invoke) -> None:
+    done = invoke("show", "datasets/ours", "-n", "99999999999999999999")
+    assert done.exit_code == 0
     shown = json.loads(invoke("show", "datasets/ours", "-n", "2", "--json").stdout)
     assert (shown["task"], shown["examples"], shown["sensitive"]) == ("chat", 5, False)
     assert shown["rows"][1] == {

@@ -571,9 +571,9 @@ class MetricSpec:
             context: Fixed before the first call.
 
         Returns:
-            A dict from name to number, with the same names for each example; or
-            `evalkit.NotScored`, or None, as `score_example`. `merges` says how each
-            merges, where not by sum.
+            A dict from name to number, with the same names for each example, of which
+            none may be one that `statistics` may not use; or `evalkit.NotScored`, or
+            None, as `score_example`. `merges` says how each merges, where not by sum.
         """
 
     @hookspec(firstresult=True)
@@ -890,6 +890,18 @@ class AdapterSpec:
 
         Returns:
             The rows that it becomes, in order; a generator may yield them.
+        """
+
+    @hookspec(firstresult=True)
+    def adapt_rows(self, rows: Sequence[Any]) -> Iterable[Iterable[Any]]:
+        """Adapt several rows at once; only what makes it faster.
+
+        Args:
+            rows: At most 1 000 rows, as `adapt_row` gets them.
+
+        Returns:
+            For each row, in order, the rows that it becomes. After an `AdapterError`
+            the rows are adapted one by one.
         """
 
     @hookspec(firstresult=True)

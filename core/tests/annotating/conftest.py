@@ -135,6 +135,14 @@ class Judged(evalkit.Metric):
         return fields["judge.score"]
 
 
+class Explained(evalkit.Metric):
+    columns = ("judge.why",)
+    most_not_scored = 0.6
+
+    def score_example(self, prediction, fields):
+        return float(len(fields["judge.why"]))
+
+
 class Listed(evalkit.Metric):
     columns = ("judge.score",)
     most_not_scored = 0.6
@@ -169,6 +177,7 @@ ENTRY_POINTS: Mapping[str, Mapping[str, str]] = {
         **{"words": "Words", "times": "Times", "judged": "Judged", "agreed": "Agreed"},
         **{
             "said": "Said",
+            "explained": "Explained",
             "listed": "Listed",
             "wrong": "Wrong",
             "elsewhere": "Elsewhere",

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import evalkit
@@ -376,9 +377,39 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     assert (told.rows, dict(told.without_value)) == (6, {"odd": 2})
     assert bench.asked() == []
     assert first.path is not None
-    (first.path / "annotations" / "judge.parquet").unlink()
+    table = first.path / "annotations" / "judge.parquet"
+    pl.read_parquet(table).with_columns(failed=pl.lit("no")).write_parquet(table)
+    with pytest.raises(evalkit.EvalkitError, match="its column 'failed' is of the typ"):
+        evalkit.verify(evalkit.read_run(first.path))
+    table.unlink()
     (change,) = evalkit.verify(evalkit.read_run(first.path)).changes
     assert change.what == "what judge said, as the run holds it"
+
+
+def test_another_column_of_an_annotator_is_added_to_what_a_run_holds(
+    bench: Bench, fake_distribution: Any, tmp_path: Path
+) -> None:
+    code = """
+    import evalkit
+    class Texts(evalkit.Dataset):
+        task = "sentiment"
+        def load(self, split):
+            return [
+                {"uid": str(n), "statement": text, "label": "positive"}
+                for n, text in enumerate(["good", "odd", "bad film"])
+            ]
+    """
+    fake_distribution(code, {"evalkit.datasets": {"texts": "Texts"}})
+    said = [{"id": str(n), "label": "positive"} for n in range(3)]
+    run = evalkit.evaluate("texts", said, metrics=["judged"], out=tmp_path / "one")
+    bench.asked()
+    more = evalkit.rescore(run, ["explained"], out=tmp_path / "two")
+    assert more.path is not None
+    assert (more["judged"].n, more["explained"].n) == (2, 2)
+    assert bench.asked() == []
+    stored = evalkit.read_run(more.path)
+    assert stored.annotations["judge"].height == 3
+    assert evalkit.verify(stored).changes == ()
 
 
 def test_copies_are_annotated_too(bench: Bench) -> None:

@@ -22,6 +22,7 @@ from evalkit.plugins.contract import (
     hook_problems,
     implemented_hooks,
     is_one_edit_away,
+    with_article,
 )
 from evalkit.plugins.discovery import KINDS, OBSERVERS
 from evalkit.plugins.registry import bind
@@ -76,8 +77,8 @@ def problem(kind: str, what: Any) -> str:
         load(kind, what)
     message = str(caught.value)
     head = (
-        f"{kind}/probe (probe-dist 3.2.1) does not keep the contract of a "
-        f"{CONTRACTS[kind].word} (pkg.mod:Probe): "
+        f"{kind}/probe (probe-dist 3.2.1) does not keep the contract of "
+        f"{with_article(CONTRACTS[kind].word)} (pkg.mod:Probe): "
     )
     assert message.startswith(head)
     return message.removeprefix(head)
@@ -250,7 +251,7 @@ class TestHooks:
         self, kind: str, other: str
     ) -> None:
         found = problem(kind, make(other))
-        assert f"; this is a {CONTRACTS[other].word}" in found
+        assert f"; this is {with_article(CONTRACTS[other].word)}" in found
 
     @pytest.mark.parametrize(
         ("one", "other"), [("statistics", "finalize"), ("finalize", "statistics")]

@@ -122,6 +122,21 @@ def test_an_interrupt_is_not_swallowed(fake_distribution: Make) -> None:
             PluginContractError,
             "did you mean 'before_load'?",
         ),
+        (
+            "class A:\n    async def before_load(self): ...\n",
+            PluginContractError,
+            "before_load: nobody awaits or iterates it",
+        ),
+        (
+            "class A:\n    def before_load(self): yield\n",
+            PluginContractError,
+            "before_load: nobody awaits or iterates it",
+        ),
+        (
+            "class A:\n    def on_load(self): ...\n",
+            PluginContractError,
+            "the contract of an observer (",
+        ),
     ],
 )
 def test_a_broken_observer_is_named_when_it_is_asked_for(

@@ -296,6 +296,8 @@ def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
     words.write_text("b\n", "utf-8")
     after = described()
     assert {name for name in after if after[name] != before[name]} == {"words.txt"}
+    prompt = Registry().load("metrics", "listed", {"names": "a prompt " * 100})
+    assert "parameter names" not in describe_component(prompt)["resources"]
     (package / "model").touch()
     with pytest.raises(PluginError, match="'model' is the name of another one"):
         described()

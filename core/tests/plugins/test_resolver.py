@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
@@ -163,6 +163,20 @@ class TestMetrics:
         for owner in owners:
             assert owner in message
 
+    def test_two_objects_of_one_name_are_not_taken_for_one(
+        self, resolver: Resolver
+    ) -> None:
+        def counting(number: int) -> Any:
+            def get_count(predictions: list[str]) -> int:
+                return number
+
+            return get_count
+
+        one, other = counting(1), counting(2)
+        with pytest.raises(PluginContractError, match="two metrics are called 'count'"):
+            names(resolver, [one, other])
+        assert names(resolver, [one], [one]) == ["count"]
+
     def test_no_metric_is_refused(self, resolver: Resolver) -> None:
         with pytest.raises(UnknownPluginError, match="no metric was named"):
             names(resolver, [])
@@ -217,3 +231,12 @@ def test_a_name_that_is_not_legal_is_refused(what: Any, shown: str) -> None:
     with pytest.raises(PluginContractError) as caught:
         name_of(what)
     assert str(caught.value) == f"{shown} is not a legal name for a plugin"
+
+
+def test_an_object_that_fails_when_it_is_asked_for_its_name_is_named() -> None:
+    class Evil:
+        def __getattr__(self, name: str) -> Any:
+            raise OSError(name)
+
+    with pytest.raises(PluginLoadError, match=r"Evil object .* OSError: name"):
+        name_of(Evil())

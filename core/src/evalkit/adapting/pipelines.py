@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +14,10 @@ from evalkit.plugins.registry import Registry
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+BLOCK_ROWS = 1_000
+"""How many rows are adapted at once."""
 
 
 class AdapterSettings(BaseModel):
@@ -45,7 +50,7 @@ class Pipeline:
         self.stages = tuple(stages)
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """Adapt rows, each when it is asked for.
+        """Adapt rows, `BLOCK_ROWS` of them when the first is asked for.
 
         Args:
             rows: Dicts, as JSON has them. They are not changed; parts of them are in
@@ -58,13 +63,50 @@ class Pipeline:
             AdapterError: An adapter cannot use a row; with its stage, row and field.
             PluginError: An adapter failed.
         """
-        for number, row in enumerate(rows, start=1):
-            yield from self._outputs(row, number)
+        number = 1
+        waiting = iter(rows)
+        while block := list(islice(waiting, BLOCK_ROWS)):
+            for found in self.outcomes(block, number):
+                if isinstance(found, AdapterError):
+                    raise found
+                yield from found
+            number += len(block)
 
-    def _outputs(self, row: Any, number: int) -> list[Any]:
-        rows = [row]
+    def outcomes(
+        self, rows: Sequence[Any], first: int = 1
+    ) -> list[list[Any] | AdapterError]:
+        """Adapt several rows, each of which may fail.
+
+        Args:
+            rows: At most `BLOCK_ROWS` rows.
+            first: The number of the first row, for errors.
+
+        Returns:
+            For each row what comes out of the last stage, or why it cannot be adapted.
+
+        Raises:
+            PluginError: An adapter failed.
+        """
+        try:
+            return [*self._at_once(rows)]
+        except AdapterError:
+            numbered = enumerate(rows, start=first)
+            return [self._outcome(row, number) for number, row in numbered]
+
+    def _at_once(self, rows: Sequence[Any]) -> list[list[Any]]:
+        made = [[row] for row in rows]
         for stage in self.stages:
-            rows = stage.adapt(rows, number)
+            flat = iter(stage.adapt_rows([row for each in made for row in each]))
+            made = [[row for _ in each for row in next(flat)] for each in made]
+        return made
+
+    def _outcome(self, row: Any, number: int) -> list[Any] | AdapterError:
+        rows = [row]
+        try:
+            for stage in self.stages:
+                rows = stage.adapt(rows, number)
+        except AdapterError as error:
+            return error
         return rows
 
     def explain(self, row: Any, number: int = 1) -> Iterator[Adapted]:

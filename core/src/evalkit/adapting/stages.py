@@ -40,6 +40,18 @@ class Stage:
     adapter: BoundAdapter
     configuration: Any
 
+    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+        """Return what each of several rows becomes.
+
+        Args:
+            rows: Rows of one block, as they came out of the stage before.
+
+        Raises:
+            AdapterError: The adapter cannot use one; nothing says which.
+            PluginError: It failed.
+        """
+        return self.adapter.adapt_rows(rows)
+
     def adapt(self, rows: Sequence[Any], number: int) -> list[Any]:
         """Adapt rows.
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from evalkit.base.terms import NamesFile
 from evalkit.base.violations import few, shorten
-from evalkit.errors import SchemaError
+from evalkit.errors import DataError, SchemaError
 from evalkit.examples.loading import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
@@ -120,4 +120,7 @@ def _hash(files: Iterable[tuple[str, Path]]) -> str:
 
 def _lines(files: Iterable[tuple[str, Path]]) -> Iterator[str]:
     for name, path in files:
-        yield f"{sha256_of(path)} {name}\n"
+        try:
+            yield f"{sha256_of(path)} {name}\n"
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from error

@@ -74,6 +74,7 @@ def sample_examples(
     found = load_examples(bound, bound_task, split, limit=limit)
     clusters = [name for name in cluster_names(bound) if name in found.inputs.columns]
     rows = []
+    limit = min(limit, found.frame.height)  # polars takes no larger one than 64 bits
     frames = (found.inputs.head(limit), found.frame.head(limit))
     given = [frame.iter_rows(named=True) for frame in frames]
     for number, (row, scored) in enumerate(zip(*given, strict=True)):

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from evalkit.perturbing.spans import ProtectedKind as ProtectedKind
     from evalkit.perturbing.spans import protected_spans as protected_spans
     from evalkit.perturbing.steps import effect_of as effect_of
+    from evalkit.perturbing.texts import find_texts as find_texts
+    from evalkit.perturbing.texts import read_path as read_path
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
             "perturbing.spans": "PROTECTED_KINDS ProtectedKind protected_spans",
             "perturbing.steps": "effect_of",
+            "perturbing.texts": "find_texts read_path",
         },
     )

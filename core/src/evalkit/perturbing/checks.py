@@ -160,15 +160,24 @@ def _unstorable(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | No
     for name, value in after.items():
         if name in before and value == before[name]:
             continue
-        try:
-            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
-        except ValueError as error:
-            return f"cannot be stored ({name}: {error})"
+        problem = _storage_problem(value)
+        # what the example itself held is not the perturbation's fault
+        if problem and not (name in before and _storage_problem(before[name])):
+            return f"cannot be stored ({name}: {problem})"
         is_list = isinstance(value, list | tuple)
         are_texts = is_list and all(isinstance(each, str) for each in value)
         if name == "tags" and not (value is None or are_texts):
             return f"has tags that are no list of texts (found {shorten(value)})"
     return None
+
+
+def _storage_problem(value: Any) -> str:
+    """Say why a value cannot be written to a file; "" where it can."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _problem_of_input(

@@ -296,6 +296,27 @@ class BoundAdapter(Bound, AdapterAttributes):
                 )
             yield from found
 
+    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+        """Return the rows that each of several rows becomes.
+
+        Args:
+            rows: The rows.
+
+        Raises:
+            AdapterError: The adapter cannot use one of them.
+            PluginError: It failed.
+        """
+        if not self.has("adapt_rows"):
+            return [list(self.adapt_row(row)) for row in rows]
+        with self._own_guard("adapt_rows"):
+            found = [list(each) for each in self.row_function("adapt_rows")(rows=rows)]
+            if len(found) != len(rows):
+                raise TypeError(
+                    f"adapt_rows must return rows for each of {len(rows)} rows, "
+                    f"returned {len(found)}"
+                )
+            return found
+
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table that a table becomes, or None to go row by row.
 

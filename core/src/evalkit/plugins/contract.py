@@ -143,7 +143,17 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     implemented = implemented_hooks(kind, plugin)
     yield from _misspelt(kind, plugin)
     for name in implemented:
-        yield from _argument_problems(contract.spec, name, getattr(plugin, name))
+        function = getattr(plugin, name)
+        yield from _argument_problems(contract.spec, name, function)
+        if inspect.iscoroutinefunction(function) or (
+            kind == "observers" and inspect.isgeneratorfunction(function)
+        ):
+            yield f"{name}: nobody awaits or iterates it; write a plain function"
+    if kind == "observers" and not implemented:
+        yield (
+            f"an observer must implement one of {', '.join(hook_names(kind))}; this "
+            f"is {with_article(type(plugin).__name__)}"
+        )
     ways = [way for way in contract.ways if way[0] in implemented]
     if contract.ways and not ways:
         yield _missing_hooks(kind, plugin)
@@ -159,7 +169,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
 def _missing_hooks(kind: str, plugin: object) -> str:
     contract = CONTRACTS[kind]
     wanted = " or ".join(" and ".join(way) for way in contract.ways)
-    message = f"a {contract.word} must implement {wanted}"
+    message = f"{with_article(contract.word)} must implement {wanted}"
     for other, other_contract in CONTRACTS.items():
         if other == kind:
             continue
@@ -167,11 +177,12 @@ def _missing_hooks(kind: str, plugin: object) -> str:
             set(way) <= set(implemented_hooks(other, plugin))
             for way in other_contract.ways
         ):
-            return f"{message}; this is a {other_contract.word}"
-    return f"{message}; this is {_article(type(plugin).__name__)}"
+            return f"{message}; this is {with_article(other_contract.word)}"
+    return f"{message}; this is {with_article(type(plugin).__name__)}"
 
 
-def _article(word: str) -> str:
+def with_article(word: str) -> str:
+    """Return a word with `a` or `an` before it."""
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 

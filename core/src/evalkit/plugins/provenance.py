@@ -212,9 +212,16 @@ def _data_files(bound: Bound) -> dict[str, str]:
             if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
     for name, value in bound.changed_parameters.items():
-        if isinstance(value, str) and Path(value).is_file():
+        if isinstance(value, str) and _names_file(value):
             found[f"parameter {name}"] = sha256_of(Path(value))
     return found
+
+
+def _names_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # longer than names of files are, such as a prompt
+        return False
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -22,7 +22,7 @@ from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.bound import BOUND, Bound
 from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.contract import CONTRACTS, hook_problems
+from evalkit.plugins.contract import CONTRACTS, hook_problems, with_article
 from evalkit.plugins.discovery import COMMANDS, find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
@@ -260,8 +260,8 @@ def _accepts_argument(plugin_class: type) -> bool:
 def _contract_message(
     component: Component, plugin: object, problems: Sequence[str]
 ) -> str:
-    word = CONTRACTS[component.kind].word
+    word = with_article(CONTRACTS[component.kind].word)
     return (
-        f"{component.origin} does not keep the contract of a {word} "
+        f"{component.origin} does not keep the contract of {word} "
         f"({component.value or type(plugin).__name__}): {'; '.join(problems)}"
     )

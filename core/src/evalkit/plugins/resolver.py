@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import Reference, is_component_name, parse_reference, score_name
-from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.base.violations import shorten
+from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,
     BoundDataset,
@@ -174,12 +176,17 @@ class Resolver:
             wanted = [(what, None) for what in chosen]
         wanted += [(what, None) for what in extra]
         found: dict[str, BoundMetric] = {}
+        given: dict[str, int | None] = {}
         for what, named_by in wanted:
             bound = BoundMetric.of(self.bind("metrics", what, named_by=named_by))
             earlier = found.setdefault(bound.name, bound)
-            if (earlier.component, earlier.parameters) != (
+            # of two objects nobody knows whether they are the same
+            own = None if isinstance(what, str | Bound) else id(what)
+            first = given.setdefault(bound.name, own)
+            if (earlier.component, earlier.parameters, first) != (
                 bound.component,
                 bound.parameters,
+                own,
             ):
                 raise PluginContractError(
                     f"two metrics are called {bound.name!r}, {_owner(earlier)} and "
@@ -224,7 +231,12 @@ def name_of(what: Any) -> str:
     Raises:
         PluginContractError: That is no legal name.
     """
-    own = getattr(what, "name", None)
+    try:
+        own = getattr(what, "name", None)
+    except hook_failures() as error:
+        raise PluginLoadError(
+            f"{shorten(what)}: its name failed with {located(error)}"
+        ) from error
     if not isinstance(own, str):
         is_named = inspect.isclass(what) or inspect.isroutine(what)
         own = what.__name__ if is_named else type(what).__name__

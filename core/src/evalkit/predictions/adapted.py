@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.pipelines import Pipeline
+from evalkit.adapting.pipelines import BLOCK_ROWS, Pipeline
 from evalkit.base.violations import Violation
 from evalkit.errors import AdapterError, DataError
 from evalkit.predictions.responses import ResponseReader
@@ -110,16 +111,21 @@ def adapted_rows(rows: Iterable[Row], pipeline: Pipeline) -> Iterator[Row]:
     Raises:
         PluginError: An adapter failed.
     """
-    for row in rows:
-        if row.values is None:
-            yield row
-            continue
-        try:
-            made = list(pipeline([dict(row.values)]))
-        except AdapterError as error:
-            place = f"stage {error.stage} ({error.kind})"
-            rule = f"the adapters must accept it; {place}: {error.problem}"
-            field = error.field or "(row)"
-            yield Row(row.line, None, Violation(field, rule, row.values))
-            continue
-        yield from (object_row(row.line, values) for values in made)
+    waiting = iter(rows)
+    while block := list(islice(waiting, BLOCK_ROWS)):
+        sound = [dict(row.values) for row in block if row.values is not None]
+        outcomes = iter(pipeline.outcomes(sound))
+        for row in block:
+            found = None if row.values is None else next(outcomes)
+            if found is None:
+                yield row
+            elif isinstance(found, AdapterError):
+                yield _refused(row, found)
+            else:
+                yield from (object_row(row.line, values) for values in found)
+
+
+def _refused(row: Row, error: AdapterError) -> Row:
+    place = f"stage {error.stage} ({error.kind})"
+    rule = f"the adapters must accept it; {place}: {error.problem}"
+    return Row(row.line, None, Violation(error.field or "(row)", rule, row.values))

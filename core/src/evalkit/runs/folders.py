@@ -192,12 +192,15 @@ def statistics_file(metric: str) -> str:
     return f"{name}.parquet"
 
 
-def read_table(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
+def read_table(
+    path: Path, columns: Sequence[str] | Mapping[str, str]
+) -> pl.DataFrame | None:
     """Read a table of a run folder.
 
     Args:
         path: The file: of examples, perturbed copies, or a metric's statistics.
-        columns: Columns that every such file has.
+        columns: Columns that every such file has; where it is a mapping with the name
+            of the type of each.
 
     Returns:
         The table; None where the run has no such file.
@@ -219,6 +222,12 @@ def read_table(path: Path, columns: Sequence[str]) -> pl.DataFrame | None:
         raise StorageError(
             f"{path}: is not what evalkit writes: it has no column {missing[0]!r}"
         )
+    for name, kind in columns.items() if isinstance(columns, Mapping) else ():
+        if str(frame[name].dtype) != kind:
+            raise StorageError(
+                f"{path}: is not what evalkit writes: its column {name!r} is of the "
+                f"type {frame[name].dtype}, not {kind}"
+            )
     return frame
 
 

@@ -70,7 +70,10 @@ class StoredResult(Result):
         folder = self._folder / ANNOTATIONS_FOLDER
         names = [each.annotator for each in self.record.annotations]
         paths = {name: folder / statistics_file(name) for name in names}
-        columns = ("id", "replication", "copy", "reason", "failed")
+        columns = {
+            **dict.fromkeys(("id", "replication", "reason"), "String"),
+            **dict.fromkeys(("copy", "failed"), "Boolean"),
+        }
         found = {name: read_table(path, columns) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 

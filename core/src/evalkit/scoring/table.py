@@ -16,7 +16,9 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.inference.resampling import Units
-from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.bound import BoundMetric, BoundTask
+from evalkit.reading.field_types import holds_more_than_plain, model_types
+from evalkit.reading.typed_values import typed_series
 
 LACKING = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
 """Columns of the tables of rows that lack something, and why."""
@@ -99,8 +101,9 @@ def make_table(
     ids: Sequence[str],
     fields: Mapping[str, Sequence[Any]] | None = None,
     clusters: Sequence[int] | None = None,
+    task: BoundTask | None = None,
 ) -> ScoringTable:
-    """Make a table of plain values.
+    """Make a table of plain values, or of those of a task.
 
     Args:
         predictions: One for each example; None where there is none.
@@ -109,6 +112,8 @@ def make_table(
         ids: Id of each example; what is resampled depends on them and not on the order.
         fields: What metrics may ask for, by name, one value an example.
         clusters: Cluster of each example, where they are not independent.
+        task: Whose fields say of which types predictions, answers and fields are, so
+            that dates, structs and lists of them stay what they are.
 
     Returns:
         The table.
@@ -116,7 +121,32 @@ def make_table(
     Raises:
         ValueError: A value cannot be stored in a column.
     """
-    is_texts = context.answer_kind in _LIST_KINDS and all(
+    types: dict[str, pl.DataType] = {}
+    if task is not None:
+        types = model_types(task.Input) | model_types(task.Output, context.labels)
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    answer = types.get((task and task.answer_field) or "")
+    if answer is not None and holds_more_than_plain(answer):
+        several = pl.List(answer) if context.answer_kind == "any-of" else answer
+        prediction = typed_series("prediction", predictions, answer)
+        target = typed_series("target", targets, several)
+    else:
+        prediction, target = _plain_pair(predictions, targets, context.answer_kind)
+    further = [
+        typed_series(name, values, types[name])
+        if name in types
+        else join_parts(name, [], values)
+        for name, values in (fields or {}).items()
+    ]
+    frame = pl.DataFrame([position, prediction, target, *further])
+    numbers = None if clusters is None else pl.Series(clusters, dtype=pl.Int64)
+    return ScoringTable(frame, ids, numbers, context)
+
+
+def _plain_pair(
+    predictions: Sequence[Any], targets: Sequence[Any], kind: AnswerKind
+) -> tuple[pl.Series, pl.Series]:
+    is_texts = kind in _LIST_KINDS and all(
         isinstance(item, str) for target in targets for item in target
     )
     target = (list_column if is_texts else to_series)("target", targets)
@@ -124,11 +154,7 @@ def make_table(
     if prediction.null_count() == len(predictions) and not is_texts:
         # without values it has no type of its own to compare with the targets'
         prediction = prediction.cast(target.dtype)
-    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
-    further = [join_parts(name, [], values) for name, values in (fields or {}).items()]
-    frame = pl.DataFrame([position, prediction, target, *further])
-    numbers = None if clusters is None else pl.Series(clusters, dtype=pl.Int64)
-    return ScoringTable(frame, ids, numbers, context)
+    return prediction, target
 
 
 class Batch(NamedTuple):

@@ -116,6 +116,18 @@ def _with(measured: Measured, found: Annotated) -> Measured:
     return measured._replace(everything=table._replace(frame=frame, lacking=lacking))
 
 
+def _new_rows(table: pl.DataFrame, run: Result, name: str) -> pl.DataFrame:
+    """Leave out what the run holds already of an annotator that gives several columns.
+
+    The hashes that it records are of the reasons in one table for all columns.
+    """
+    known = run.annotations.get(name)
+    if known is None:
+        return table
+    keys = ["id", "replication", "copy", "reason"]
+    return table.join(known, keys, "anti", nulls_equal=True, maintain_order="left")
+
+
 def _holding(
     run: Result, said: Sequence[Annotated], of_copies: Sequence[Annotated]
 ) -> Result:
@@ -128,7 +140,8 @@ def _holding(
         copies = _with_columns(copies, of_copies)
     tables = join_annotations(new)
     recorded = record_annotations(said, tables, include_reasons=True)
-    joined = [*run.annotations.items(), *tables.items()]
+    fresh = {name: _new_rows(table, run, name) for name, table in tables.items()}
+    joined = [*run.annotations.items(), *fresh.items()]
     result = Result(
         run.record.changed(annotations=(*run.record.annotations, *recorded)),
         run.scores,

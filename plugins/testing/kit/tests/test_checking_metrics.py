@@ -6,15 +6,23 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 import evalkit
-from evalkit import EvalkitError, Metric, MetricContext, UnknownPluginError
+from evalkit import (
+    EvalkitError,
+    Metric,
+    MetricContext,
+    TaskIO,
+    UnknownPluginError,
+)
 from evalkit.catalog import Registry, Resolver
 from evalkit.scoring import GroupScore, Interval
 from evalkit_testing import LAWS, MetricLawError, check_metric, checking
@@ -784,6 +792,74 @@ def test_kinds_that_are_not_taken_or_cannot_be_drawn_are_refused() -> None:
         check_metric(Share, answer_kind="number")
     with pytest.raises(EvalkitError, match="the kind 'spans' cannot be drawn; give"):
         check_metric(AnyKind, answer_kind="spans")
+
+
+class OnlySpans(Metric):
+    """Share of texts of which all entities are found, and no others."""
+
+    answer_kinds = ("spans",)
+    bounds = (0, 1)
+    worst_value = 0.0
+
+    def score_example(self, prediction: Any, target: Any) -> float:
+        return float({span["start"] for span in prediction} == {*starts(target)})
+
+
+def starts(spans: Any) -> Iterator[int]:
+    for span in spans:
+        assert [*span] == ["start", "day"]
+        assert isinstance(span["day"], date)
+        yield span["start"]
+
+
+class Span(BaseModel):
+    start: int
+    day: date
+
+
+class Text(BaseModel):
+    uid: str
+    text: str
+
+
+class Found(BaseModel):
+    id: str
+    spans: list[Span]
+
+
+class Spans(TaskIO):
+    Input = Text
+    Output = Found
+    answer_field = "spans"
+    answer_kind = "spans"
+    perf_metric = "found"
+    example: ClassVar = {"uid": "1", "text": "Today."}
+
+
+def test_a_metric_of_which_nothing_can_be_drawn_is_not_passed_over() -> None:
+    with pytest.raises(EvalkitError, match="the kind 'spans' cannot be drawn; give"):
+        check_metric(OnlySpans)
+
+
+def test_a_task_says_of_which_types_values_are() -> None:
+    day = date(2020, 1, 31)
+    spans = st.lists(st.builds(lambda n: {"start": n, "day": day}, st.integers(0, 2)))
+    check_metric(
+        OnlySpans, task=Spans, examples=st.tuples(spans, spans), max_examples=5
+    )
+
+    class Asking(OnlySpans):
+        answer_kinds = ("one",)
+        columns = ("spans",)
+
+        def score_example(self, prediction: Any, target: Any, fields: Any) -> float:
+            return float(len([*starts(fields["spans"])]) < 3)
+
+    fields = st.fixed_dictionaries({"spans": spans})
+    examples = st.tuples(spans, spans, fields)
+    check_metric(Asking, task=Spans, examples=examples, max_examples=5, perfect=False)
+    with pytest.raises(MetricLawError, match="it failed"):
+        check_metric(OnlySpans, examples=[([], [{"start": 1, "day": day}])])
 
 
 def drawn_with(

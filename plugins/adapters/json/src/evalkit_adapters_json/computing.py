@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,6 +32,14 @@ class Function(AdapterSettings, ABC):
             AdapterError: It takes no such value.
         """
 
+    def of_values(self, values: Sequence[Any]) -> list[Any]:
+        """Return the function of several values of JSON.
+
+        Raises:
+            AdapterError: It takes none such as one of them.
+        """
+        return [self.of_value(value) for value in values]
+
     def of_column(self, column: pl.Series) -> pl.Series | None:
         """Return the function of each value, none of which is null.
 
@@ -55,6 +64,17 @@ class _OfTexts(Function, ABC):
 
     def of_value(self, value: Any) -> Any:
         """Return it for a value."""
+        return self.of_values([value])[0]
+
+    def of_values(self, values: Sequence[Any]) -> list[Any]:
+        """Return it for several values."""
+        import polars as pl
+
+        for value in values:
+            self._check(value)
+        return self.of_texts(pl.Series(values, dtype=pl.String))
+
+    def _check(self, value: Any) -> None:
         if not isinstance(value, str):
             raise AdapterError(f"{self.name} takes a text, is given {word_for(value)}")
         try:
@@ -63,17 +83,10 @@ class _OfTexts(Function, ABC):
             raise AdapterError(
                 f"{self.name} takes no text with half of a surrogate pair"
             ) from error
-        return self.of_text(value)
 
     @abstractmethod
-    def of_text(self, text: str) -> Any:
-        """Return the function of a text."""
-
-
-def _column(text: str) -> pl.Series:
-    import polars as pl
-
-    return pl.Series([text], dtype=pl.String)
+    def of_texts(self, column: pl.Series) -> list[Any]:
+        """Return the function of each text of a column."""
 
 
 def _is_text(column: pl.Series) -> bool:
@@ -87,10 +100,9 @@ class FindAll(_OfTexts):
 
     name = "findall"
 
-    def of_text(self, text: str) -> list[Any]:
-        """Return it for a text."""
-        found: list[Any] = self._compiled.find_all(_column(text)).to_list()[0]
-        return found
+    def of_texts(self, column: pl.Series) -> list[Any]:
+        """Return it for several texts."""
+        return self._compiled.find_all(column).to_list()
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
         """Return it for each value, or None to go one by one."""
@@ -111,12 +123,14 @@ class Search(_OfTexts):
 
     _number: int
 
-    def of_text(self, text: str) -> Any:
-        """Return it for a text."""
-        column = _column(text)
-        if not column.str.contains(self._compiled.text)[0]:
-            return self.default
-        return self._compiled.search(column, self._number, None)[0]
+    def of_texts(self, column: pl.Series) -> list[Any]:
+        """Return it for several texts."""
+        found = self._compiled.search(column, self._number, None).to_list()
+        matched = column.str.contains(self._compiled.text)
+        return [
+            value if is_match else self.default
+            for value, is_match in zip(found, matched, strict=True)
+        ]
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
         """Return it for each value, or None to go one by one."""
@@ -131,11 +145,17 @@ class Split(_OfTexts):
     name = "split"
     maxsplit: int = Field(default=0, ge=0, description="0 for at every match")
 
-    def of_text(self, text: str) -> list[str]:
-        """Return it for a text."""
+    def model_post_init(self, context: Any) -> None:
+        """Check the arguments, once."""
+        super().model_post_init(context)
         if self._compiled.groups:
-            raise AdapterError("split takes no pattern with groups; write (?:…)")
-        return self._compiled.split(text, self.maxsplit)
+            raise AdapterError(
+                "split takes no pattern with groups; write (?:…)", field="pattern"
+            )
+
+    def of_texts(self, column: pl.Series) -> list[Any]:
+        """Return it for several texts."""
+        return self._compiled.split(column, self.maxsplit)
 
 
 class Substitute(_OfTexts):
@@ -152,9 +172,9 @@ class Substitute(_OfTexts):
 
     _replacement: str
 
-    def of_text(self, text: str) -> str:
-        """Return it for a text."""
-        return self._compiled.substitute(text, self._replacement, self.count)
+    def of_texts(self, column: pl.Series) -> list[Any]:
+        """Return it for several texts."""
+        return self._compiled.substitute(column, self._replacement, self.count)
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
         """Return it for each value, or None to go one by one."""

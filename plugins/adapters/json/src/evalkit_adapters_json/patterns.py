@@ -7,6 +7,7 @@ read. A text and a column of texts are searched by the same engine.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -143,45 +144,45 @@ class Pattern:
             groups = pl.select(pl.concat_list(*columns)).to_series()
         return as_lists(groups, matches.list.len())
 
-    def substitute(self, text: str, replacement: str, count: int) -> str:
-        """Return a text with the first matches replaced.
+    def substitute(self, column: pl.Series, replacement: str, count: int) -> list[str]:
+        """Return texts with their first matches replaced.
 
         Args:
-            text: The text.
+            column: Texts, none of which is null.
             replacement: As `replacement_of` returns it.
-            count: How many matches; 0 for all.
+            count: How many matches of each; 0 for all.
         """
-        import polars as pl
-
-        column = pl.Series([text], dtype=pl.String)
         if not count:
-            return str(column.str.replace_all(self.text, replacement)[0])
-        mark = _mark_outside(text + replacement)
-        marked = column.str.replace_all(self.text, f"{mark}{replacement}{mark}")[0]
-        parts = marked.split(mark)
-        matches = column.str.extract_all(self.text)[0].to_list()
-        new = [
-            made if number < count else old
-            for number, (made, old) in enumerate(zip(parts[1::2], matches, strict=True))
-        ]
-        return _interleave(parts[::2], new)
+            return column.str.replace_all(self.text, replacement).to_list()
+        mark = _mark_outside([replacement, *column])
+        marked = column.str.replace_all(self.text, f"{mark}{replacement}{mark}")
+        matches = column.str.extract_all(self.text)
+        found = []
+        for text, old in zip(marked, matches.to_list(), strict=True):
+            parts = text.split(mark)
+            new = [*parts[1::2][:count], *old[count:]]
+            found.append(_interleave(parts[::2], new))
+        return found
 
-    def split(self, text: str, most: int) -> list[str]:
-        """Return the parts of a text between matches.
+    def split(self, column: pl.Series, most: int) -> list[list[str]]:
+        """Return the parts of texts between matches.
 
         Args:
-            text: The text.
-            most: How often it is split at most; 0 for at every match.
+            column: Texts, none of which is null.
+            most: How often each is split at most; 0 for at every match.
         """
-        import polars as pl
-
-        column = pl.Series([text], dtype=pl.String)
-        mark = _mark_outside(text)
-        parts: list[str] = column.str.replace_all(self.text, mark)[0].split(mark)
-        if not most or len(parts) <= most + 1:
+        mark = _mark_outside(column)
+        marked = column.str.replace_all(self.text, mark)
+        parts: list[list[str]] = [text.split(mark) for text in marked]
+        if not most:
             return parts
-        matches = column.str.extract_all(self.text)[0].to_list()
-        return [*parts[:most], _interleave(parts[most:], matches[most:])]
+        matches = column.str.extract_all(self.text).to_list()
+        return [
+            [*each[:most], _interleave(each[most:], old[most:])]
+            if len(each) > most + 1
+            else each
+            for each, old in zip(parts, matches, strict=True)
+        ]
 
 
 def replacement_of(template: str) -> str:
@@ -213,11 +214,12 @@ def replacement_of(template: str) -> str:
     return _ESCAPED.sub(translate, template)
 
 
-def _mark_outside(text: str) -> str:
-    """Return a mark that a text does not hold."""
+def _mark_outside(texts: Iterable[str]) -> str:
+    """Return a mark that no text holds."""
     number = 0
-    while f"\0{number}\0" in text:
-        number += 1
+    for text in texts:
+        while f"\0{number}\0" in text:
+            number += 1
     return f"\0{number}\0"
 
 

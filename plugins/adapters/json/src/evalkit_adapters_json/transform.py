@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,6 +67,13 @@ class TransformJSON:
         except PathError as error:
             raise AdapterError(str(error)) from error
 
+    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+        """Return what the template makes of several rows."""
+        try:
+            return [[made] for made in self.template.of_rows(rows)]
+        except PathError as error:
+            raise AdapterError(str(error)) from error
+
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return what the template makes of the table, or None to go row by row."""
         import polars as pl
@@ -83,8 +90,20 @@ class TransformJSON:
         return pl.DataFrame(columns)
 
 
+class Node:
+    """A part of a template."""
+
+    def of_row(self, row: Any) -> Any:
+        """Return what it makes of a row."""
+        raise NotImplementedError
+
+    def of_rows(self, rows: Sequence[Any]) -> list[Any]:
+        """Return what it makes of several rows."""
+        return [self.of_row(row) for row in rows]
+
+
 @dataclass(frozen=True)
-class Literal:
+class Literal(Node):
     """A value that stands for itself."""
 
     value: Any
@@ -112,7 +131,7 @@ def _as_json(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selected(Node):
     """The one value that a path selects."""
 
     path: Path
@@ -142,7 +161,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class SelectedList:
+class SelectedList(Node):
     """All values that a path selects."""
 
     path: Path
@@ -157,7 +176,7 @@ class SelectedList:
 
 
 @dataclass(frozen=True)
-class Items:
+class Items(Node):
     """A list of templates."""
 
     items: tuple[Template, ...]
@@ -172,7 +191,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Object:
+class Object(Node):
     """Templates by name."""
 
     fields: dict[str, Template]
@@ -180,6 +199,14 @@ class Object:
     def of_row(self, row: Any) -> dict[str, Any]:
         """Return an object of what each makes of the row."""
         return {name: each.of_row(row) for name, each in self.fields.items()}
+
+    def of_rows(self, rows: Sequence[Any]) -> list[Any]:
+        """Return an object of what each makes of several rows."""
+        columns = [each.of_rows(rows) for each in self.fields.values()]
+        if not columns:
+            return [{} for _ in rows]
+        found = zip(*columns, strict=True)
+        return [dict(zip(self.fields, values, strict=True)) for values in found]
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:
         """Return a struct of each row, or None to go row by row."""
@@ -195,20 +222,24 @@ class Object:
 
 
 @dataclass(frozen=True)
-class Computed:
+class Computed(Node):
     """A value that is computed in steps."""
 
     steps: tuple[Template | Function, ...]
 
     def of_row(self, row: Any) -> Any:
         """Return what the last step gives."""
-        value = row
+        return self.of_rows([row])[0]
+
+    def of_rows(self, rows: Sequence[Any]) -> list[Any]:
+        """Return what the last step gives for several rows."""
+        values = list(rows)
         for step in self.steps:
             if isinstance(step, Function):
-                value = step.of_value(value)
+                values = step.of_values(values)
             else:
-                value = step.of_row(value)
-        return value
+                values = step.of_rows(values)
+        return values
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:
         """Return what the last step gives for each row, or None to go row by row."""

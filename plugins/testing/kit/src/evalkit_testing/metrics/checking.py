@@ -9,7 +9,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError, MetricContext
-from evalkit.catalog import BoundMetric, FunctionMetric, Registry, Resolver
+from evalkit.catalog import (
+    BoundMetric,
+    BoundTask,
+    FunctionMetric,
+    Registry,
+    Resolver,
+)
 from evalkit.hookspecs import AnswerKind
 from evalkit.scoring import why_not
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
@@ -43,6 +49,7 @@ class MetricLawError(LawError):
 def check_metric(
     metric: Any,
     *,
+    task: Any = None,
     examples: st.SearchStrategy[Triple] | Sequence[Triple] | None = None,
     labels: Sequence[str] | None = None,
     answer_kind: AnswerKind | None = None,
@@ -62,14 +69,19 @@ def check_metric(
     Args:
         metric: Name of an installed metric (`macro-f1:labels=seen`), or a class,
             instance or function.
+        task: The task, by name or as an object. Its annotations say of which types
+            predictions, answers and fields are, as in an evaluation. Needed where
+            `examples` have structs, dates or the like.
         examples: What sets are made of: a hypothesis strategy of
             `(prediction, target)` or `(prediction, target, fields)`, where `fields` is
             a mapping with the metric's `columns`; or a list of such. By default texts
             or numbers are drawn that fit the metric's kinds of answers.
-        labels: The data set's labels, which are then what is drawn.
+        labels: The data set's labels, which are then what is drawn; by default the
+            task's, where it has some.
         answer_kind: The kind of answers; by default each of `one`, `any-of` and
             `number` that the metric declares, and `one` for a function that declares
-            none and where `examples` are given and the metric takes it.
+            none and where `examples` are given and the metric takes it. With a task
+            its kind, where the metric takes it.
         allows_errors: Whether the metric may fail, such as on a set of one class. Data
             on which it does are then left out, where a law says nothing about them.
         perfect: Whether predictions that equal the answers must score best. Nothing
@@ -84,18 +96,24 @@ def check_metric(
             AssertionError.
         EvalkitError: The metric needs columns for which no examples are given, takes
             only answers that cannot be drawn, or an argument is wrong.
-        PluginError: The metric is unknown or broken.
+        PluginError: The metric or the task is unknown or broken.
     """
     chosen = chosen_laws(LAWS, laws)
     if not perfect:
         chosen = [law for law in chosen if law.name != "perfect"]
-    bound = Resolver(registry or Registry()).metric(metric)
+    resolver = Resolver(registry or Registry())
+    bound = resolver.metric(metric)
+    of_task = None if task is None else BoundTask.of(resolver.bind("tasks", task))
+    if of_task is not None:
+        labels = of_task.labels if labels is None else labels
+        if answer_kind is None and of_task.answer_kind in bound.answer_kinds:
+            answer_kind = of_task.answer_kind
     if not bound.deterministic:
         chosen = [law for law in chosen if law.name not in OF_THE_SAME]
     for kind in _kinds(bound, examples, answer_kind):
         context = MetricContext(None if labels is None else tuple(labels), kind)
         for part in bound.parts():
-            subject = Subject(part, context, allows_errors)
+            subject = Subject(part, context, allows_errors, of_task)
             _check_laws(chosen, subject, _source(subject, examples), max_examples)
 
 
@@ -116,7 +134,7 @@ def _kinds(
         return ["one"]
     if examples is not None:
         return [declared[0]]
-    return [kind for kind in DRAWN_KINDS if kind in declared]
+    return [kind for kind in DRAWN_KINDS if kind in declared] or [declared[0]]
 
 
 def _source(subject: Subject, examples: Any) -> Source:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit import MetricContext
+from evalkit.catalog import BoundTask
 from evalkit.scoring import Groups, ScoringTable, group_by_tag, make_table
 
 
@@ -54,6 +55,7 @@ def to_table(
     context: MetricContext,
     columns: Sequence[str],
     clustered: bool = False,
+    task: BoundTask | None = None,
 ) -> ScoringTable:
     """Make the table that metrics score.
 
@@ -62,18 +64,35 @@ def to_table(
         context: What metrics know beside them.
         columns: Names of the fields that are handed over.
         clustered: Whether rows of one cluster are dependent.
+        task: Whose fields say of which types the values are.
 
     Returns:
         The table.
     """
-    return make_table(
+    fields = {name: [row.fields.get(name) for row in rows] for name in columns}
+    table = make_table(
         [row.prediction for row in rows],
         [row.target for row in rows],
         context,
         ids=[row.uid for row in rows],
-        fields={name: [row.fields.get(name) for row in rows] for name in columns},
+        fields=fields,
         clusters=[row.cluster for row in rows] if clustered else None,
+        task=task,
     )
+    typed = {name: _lists_of_numbers(values) for name, values in fields.items()}
+    found = [column.alias(name) for name, column in typed.items() if column is not None]
+    return table._replace(frame=table.frame.with_columns(found))
+
+
+def _lists_of_numbers(values: Sequence[Any]) -> pl.Series | None:
+    """Return the column that an annotation such as `list[float]` makes of values."""
+    if not all(value is None or isinstance(value, list | tuple) for value in values):
+        return None
+    kinds = {type(item) for value in values for item in value or () if item is not None}
+    if not kinds or not kinds <= {int, float}:
+        return None
+    inner = pl.Float64() if float in kinds else pl.Int64()
+    return pl.Series(values, dtype=pl.List(inner), strict=False)
 
 
 def groups_of(rows: Sequence[Row]) -> Groups:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit import MetricContext, MetricError
-from evalkit.catalog import BoundMetric
+from evalkit.catalog import BoundMetric, BoundTask
 from evalkit.scoring import (
     Groups,
     GroupScore,
@@ -47,6 +47,7 @@ class Subject:
         bound: The metric.
         context: What the metric knows beside the data.
         allows_errors: Whether the metric may fail.
+        task: Whose fields say of which types the values are.
 
     Attributes:
         context: The same.
@@ -58,9 +59,14 @@ class Subject:
     """
 
     def __init__(
-        self, bound: BoundMetric, context: MetricContext, allows_errors: bool
+        self,
+        bound: BoundMetric,
+        context: MetricContext,
+        allows_errors: bool,
+        task: BoundTask | None = None,
     ) -> None:
         self._as_given = bound
+        self._task = task
         self.context = context
         self.allows_errors = allows_errors
         component = bound.component
@@ -112,7 +118,8 @@ class Subject:
 
     def table(self, rows: Sequence[Row], clustered: bool = False) -> ScoringTable:
         """Make the table that holds some rows."""
-        return to_table(rows, self.context, self.attributes["columns"], clustered)
+        columns = self.attributes["columns"]
+        return to_table(rows, self.context, columns, clustered, self._task)
 
     def score(self, metric: BoundMetric, table: ScoringTable, groups: Groups) -> Scored:
         """Score a table as an evaluation does.

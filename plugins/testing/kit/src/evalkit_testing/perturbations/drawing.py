@@ -7,14 +7,16 @@ code points, right-to-left scripts, very long words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError
+from evalkit.perturbing import read_path
 from evalkit_testing.checking import given_examples
-from evalkit_testing.perturbations.subjects import Example, Target
+from evalkit_testing.perturbations.subjects import Example, Target, texts_by_name
 
 UID = "uid"
 TAGS = "tags"
@@ -135,36 +137,12 @@ def drawn_examples(target: Target) -> st.SearchStrategy[Example]:
     Returns:
         The strategy; answers are labels of the task, or words of the texts.
     """
-    return _drawn_by_path(target).map(lambda drawn: _nested(target, drawn))
-
-
-def _nested(target: Target, drawn: Example) -> dict[str, Any]:
-    """Put texts that are drawn for a path to where it leads."""
-    task = target.task
-    known = {} if task is None else task.Input.model_fields
-    found = {name: value for name, value in drawn.items() if name not in target.fields}
-    for name in target.fields:
-        if name in known:
-            found[name] = drawn[name]
-        else:
-            _put(found, name, drawn[name])
-    return found
-
-
-def _put(into: dict[str, Any], path: str, text: Any) -> None:
-    step, _, rest = path.partition(".")
-    name = step.removesuffix("[]")
-    if rest:
-        below = into.setdefault(name, {} if name == step else [{}])
-        _put(below if name == step else below[0], rest, text)
-    else:
-        into[name] = text if name == step else [text]
-
-
-def _drawn_by_path(target: Target) -> st.SearchStrategy[Example]:
-    fields = {name: texts for name in target.fields}
+    several = st.lists(texts, min_size=1, max_size=3)
+    fields = {name: several if "[]" in name else texts for name in target.fields}
     tags = st.lists(st.sampled_from(_TAGS), max_size=2, unique=True)
-    drawn = st.fixed_dictionaries({**fields, TAGS: tags})
+    drawn = st.fixed_dictionaries({**fields, TAGS: tags}).map(
+        lambda flat: _nested(target, flat)
+    )
     if target.answer_field is None:
         return drawn
     if target.labels is not None:
@@ -179,10 +157,38 @@ def _drawn_by_path(target: Target) -> st.SearchStrategy[Example]:
     )
 
 
+def _nested(target: Target, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Put texts where their paths lead to, within the task's own example."""
+    paths = [path for path in map(read_path, target.fields) if path.steps]
+    inner = {path.name for path in paths}
+    made: Any = {name: value for name, value in drawn.items() if name not in inner}
+    known = {} if target.task is None else target.task.example
+    made |= {path.outer: known[path.outer] for path in paths if path.outer in known}
+    for path in paths:
+        found = drawn[path.name]
+        made = _put(
+            made, path.steps, cycle([found] if isinstance(found, str) else found)
+        )
+    return dict(made)
+
+
+def _put(value: Any, steps: Sequence[str], drawn: Iterator[str]) -> Any:
+    """Put texts where a path leads to; one at least."""
+    if not steps:
+        return next(drawn)
+    first, *others = steps
+    if first == "[]":
+        items = value if isinstance(value, list | tuple) and value else [None]
+        return [_put(item, others, drawn) for item in items]
+    known = value if isinstance(value, Mapping) else {}
+    return {**known, first: _put(known.get(first), others, drawn)}
+
+
 def _with_answer(
     target: Target, drawn: Mapping[str, Any], number: int, in_list: bool
 ) -> Example:
-    words = " ".join(drawn[name] for name in target.fields).split() or ["nothing"]
+    named = texts_by_name(drawn, target.fields)
+    words = " ".join(named.values()).split() or ["nothing"]
     word = words[number % len(words)]
     return {**drawn, str(target.answer_field): [word, "yes"] if in_list else word}
 

@@ -18,7 +18,7 @@ from evalkit.catalog import (
     Resolver,
     load_component,
 )
-from evalkit.perturbing import effect_of
+from evalkit.perturbing import effect_of, find_texts, read_path
 from evalkit_testing.laws import LawBroken
 
 HOOKS = ("perturb_example", "find_edits", "perturb_batch", "perturb")
@@ -36,7 +36,7 @@ def texts_by_name(
 
     Args:
         example: An example.
-        fields: Names of its fields.
+        fields: Names of its fields, or paths to texts in them.
         lists: Whether also the texts in lists.
 
     Returns:
@@ -45,6 +45,12 @@ def texts_by_name(
     found: dict[str, Any] = {}
     for name in fields:
         value = example.get(name)
+        path = read_path(name)
+        if path.steps and name not in example:
+            if lists or "[]" not in path.steps:
+                texts = find_texts(example, [path])
+                found |= {str(place): text for place, text in texts}
+            continue
         if isinstance(value, list | tuple) and lists:
             found |= {f"{name}[{place}]": item for place, item in enumerate(value)}
         else:

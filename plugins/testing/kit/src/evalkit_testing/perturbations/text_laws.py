@@ -46,7 +46,8 @@ class _Text(NamedTuple):
 
 def _texts(trial: PerturbationTrial, made: Mapping[str, Any]) -> Iterator[_Text]:
     """Return the texts of a copy whose edits are told, also those without any."""
-    fields = [name for name in trial.example if name not in _OF_CORE]
+    own = [name for name in trial.example if name not in _OF_CORE]
+    fields = dict.fromkeys([*own, *trial.subject.target.fields])
     # perturb_example sets lists as a whole, of which edits are not told
     lists = trial.subject.hook != "perturb_example"
     after = texts_by_name(made, fields, lists)

@@ -1,0 +1,1 @@
+"""Open conversation for evalkit."""

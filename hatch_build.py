@@ -25,6 +25,7 @@ MEMBERS = {
     "evalkit-metrics-classification": "plugins/metrics/classification",
     "evalkit-metrics-qa": "plugins/metrics/qa",
     "evalkit-perturbations-text": "plugins/perturbations/text",
+    "evalkit-schemas-standard": "plugins/schemas/standard",
     "evalkit-testing": "plugins/testing/kit",
 }
 

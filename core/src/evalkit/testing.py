@@ -16,52 +16,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalkit.base.lazy import names_of_distribution
+
 if TYPE_CHECKING:
-    from evalkit_testing import (
-        ANNOTATOR_LAWS,
-        LAWS,
-        PERTURBATION_LAWS,
-        AnnotatorLawError,
-        MetricLawError,
-        PerturbationLawError,
-        check_annotator,
-        check_metric,
-        check_perturbation,
+    from evalkit_testing import ANNOTATOR_LAWS as ANNOTATOR_LAWS
+    from evalkit_testing import LAWS as LAWS
+    from evalkit_testing import PERTURBATION_LAWS as PERTURBATION_LAWS
+    from evalkit_testing import AnnotatorLawError as AnnotatorLawError
+    from evalkit_testing import MetricLawError as MetricLawError
+    from evalkit_testing import PerturbationLawError as PerturbationLawError
+    from evalkit_testing import check_annotator as check_annotator
+    from evalkit_testing import check_metric as check_metric
+    from evalkit_testing import check_perturbation as check_perturbation
+else:
+    __getattr__, __dir__, __all__ = names_of_distribution(
+        __name__,
+        "evalkit-testing",
+        "plugins/testing/kit",
+        "ANNOTATOR_LAWS AnnotatorLawError LAWS MetricLawError "
+        "PERTURBATION_LAWS PerturbationLawError check_annotator check_metric "
+        "check_perturbation",
     )
-
-_KIT = "evalkit_testing"
-
-__all__ = [
-    "ANNOTATOR_LAWS",
-    "LAWS",
-    "PERTURBATION_LAWS",
-    "AnnotatorLawError",
-    "MetricLawError",
-    "PerturbationLawError",
-    "check_annotator",
-    "check_metric",
-    "check_perturbation",
-]
-
-
-if not TYPE_CHECKING:  # so that a wrong name is an error for type checkers, too
-
-    def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        try:
-            kit = import_module(_KIT)
-        except ModuleNotFoundError as error:
-            if error.name != _KIT:
-                raise
-            raise ImportError(
-                "evalkit.testing needs the distribution evalkit-testing; install it, "
-                "in a checkout: pip install ./core ./plugins/testing/kit"
-            ) from error
-        return getattr(kit, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -1,0 +1,28 @@
+"""Schemas: another name for the package `evalkit_schemas_standard`.
+
+The distribution `evalkit-schemas-standard` has it, which is part of `evalkit-suite`;
+core does not require it. It is imported when one of its names is first used:
+
+```python
+from evalkit.schema import arrow_schema, named_schema
+
+print(arrow_schema(named_schema("text.Text")))
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import names_of_distribution
+
+if TYPE_CHECKING:
+    from evalkit_schemas_standard import named_schema as named_schema
+    from evalkit_schemas_standard import schema_names as schema_names
+else:
+    __getattr__, __dir__, __all__ = names_of_distribution(
+        __name__,
+        "evalkit-schemas-standard",
+        "plugins/schemas/standard",
+        "named_schema schema_names",
+    )

@@ -70,7 +70,7 @@ def with_rules(shape: Shape, rules: Iterable[Any], where: str) -> Shape:
             _store(found, rule, shape, where)
         elif not isinstance(rule, Unit | Semantics | type(None)):
             parts, others = _parts_of(rule, where)
-            _join(found, parts)
+            found |= parts  # of two bounds pydantic takes the last
             only_python += others
     for name, kinds in _OF_KINDS.items():
         if found.get(name) is not None and shape.kind not in kinds:
@@ -151,17 +151,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _join(found: dict[str, Any], parts: dict[str, Any]) -> None:
-    """Add rules to those that stand before them; of two bounds both hold."""
-    for name, value in parts.items():
-        held = found.get(name)
-        if held is not None and name in ("ge", "gt", "min_length"):
-            value = max(held, value)
-        elif held is not None and name in ("le", "lt", "max_length"):
-            value = min(held, value)
-        found[name] = value
-
-
 def normal(shape: Shape, where: str) -> Shape:
     """Return a shape as all that say the same have it.
 
@@ -170,7 +159,7 @@ def normal(shape: Shape, where: str) -> Shape:
     """
     found: dict[str, Any] = {}
     if shape.kind in INTEGERS:
-        found |= _integer_bounds(shape)
+        found |= _integer_bounds(shape, where)
     elif shape.kind in FLOATS:
         found |= {
             name: None if math.isinf(value) else float(value)
@@ -186,9 +175,10 @@ def normal(shape: Shape, where: str) -> Shape:
     return shape.changed(**found)
 
 
-def _integer_bounds(shape: Shape) -> dict[str, Any]:
+def _integer_bounds(shape: Shape, where: str) -> dict[str, Any]:
     """Return the bounds of integers as `ge` and `le`; None where the type has them."""
     least, most = INTEGERS[shape.kind]
+    _refuse_wider(shape, where)
     low, high = [least], [most]
     for name, shift, bounds in (
         ("ge", 0, low),
@@ -207,6 +197,21 @@ def _integer_bounds(shape: Shape) -> dict[str, Any]:
         "le": None if min(high) == most else min(high),
         "lt": None,
     }
+
+
+def _refuse_wider(shape: Shape, where: str) -> None:
+    """Refuse a bound that takes the place of the type's, and takes more."""
+    least, most = INTEGERS[shape.kind]
+    wider = {
+        "ge": isinstance(shape.ge, int) and shape.ge < least,
+        "le": isinstance(shape.le, int) and shape.le > most,
+    }
+    for name, is_wider in wider.items():
+        if is_wider and shape.kind != "int64":
+            raise SchemaError(
+                f"{where}: {name}={getattr(shape, name)} takes values that "
+                f"{shape.kind} does not hold"
+            )
 
 
 def _check_digits(shape: Shape, where: str) -> None:

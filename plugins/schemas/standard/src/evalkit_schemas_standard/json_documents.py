@@ -81,7 +81,7 @@ def read_document(document: Document) -> Shape:
         raise SchemaError("#: nested too deeply") from None
     if shape.kind != "struct" or shape.nullable:
         raise SchemaError("#: a row is an object with properties, and not null")
-    return shape
+    return shape.changed(description=document.get("description"))
 
 
 class _Reader:
@@ -118,7 +118,10 @@ class _Reader:
         self._within.append(reference)
         try:
             rest = {key: value for key, value in document.items() if key != "$ref"}
-            return self._joined(target, rest, place)
+            shape = self._joined(target, rest, place)
+            if shape.kind == "struct" and shape.description is None:
+                shape = shape.changed(description=target.get("description"))
+            return shape
         finally:
             self._within.pop()
 
@@ -240,32 +243,20 @@ class _Reader:
             "fields": members,
             "closed": further is False,
             "title": title,
-            "description": document.get("description"),
         }
 
     def _member(self, name: str, part: Any, required: bool, place: str) -> Member:
         shape = self.schema(part, place)
-        said, notes = _further(part, place), part
-        default = notes.get("default")
+        said, default = _further(part, place), part.get("default")
         if not required and default is None:
             shape = shape.changed(nullable=True)
-        description = notes.get("description")
-        if shape.kind == "struct":
-            # the description beside the properties is the field's
-            shape = shape.changed(description=said.get("description"))
-            if "anyOf" in part:
-                inner = next(each for each in part["anyOf"] if each != {"type": "null"})
-                shape = shape.changed(description=inner.get("description"))
-            elif "description" not in said and "title" in part:
-                shape = shape.changed(description=description)
-                description = None
         return Member.model_validate(
             {
                 "name": name,
                 "shape": shape,
                 "required": required,
                 "default": None if required else default,
-                "description": description,
+                "description": part.get("description"),
                 "unit": said.get("unit"),
                 "semantics": said.get("semantics"),
             }
@@ -273,7 +264,7 @@ class _Reader:
 
 
 _OF_SHAPE = {
-    *("kind", "strict", "finite", "rules", "zone", "precision", "scale"),
+    *("kind", "strict", "finite", "rules", "description", "zone", "precision", "scale"),
     *("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length"),
 }
 

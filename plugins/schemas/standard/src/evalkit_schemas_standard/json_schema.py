@@ -51,7 +51,11 @@ def json_schema(model: type[BaseModel]) -> Document:
     Raises:
         SchemaError: The model is outside of what a schema can say.
     """
-    return {"$schema": DIALECT, **_plain(shape_of_model(model))}
+    shape = shape_of_model(model)
+    document = {"$schema": DIALECT, **_plain(shape.changed(description=None))}
+    if shape.description is not None:
+        document["description"] = shape.description
+    return document
 
 
 def model_from_json_schema(document: Document, name: str = "Row") -> type[BaseModel]:
@@ -78,8 +82,6 @@ def _member(member: Member) -> Document:
     document = _schema(member.shape)
     further = dict(document.pop(FURTHER, {}))
     if member.description is not None:
-        if "description" in document:
-            further["description"] = document.pop("description")
         document["description"] = member.description
     if not member.required:
         document["default"] = member.default
@@ -125,7 +127,8 @@ def _plain(shape: Shape) -> Document:
     if shape.values is not None:
         document["enum"] = list(shape.values)
     document |= _lengths(shape)
-    further |= _as_further(shape, "strict", "rules")
+    # beside a field `description` is the field's
+    further |= _as_further(shape, "strict", "rules", "description")
     return {**document, FURTHER: further} if further else document
 
 
@@ -160,10 +163,8 @@ def _lengths(shape: Shape) -> Document:
 
 def _struct(shape: Shape) -> Document:
     document: Document = {"type": "object"}
-    for key in ("title", "description"):
-        value = getattr(shape, key)
-        if value is not None:
-            document[key] = value
+    if shape.title is not None:
+        document["title"] = shape.title
     document["properties"] = {each.name: _member(each) for each in shape.fields}
     document["required"] = [each.name for each in shape.fields if each.required]
     return {**document, "additionalProperties": False} if shape.closed else document

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalkit_schemas_standard.dyff import to_dyff_arrow
-    from evalkit_schemas_standard.embedding import embedding
+    from evalkit_schemas_standard.embeddings import embedding
     from evalkit_schemas_standard.named import named_schema, schema_names
     from evalkit_schemas_standard.products import product
     from evalkit_schemas_standard.scalars import Float32, Float64, Int64
@@ -29,7 +29,7 @@ __all__ = [
 
 _HOMES = {
     "dyff": "to_dyff_arrow",
-    "embedding": "embedding",
+    "embeddings": "embedding",
     "named": "named_schema schema_names",
     "products": "product",
     "scalars": "Float32 Float64 Int64",

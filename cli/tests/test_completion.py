@@ -22,7 +22,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 COMMANDS = [
     *("adapt", "cite", "compare", "eval", "list", "merge", "perturb", "plan"),
-    *("rescore", "runs", "show", "validate", "verify"),
+    *("rescore", "runs", "schema", "show", "validate", "verify"),
 ]
 
 

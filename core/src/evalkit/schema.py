@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import Float64 as Float64
     from evalkit_schemas_standard import Int64 as Int64
     from evalkit_schemas_standard import embedding as embedding
+    from evalkit_schemas_standard import input_model as input_model
     from evalkit_schemas_standard import named_schema as named_schema
+    from evalkit_schemas_standard import output_model as output_model
     from evalkit_schemas_standard import product as product
+    from evalkit_schemas_standard import replication_id as replication_id
     from evalkit_schemas_standard import schema_names as schema_names
     from evalkit_schemas_standard import to_dyff_arrow as to_dyff_arrow
 else:
@@ -30,6 +33,6 @@ else:
         __name__,
         "evalkit-schemas-standard",
         "plugins/schemas/standard",
-        "Float32 Float64 Int64 embedding named_schema product schema_names "
-        "to_dyff_arrow",
+        "Float32 Float64 Int64 embedding input_model named_schema output_model "
+        "product replication_id schema_names to_dyff_arrow",
     )

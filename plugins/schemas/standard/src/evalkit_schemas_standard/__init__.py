@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.embeddings import embedding
     from evalkit_schemas_standard.named import named_schema, schema_names
     from evalkit_schemas_standard.products import product
+    from evalkit_schemas_standard.rows import input_model, output_model, replication_id
     from evalkit_schemas_standard.scalars import Float32, Float64, Int64
 
 __all__ = [
@@ -21,8 +22,11 @@ __all__ = [
     "Float64",
     "Int64",
     "embedding",
+    "input_model",
     "named_schema",
+    "output_model",
     "product",
+    "replication_id",
     "schema_names",
     "to_dyff_arrow",
 ]
@@ -32,6 +36,7 @@ _HOMES = {
     "embeddings": "embedding",
     "named": "named_schema schema_names",
     "products": "product",
+    "rows": "input_model output_model replication_id",
     "scalars": "Float32 Float64 Int64",
 }
 

@@ -17,9 +17,17 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import names_of_distribution
 
 if TYPE_CHECKING:
+    from evalkit_schemas_standard import Float16 as Float16
     from evalkit_schemas_standard import Float32 as Float32
     from evalkit_schemas_standard import Float64 as Float64
+    from evalkit_schemas_standard import Int8 as Int8
+    from evalkit_schemas_standard import Int16 as Int16
+    from evalkit_schemas_standard import Int32 as Int32
     from evalkit_schemas_standard import Int64 as Int64
+    from evalkit_schemas_standard import UInt8 as UInt8
+    from evalkit_schemas_standard import UInt16 as UInt16
+    from evalkit_schemas_standard import UInt32 as UInt32
+    from evalkit_schemas_standard import UInt64 as UInt64
     from evalkit_schemas_standard import embedding as embedding
     from evalkit_schemas_standard import input_model as input_model
     from evalkit_schemas_standard import named_schema as named_schema
@@ -33,6 +41,7 @@ else:
         __name__,
         "evalkit-schemas-standard",
         "plugins/schemas/standard",
-        "Float32 Float64 Int64 embedding input_model named_schema output_model "
-        "product replication_id schema_names to_dyff_arrow",
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 UInt16 UInt32 UInt64 UInt8 "
+        "embedding input_model named_schema output_model product replication_id "
+        "schema_names to_dyff_arrow",
     )

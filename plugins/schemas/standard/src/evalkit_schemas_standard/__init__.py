@@ -10,26 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalkit_schemas_standard.dyff import to_dyff_arrow
-    from evalkit_schemas_standard.embeddings import embedding
-    from evalkit_schemas_standard.named import named_schema, schema_names
-    from evalkit_schemas_standard.products import product
-    from evalkit_schemas_standard.rows import input_model, output_model, replication_id
-    from evalkit_schemas_standard.scalars import Float32, Float64, Int64
-
-__all__ = [
-    "Float32",
-    "Float64",
-    "Int64",
-    "embedding",
-    "input_model",
-    "named_schema",
-    "output_model",
-    "product",
-    "replication_id",
-    "schema_names",
-    "to_dyff_arrow",
-]
+    from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
+    from evalkit_schemas_standard.embeddings import embedding as embedding
+    from evalkit_schemas_standard.named import named_schema as named_schema
+    from evalkit_schemas_standard.named import schema_names as schema_names
+    from evalkit_schemas_standard.products import product as product
+    from evalkit_schemas_standard.rows import input_model as input_model
+    from evalkit_schemas_standard.rows import output_model as output_model
+    from evalkit_schemas_standard.rows import replication_id as replication_id
+    from evalkit_schemas_standard.scalars import Float16 as Float16
+    from evalkit_schemas_standard.scalars import Float32 as Float32
+    from evalkit_schemas_standard.scalars import Float64 as Float64
+    from evalkit_schemas_standard.scalars import Int8 as Int8
+    from evalkit_schemas_standard.scalars import Int16 as Int16
+    from evalkit_schemas_standard.scalars import Int32 as Int32
+    from evalkit_schemas_standard.scalars import Int64 as Int64
+    from evalkit_schemas_standard.scalars import UInt8 as UInt8
+    from evalkit_schemas_standard.scalars import UInt16 as UInt16
+    from evalkit_schemas_standard.scalars import UInt32 as UInt32
+    from evalkit_schemas_standard.scalars import UInt64 as UInt64
 
 _HOMES = {
     "dyff": "to_dyff_arrow",
@@ -37,8 +36,12 @@ _HOMES = {
     "named": "named_schema schema_names",
     "products": "product",
     "rows": "input_model output_model replication_id",
-    "scalars": "Float32 Float64 Int64",
+    "scalars": (
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 UInt16 UInt32 UInt64 UInt8"
+    ),
 }
+
+__all__ = sorted(name for names in _HOMES.values() for name in names.split())
 
 
 def __getattr__(name: str) -> Any:

@@ -29,13 +29,23 @@ class Sized:
         return cast("CoreSchema", schema)
 
 
-Int64 = Annotated[int, Sized("int64", -(2**63), 2**63 - 1)]
-"""An integer of 64 bits."""
+def _of_bits(arrow: str, bits: int) -> Sized:
+    is_signed = arrow.startswith("int")
+    least, power = (-(2 ** (bits - 1)), bits - 1) if is_signed else (0, bits)
+    return Sized(arrow, least, 2**power - 1)
 
+
+Int8 = Annotated[int, _of_bits("int8", 8)]
+Int16 = Annotated[int, _of_bits("int16", 16)]
+Int32 = Annotated[int, _of_bits("int32", 32)]
+Int64 = Annotated[int, _of_bits("int64", 64)]
+UInt8 = Annotated[int, _of_bits("uint8", 8)]
+UInt16 = Annotated[int, _of_bits("uint16", 16)]
+UInt32 = Annotated[int, _of_bits("uint32", 32)]
+UInt64 = Annotated[int, _of_bits("uint64", 64)]
+
+Float16 = Annotated[float, Sized("halffloat", -65504.0, 65504.0)]
 Float32 = Annotated[
     float, Sized("float", -3.4028234663852886e38, 3.4028234663852886e38)
 ]
-"""A number of 32 bits."""
-
 Float64 = Annotated[float, Sized("double")]
-"""A number of 64 bits."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from annotated_types import Ge, Le
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -41,15 +40,22 @@ class Stored:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Refuse floats that the type turns into infinity (called by pydantic)."""
-        schema = handler(source)
-        most = FLOATS.get(self.kind, math.inf)
-        if math.isinf(most):
-            return schema
+        """Refuse what the type does not hold (called by pydantic)."""
+        schema: Any = handler(source)
+        if self.kind in INTEGERS:
+            least, most = INTEGERS[self.kind]
+            # a field may have narrower bounds, which stand before those of its type
+            schema["ge"] = max(schema.get("ge", least), least)
+            schema["le"] = min(schema.get("le", most), most)
+        most_float = FLOATS.get(self.kind, math.inf)
+        if math.isinf(most_float):
+            return cast("CoreSchema", schema)
 
         def check(value: float) -> float:
-            if most < abs(value) < math.inf:
-                raise ValueError(f"must be from {-most!r} to {most!r} ({self.kind})")
+            if most_float < abs(value) < math.inf:
+                raise ValueError(
+                    f"must be from {-most_float!r} to {most_float!r} ({self.kind})"
+                )
             return value
 
         return core_schema.no_info_after_validator_function(check, schema)
@@ -77,14 +83,14 @@ class Semantics:
     name: str
 
 
-Int8 = Annotated[int, Ge(-(2**7)), Le(2**7 - 1), Stored("int8")]
-Int16 = Annotated[int, Ge(-(2**15)), Le(2**15 - 1), Stored("int16")]
-Int32 = Annotated[int, Ge(-(2**31)), Le(2**31 - 1), Stored("int32")]
-Int64 = Annotated[int, Ge(-(2**63)), Le(2**63 - 1), Stored("int64")]
-UInt8 = Annotated[int, Ge(0), Le(2**8 - 1), Stored("uint8")]
-UInt16 = Annotated[int, Ge(0), Le(2**16 - 1), Stored("uint16")]
-UInt32 = Annotated[int, Ge(0), Le(2**32 - 1), Stored("uint32")]
-UInt64 = Annotated[int, Ge(0), Le(2**64 - 1), Stored("uint64")]
+Int8 = Annotated[int, Stored("int8")]
+Int16 = Annotated[int, Stored("int16")]
+Int32 = Annotated[int, Stored("int32")]
+Int64 = Annotated[int, Stored("int64")]
+UInt8 = Annotated[int, Stored("uint8")]
+UInt16 = Annotated[int, Stored("uint16")]
+UInt32 = Annotated[int, Stored("uint32")]
+UInt64 = Annotated[int, Stored("uint64")]
 Float16 = Annotated[float, Stored("float16")]
 Float32 = Annotated[float, Stored("float32")]
 Float64 = Annotated[float, Stored("float64")]

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import input_model as input_model
     from evalkit_schemas_standard import json_schema as json_schema
     from evalkit_schemas_standard import model_from_arrow as model_from_arrow
+    from evalkit_schemas_standard import (
+        model_from_json_schema as model_from_json_schema,
+    )
     from evalkit_schemas_standard import named_schema as named_schema
     from evalkit_schemas_standard import output_model as output_model
     from evalkit_schemas_standard import product as product
@@ -51,7 +54,7 @@ else:
         "plugins/schemas/standard",
         "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
         "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding "
-        "input_model json_schema model_from_arrow named_schema "
-        "output_model product replication_id rows_of_table schema_identity "
-        "schema_names to_dyff_arrow",
+        "input_model json_schema model_from_arrow model_from_json_schema "
+        "named_schema output_model product replication_id rows_of_table "
+        "schema_identity schema_names to_dyff_arrow",
     )

@@ -2,6 +2,18 @@
 
 `evalkit.schema` is another name for this package. Each name is imported when it is
 first used, so that listing schemas imports no library.
+
+```python
+from pydantic import BaseModel
+
+from evalkit.schema import Float32, arrow_schema
+
+class Scored(BaseModel):
+    text: str
+    confidence: Float32 | None = None
+
+print(arrow_schema(Scored))
+```
 """
 
 from __future__ import annotations
@@ -10,8 +22,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema
+    from evalkit_schemas_standard.arrow import model_from_arrow as model_from_arrow
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
     from evalkit_schemas_standard.embeddings import embedding as embedding
+    from evalkit_schemas_standard.identity import schema_identity as schema_identity
+    from evalkit_schemas_standard.json_schemas import json_schema as json_schema
+    from evalkit_schemas_standard.json_schemas import (
+        model_from_json_schema as model_from_json_schema,
+    )
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
     from evalkit_schemas_standard.products import product as product
@@ -25,19 +44,25 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.scalars import Int16 as Int16
     from evalkit_schemas_standard.scalars import Int32 as Int32
     from evalkit_schemas_standard.scalars import Int64 as Int64
+    from evalkit_schemas_standard.scalars import Semantics as Semantics
     from evalkit_schemas_standard.scalars import UInt8 as UInt8
     from evalkit_schemas_standard.scalars import UInt16 as UInt16
     from evalkit_schemas_standard.scalars import UInt32 as UInt32
     from evalkit_schemas_standard.scalars import UInt64 as UInt64
+    from evalkit_schemas_standard.scalars import Unit as Unit
 
 _HOMES = {
+    "arrow": "arrow_schema model_from_arrow",
     "dyff": "to_dyff_arrow",
     "embeddings": "embedding",
+    "identity": "schema_identity",
+    "json_schemas": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
     "products": "product",
     "rows": "input_model output_model replication_id",
     "scalars": (
-        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 UInt16 UInt32 UInt64 UInt8"
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
+        "UInt32 UInt64 UInt8 Unit"
     ),
 }
 

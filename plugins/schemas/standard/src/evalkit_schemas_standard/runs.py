@@ -15,7 +15,7 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from evalkit.runs import Score as StoredScore
 from evalkit_schemas_standard.models import SchemaModel
@@ -71,17 +71,11 @@ Score = _score_model()
 """A row of `scores.parquet`."""
 
 
-class _OfData(BaseModel):
-    """A table that has further columns, which depend on the task and the metrics."""
-
-    model_config = ConfigDict(extra="allow")
-
-
 Status: TypeAlias = Literal["scored", "invalid", "missing"]
 
 
-class Example(_OfData):
-    """A row of `examples.parquet`."""
+class Example(BaseModel):
+    """A row of `examples.parquet`, which has columns of the task and metrics too."""
 
     id: str = Field(min_length=1, description="Id of the example")
     input_id: str | None = Field(description="Id of the original; null for originals")
@@ -98,8 +92,8 @@ class Example(_OfData):
     status: Status = Field(description="What became of the prediction")
 
 
-class Copy(_OfData):
-    """A row of `perturbed.parquet`."""
+class Copy(BaseModel):
+    """A row of `perturbed.parquet`, which has columns of the task and metrics too."""
 
     id: str = Field(min_length=1, description="Id of the perturbed copy")
     input_id: str = Field(description="Id of the original")
@@ -129,8 +123,8 @@ class Annotation(SchemaModel):
     kept: bool = Field(description="Whether it was known from before")
 
 
-class Statistic(_OfData):
-    """A row of `statistics/METRIC.parquet`."""
+class Statistic(BaseModel):
+    """A row of `statistics/METRIC.parquet`, which has columns of the metric too."""
 
     position: UInt32 = Field(description="The row in `examples.parquet`, from 0")
 

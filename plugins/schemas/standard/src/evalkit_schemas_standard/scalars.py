@@ -1,51 +1,97 @@
-"""Numbers of a declared size, as annotations of fields."""
+"""Types of numbers by their width, and what else may stand in `Annotated`."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
+
+from evalkit_schemas_standard.shapes import Kind
+
+INTEGERS: dict[str, tuple[int, int]] = {
+    **{f"int{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)},
+    **{f"uint{n}": (0, 2**n - 1) for n in (8, 16, 32, 64)},
+}
+"""Least and greatest value of each type of integers."""
+
+FLOATS: dict[str, float] = {
+    "float16": 65504.0,
+    "float32": (2 - 2**-23) * 2.0**127,
+    "float64": math.inf,
+}
+"""Greatest finite value of each type of floats (IEEE 754)."""
 
 
 @dataclass(frozen=True)
-class Sized:
-    """Says, as metadata of a field, which numbers of a size there are."""
+class Stored:
+    """How the values of a field are stored.
 
-    arrow: str
-    """Name of the Arrow type, such as `int64`."""
-    least: float | None = None
-    greatest: float | None = None
+    Attributes:
+        kind: The type, where the annotation leaves it open.
+        zone: Time zone that instants are shown in.
+    """
+
+    kind: Kind
+    zone: str | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Add the range to the rules of the field; the narrower bound counts."""
+        """Refuse numbers that the type does not hold (called by pydantic).
+
+        Of two bounds pydantic takes the last, so that those of the type would take the
+        place of a field's own, as in `index: Int64 = Field(ge=0)`.
+        """
         schema: Any = handler(source)
-        if self.least is not None and self.greatest is not None:
-            schema["ge"] = max(schema.get("ge", self.least), self.least)
-            schema["le"] = min(schema.get("le", self.greatest), self.greatest)
-        return cast("CoreSchema", schema)
+        if self.kind in INTEGERS and schema["type"] == "int":
+            least, most_whole = INTEGERS[self.kind]
+            schema["ge"] = max(schema.get("ge", least), least)
+            schema["le"] = min(schema.get("le", most_whole), most_whole)
+        most = FLOATS.get(self.kind, math.inf)
+        if math.isinf(most):
+            return cast("CoreSchema", schema)
+
+        def check(value: float) -> float:
+            if most < abs(value) < math.inf:
+                raise ValueError(f"must be from {-most!r} to {most!r} ({self.kind})")
+            return value
+
+        return core_schema.no_info_after_validator_function(check, schema)
 
 
-def _of_bits(arrow: str, bits: int) -> Sized:
-    is_signed = arrow.startswith("int")
-    least, power = (-(2 ** (bits - 1)), bits - 1) if is_signed else (0, bits)
-    return Sized(arrow, least, 2**power - 1)
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a field's values, such as `ms`.
+
+    Attributes:
+        name: The unit.
+    """
+
+    name: str
 
 
-Int8 = Annotated[int, _of_bits("int8", 8)]
-Int16 = Annotated[int, _of_bits("int16", 16)]
-Int32 = Annotated[int, _of_bits("int32", 32)]
-Int64 = Annotated[int, _of_bits("int64", 64)]
-UInt8 = Annotated[int, _of_bits("uint8", 8)]
-UInt16 = Annotated[int, _of_bits("uint16", 16)]
-UInt32 = Annotated[int, _of_bits("uint32", 32)]
-UInt64 = Annotated[int, _of_bits("uint64", 64)]
+@dataclass(frozen=True)
+class Semantics:
+    """What a field's values mean.
 
-Float16 = Annotated[float, Sized("halffloat", -65504.0, 65504.0)]
-Float32 = Annotated[
-    float, Sized("float", -3.4028234663852886e38, 3.4028234663852886e38)
-]
-Float64 = Annotated[float, Sized("double")]
+    Attributes:
+        name: A word, such as `probability`, or the address of a definition.
+    """
+
+    name: str
+
+
+Int8 = Annotated[int, Stored("int8")]
+Int16 = Annotated[int, Stored("int16")]
+Int32 = Annotated[int, Stored("int32")]
+Int64 = Annotated[int, Stored("int64")]
+UInt8 = Annotated[int, Stored("uint8")]
+UInt16 = Annotated[int, Stored("uint16")]
+UInt32 = Annotated[int, Stored("uint32")]
+UInt64 = Annotated[int, Stored("uint64")]
+Float16 = Annotated[float, Stored("float16")]
+Float32 = Annotated[float, Stored("float32")]
+Float64 = Annotated[float, Stored("float64")]

@@ -24,6 +24,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema
     from evalkit_schemas_standard.arrow import model_from_arrow as model_from_arrow
+    from evalkit_schemas_standard.data_schemas import DataSchema as DataSchema
+    from evalkit_schemas_standard.data_schemas import (
+        make_input_schema as make_input_schema,
+    )
+    from evalkit_schemas_standard.data_schemas import (
+        make_output_schema as make_output_schema,
+    )
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
     from evalkit_schemas_standard.embeddings import embedding as embedding
     from evalkit_schemas_standard.identity import schema_identity as schema_identity
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
+    "data_schemas": "DataSchema make_input_schema make_output_schema",
     "dyff": "to_dyff_arrow",
     "embeddings": "embedding",
     "identity": "schema_identity",

@@ -198,7 +198,7 @@ class _Reader:
     def _union(self, arguments: Sequence[Any], where: str) -> Shape:
         nullable = type(None) in arguments
         kinds = [each for each in arguments if each is not type(None)]
-        shapes = list(dict.fromkeys(self._annotation(each, where) for each in kinds))
+        shapes = _distinct(self._annotation(each, where) for each in kinds)
         if len(shapes) == 2 and {*kinds} == {int, float}:
             shapes = [_PLAIN[float]]
         if len(shapes) != 1:
@@ -221,7 +221,7 @@ class _Reader:
         if origin is tuple and arguments[-1:] != (Ellipsis,):
             size = len(arguments)
         given = [each for each in arguments if each is not Ellipsis]
-        shapes = list(dict.fromkeys(self._annotation(each, where) for each in given))
+        shapes = _distinct(self._annotation(each, where) for each in given)
         if len(shapes) != 1:
             raise SchemaError(f"{where}: the elements of a list have one type")
         unique = origin in _SETS
@@ -254,6 +254,15 @@ class _Reader:
                 f"write {kind.__name__}[…]"
             )
         raise SchemaError(f"{where}: {_said(kind)} says no type of a column")
+
+
+def _distinct(shapes: Iterable[Shape]) -> list[Shape]:
+    """Return shapes once each; one with a default that is a list cannot be hashed."""
+    found: list[Shape] = []
+    for shape in shapes:
+        if shape not in found:
+            found.append(shape)
+    return found
 
 
 def _of_constants(values: Iterable[Any], where: str) -> Shape:

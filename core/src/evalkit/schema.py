@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import UInt64 as UInt64
     from evalkit_schemas_standard import Unit as Unit
     from evalkit_schemas_standard import arrow_schema as arrow_schema
+    from evalkit_schemas_standard import arrow_table as arrow_table
     from evalkit_schemas_standard import embedding as embedding
     from evalkit_schemas_standard import input_model as input_model
     from evalkit_schemas_standard import json_schema as json_schema
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import output_model as output_model
     from evalkit_schemas_standard import product as product
     from evalkit_schemas_standard import replication_id as replication_id
+    from evalkit_schemas_standard import rows_of_table as rows_of_table
     from evalkit_schemas_standard import schema_identity as schema_identity
     from evalkit_schemas_standard import schema_names as schema_names
     from evalkit_schemas_standard import to_dyff_arrow as to_dyff_arrow
@@ -54,8 +56,8 @@ else:
         "evalkit-schemas-standard",
         "plugins/schemas/standard",
         "DataSchema Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
-        "UInt32 UInt64 UInt8 Unit arrow_schema embedding input_model json_schema "
-        "make_input_schema make_output_schema model_from_arrow model_from_json_schema "
-        "named_schema output_model product replication_id schema_identity "
-        "schema_names to_dyff_arrow",
+        "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding input_model "
+        "json_schema make_input_schema make_output_schema model_from_arrow "
+        "model_from_json_schema named_schema output_model product replication_id "
+        "rows_of_table schema_identity schema_names to_dyff_arrow",
     )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from pydantic import AwareDatetime, BaseModel, Field, FiniteFloat
+from pydantic import AwareDatetime, BaseModel, Field, FiniteFloat, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit.schema import (
@@ -147,3 +147,25 @@ def test_what_no_column_holds_is_an_error_with_model_and_field(
 def test_reserved_names_are_refused(name: str, rule: str) -> None:
     with pytest.raises(SchemaError, match=rule):
         model_from_arrow(pa.schema([(name, pa.string())]))
+
+
+class Narrower(BaseModel):
+    default: Int8 = Field(ge=0)
+    annotated: Annotated[Int8, Field(lt=3)]
+
+
+@pytest.mark.parametrize("row", [(-1, 0), (128, 0), (0, 3), (0, -129)])
+def test_bounds_of_a_field_hold_beside_those_of_its_type(row: tuple[int, int]) -> None:
+    Narrower(default=127, annotated=-128)
+    with pytest.raises(ValidationError):
+        Narrower(default=row[0], annotated=row[1])
+
+
+def test_a_bound_that_takes_more_than_the_type_holds_is_refused() -> None:
+    class Wider(BaseModel):
+        field: Annotated[Int8, Field(ge=-200)]
+
+    with pytest.raises(
+        SchemaError, match=r"Wider\.field: ge=-200 takes values that int8"
+    ):
+        arrow_schema(Wider)

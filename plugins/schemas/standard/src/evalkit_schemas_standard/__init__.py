@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.scalars import UInt32 as UInt32
     from evalkit_schemas_standard.scalars import UInt64 as UInt64
     from evalkit_schemas_standard.scalars import Unit as Unit
+    from evalkit_schemas_standard.values import arrow_table as arrow_table
+    from evalkit_schemas_standard.values import rows_of_table as rows_of_table
 
 _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
@@ -72,6 +74,7 @@ _HOMES = {
         "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
         "UInt32 UInt64 UInt8 Unit"
     ),
+    "values": "arrow_table rows_of_table",
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names.split())

@@ -40,23 +40,22 @@ class Stored:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Refuse numbers that the type does not hold (called by pydantic).
-
-        Of two bounds pydantic takes the last, so that those of the type would take the
-        place of a field's own, as in `index: Int64 = Field(ge=0)`.
-        """
+        """Refuse what the type does not hold (called by pydantic)."""
         schema: Any = handler(source)
-        if self.kind in INTEGERS and schema["type"] == "int":
-            least, most_whole = INTEGERS[self.kind]
+        if self.kind in INTEGERS:
+            least, most = INTEGERS[self.kind]
+            # a field may have narrower bounds, which stand before those of its type
             schema["ge"] = max(schema.get("ge", least), least)
-            schema["le"] = min(schema.get("le", most_whole), most_whole)
-        most = FLOATS.get(self.kind, math.inf)
-        if math.isinf(most):
+            schema["le"] = min(schema.get("le", most), most)
+        most_float = FLOATS.get(self.kind, math.inf)
+        if math.isinf(most_float):
             return cast("CoreSchema", schema)
 
         def check(value: float) -> float:
-            if most < abs(value) < math.inf:
-                raise ValueError(f"must be from {-most!r} to {most!r} ({self.kind})")
+            if most_float < abs(value) < math.inf:
+                raise ValueError(
+                    f"must be from {-most_float!r} to {most_float!r} ({self.kind})"
+                )
             return value
 
         return core_schema.no_info_after_validator_function(check, schema)

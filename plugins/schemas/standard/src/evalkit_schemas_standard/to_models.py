@@ -191,11 +191,6 @@ def _rules(shape: Shape, where: str) -> list[Any]:
 
 
 def _bounds(shape: Shape, where: str) -> list[Any]:
-    if shape.kind in INTEGERS:
-        least, most = INTEGERS[shape.kind]
-        ge = least if shape.ge is None else shape.ge
-        le = most if shape.le is None else shape.le
-        return [Ge(ge), Le(le)]
     return [
         _RULES[name](_bound(shape, name, where))
         for name in ("ge", "gt", "le", "lt")
@@ -206,7 +201,7 @@ def _bounds(shape: Shape, where: str) -> list[Any]:
 def _stored(shape: Shape) -> list[Stored]:
     """Return what the type in Python leaves open."""
     is_number = shape.kind in INTEGERS or shape.kind in FLOATS
-    if is_number and shape.kind not in ("int64", "float64"):
+    if is_number and shape.kind != "float64" and shape.values is None:
         return [Stored(shape.kind)]
     if shape.kind == "datetime" and shape.zone not in (ANY_ZONE, NO_ZONE, "UTC"):
         return [Stored("datetime", shape.zone)]

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from evalkit.errors import (
     PluginContractError,
     PluginLoadError,
+    SchemaError,
     UnknownPluginError,
 )
-from evalkit.schema import named_schema, schema_names
+from evalkit.schema import arrow_schema, named_schema, schema_names
 from evalkit_schemas_standard.named import schema_components
 
 ROWS = {
@@ -117,3 +118,12 @@ def test_an_illegal_name_hides_no_other(install: Install, name: str) -> None:
     assert "not a legal name" in listed[name]
     assert {*ROWS} <= {*schema_names()}
     assert name not in schema_names()
+
+
+def test_every_named_schema_has_an_arrow_schema_but_problems() -> None:
+    for name in schema_names():
+        if name == "run.Problem":  # what breaks a rule may be anything
+            with pytest.raises(SchemaError, match=r"value.*Any"):
+                arrow_schema(named_schema(name))
+        else:
+            assert arrow_schema(named_schema(name)).names

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -146,3 +147,17 @@ def test_the_page_for_authors_shows_a_package_that_works(
     points = {group: {name: value.partition(":")[2]}}
     fake_distribution(code, points, name=project["name"])
     exec(use, {})
+
+
+def test_listing_names_imports_no_library() -> None:
+    code = (
+        "import sys\n"
+        "import evalkit_schemas_standard.command\n"
+        "from evalkit.schema import schema_names\n"
+        "assert 'text.Text' in schema_names()\n"
+        "print({'polars', 'pyarrow', 'pydantic', 'numpy'} & {*sys.modules})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "set()\n"

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -127,3 +131,33 @@ def test_every_named_schema_has_an_arrow_schema_but_problems() -> None:
                 arrow_schema(named_schema(name))
         else:
             assert arrow_schema(named_schema(name)).names
+
+
+def test_the_page_for_authors_shows_a_package_that_works(
+    fake_distribution: Callable[..., Any],
+) -> None:
+    page = Path(__file__).parents[4] / "docs" / "authoring" / "schemas.md"
+    text = page.read_text(encoding="utf-8")
+    (toml,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", text)
+    code, use = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
+    project = tomllib.loads(toml)["project"]
+    (group,) = project["entry-points"]
+    ((name, value),) = project["entry-points"][group].items()
+    assert value.partition(":")[0] == project["name"].replace("-", "_")
+    points = {group: {name: value.partition(":")[2]}}
+    fake_distribution(code, points, name=project["name"])
+    exec(use, {})
+
+
+def test_listing_names_imports_no_library() -> None:
+    code = (
+        "import sys\n"
+        "import evalkit_schemas_standard.command\n"
+        "from evalkit.schema import schema_names\n"
+        "assert 'text.Text' in schema_names()\n"
+        "print({'polars', 'pyarrow', 'pydantic', 'numpy'} & {*sys.modules})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "set()\n"

@@ -263,7 +263,6 @@ class _Reader:
         raise SchemaError(f"{where}: {_said(kind)} says no type of a column")
 
 
-
 def _of_constants(values: Iterable[Any], where: str) -> Shape:
     """Read the values of a `Literal` or an `Enum`."""
     listed: list[Any] = []

@@ -39,7 +39,17 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     ids = examples.frame["id"].to_list()
     names, choices = alignment.replications, examples.choices
     lacking = alignment.lacking
-    return ScoringTable(frame, ids, clusters, context, names, choices, lacking=lacking)
+    offered = tuple(dict.fromkeys((*examples.data_columns, *alignment.fields)))
+    return ScoringTable(
+        frame,
+        ids,
+        clusters,
+        context,
+        names,
+        choices,
+        lacking=lacking,
+        offered=offered,
+    )
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:

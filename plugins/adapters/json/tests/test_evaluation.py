@@ -159,3 +159,10 @@ def test_validate_uses_them_too(data: Path) -> None:
     )
     assert not found.refusals
     assert found.counts["scored"] == 4
+
+
+def test_a_refusal_tells_that_adapters_left_no_id(data: Path, tmp_path: Path) -> None:
+    path = as_file(tmp_path, "jsonl")
+    with pytest.raises(evalkit.AlignmentError, match="no row has 'id'") as caught:
+        evaluate(data, path, [{"kind": "Drop", "configuration": {"fields": ["id"]}}])
+    assert "as the adapters left them; `evalkit adapt --explain`" in str(caught.value)

@@ -39,7 +39,14 @@ from evalkit.errors import SchemaError
 from evalkit_schemas_standard.constraints import normal, single, with_rules
 from evalkit_schemas_standard.field_names import check_members
 from evalkit_schemas_standard.scalars import Semantics, Unit
-from evalkit_schemas_standard.shapes import ANY_ZONE, NO_ZONE, Kind, Member, Shape
+from evalkit_schemas_standard.shapes import (
+    ANY_ZONE,
+    NO_ZONE,
+    Kind,
+    Member,
+    Shape,
+    distinct,
+)
 
 _PLAIN: Mapping[Any, Shape] = {
     str: Shape(kind="string"),
@@ -198,7 +205,7 @@ class _Reader:
     def _union(self, arguments: Sequence[Any], where: str) -> Shape:
         nullable = type(None) in arguments
         kinds = [each for each in arguments if each is not type(None)]
-        shapes = list(dict.fromkeys(self._annotation(each, where) for each in kinds))
+        shapes = distinct(self._annotation(each, where) for each in kinds)
         if len(shapes) == 2 and {*kinds} == {int, float}:
             shapes = [_PLAIN[float]]
         if len(shapes) != 1:
@@ -221,7 +228,7 @@ class _Reader:
         if origin is tuple and arguments[-1:] != (Ellipsis,):
             size = len(arguments)
         given = [each for each in arguments if each is not Ellipsis]
-        shapes = list(dict.fromkeys(self._annotation(each, where) for each in given))
+        shapes = distinct(self._annotation(each, where) for each in given)
         if len(shapes) != 1:
             raise SchemaError(f"{where}: the elements of a list have one type")
         unique = origin in _SETS

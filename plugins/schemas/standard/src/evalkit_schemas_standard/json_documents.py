@@ -11,7 +11,7 @@ from evalkit.errors import SchemaError
 from evalkit_schemas_standard.constraints import normal
 from evalkit_schemas_standard.field_names import check_members
 from evalkit_schemas_standard.scalars import FLOATS, INTEGERS
-from evalkit_schemas_standard.shapes import Member, Shape
+from evalkit_schemas_standard.shapes import Member, Shape, distinct
 
 Document: TypeAlias = dict[str, Any]
 
@@ -206,7 +206,7 @@ class _Reader:
         is_closed = document.get("items") is False or (
             document.get("maxItems") == len(shapes)
         )
-        if len({*shapes}) != 1 or not is_closed:
+        if len(distinct(shapes)) != 1 or not is_closed:
             raise SchemaError(f"{place}: the elements of a list have one type")
         size = len(shapes)
         return {"items": shapes[0], "min_length": size, "max_length": size}

@@ -7,6 +7,7 @@ A pydantic model, an Arrow schema and a JSON Schema document are each read into 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -139,6 +140,15 @@ class Member(_Frozen):
     description: str | None = None
     unit: str | None = None
     semantics: str | None = None
+
+
+def distinct(shapes: Iterable[Shape]) -> list[Shape]:
+    """Return shapes without those that are equal to an earlier one."""
+    found: list[Shape] = []
+    for shape in shapes:
+        if shape not in found:
+            found.append(shape)
+    return found
 
 
 def as_document(part: Shape | Member) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from evalkit_cli.commands.checking import SLOW, Outcome, check_components
 Invoke = Callable[..., Result]
 Make = Callable[..., Any]
 
+DATASET = {"evalkit.datasets": {"lost": "D"}}
 HEALTHY = "class P:\n    def before_load(self): ...\n"
 
 
@@ -208,6 +209,18 @@ def test_columns_that_accept_what_rows_refuse_are_found(
     if said:
         assert "broken  tasks/it (columns 1.2.3): verify_columns " in done.stdout
         assert said in done.stdout
+
+
+def test_a_data_set_without_its_task_is_broken(
+    invoke: Invoke, fake_distribution: Make
+) -> None:
+    code = "import evalkit\nclass D(evalkit.Dataset):\n    task = 'sentimnet'\n"
+    fake_distribution(code + "    def load(self): ...\n", DATASET, name="lost")
+    done = invoke("list", "datasets", "--check", EVALKIT_ALLOW_PLUGINS="lost")
+    assert done.exit_code == 1
+    assert done.stdout.startswith(
+        "broken  datasets/lost (lost 1.2.3) is of the task 'sentimnet': there is no"
+    )
 
 
 def test_a_problem_fits_on_a_screen(invoke: Invoke, fake_distribution: Make) -> None:

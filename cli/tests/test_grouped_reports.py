@@ -434,7 +434,7 @@ def test_the_method_of_intervals_is_named(
     ninety = show("--confidence", "0.9")
     assert "90 % CI: wilson" in ninety
     one = invoke("eval", "shapes", "-p", file, "-m", "accuracy", "-n", "1")
-    assert "CI:" not in one.stdout
+    assert "95 % CI: none, n is 1" in one.stdout.splitlines()
 
 
 def test_clusters_and_what_they_cost_are_named(

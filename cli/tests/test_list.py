@@ -24,8 +24,8 @@ def test_each_plugin_is_one_line_of_aligned_columns(
     assert done.stdout.splitlines() == [
         "observers/faulty     tiny-plugins  4.5.6  A distribution made by a test",
         "observers/long-name  another       10.11  A distribution made by a test",
-        "observers/meddler    tiny-plugins  4.5.6",
-        "observers/recorder   tiny-plugins  4.5.6",
+        "observers/meddler    tiny-plugins  4.5.6  A distribution made by a test",
+        "observers/recorder   tiny-plugins  4.5.6  A distribution made by a test",
     ]
 
 
@@ -106,6 +106,15 @@ def test_what_others_wrote_cannot_steer_the_terminal(
     done = invoke("list", "observers")
     assert done.stdout == "observers/sly  sly\\x1b[31m  1  \\x07ring\n"
     assert done.stderr.startswith("warning: sly\\x1b[31m: observers/\\x1b[2J: not a")
+
+
+def test_an_unknown_name_proposes_those_that_hold_it(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    names = {"keyboard-typos": "P", "typo-x": "P"}
+    fake_distribution("", {"evalkit.perturbations": names}, name="typos")
+    done = invoke("perturb", "tiny", "--perturbation", "typos")
+    assert "did you mean typo-x or helm-typos or keyboard-typos?" in done.stderr
 
 
 def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:

@@ -117,8 +117,8 @@ def test_quiet_prints_the_scores_only(show: Callable[..., str]) -> None:
     assert (
         show("-q")
         == """\
-metric    score   95 % CI  n  majority  chance
-accuracy   75 %  [24, 99]  4      50 %    33 %
+model  metric    score   95 % CI  n  majority  chance
+three  accuracy   75 %  [24, 99]  4      50 %    33 %
 
 tag         n  accuracy    95 % CI
 topic:food  2      50 %    [2, 97]
@@ -449,7 +449,7 @@ def test_scores_of_the_data_set_itself_have_no_tags(
     file = write_rows("m.jsonl", [{"id": "1", "label": "positive"}])
     done = invoke("eval", "own", "-p", file, "-m", "accuracy", "-q", "-v")
     lines = done.stdout.splitlines()
-    assert re.split(r"\s{2,}", lines[2]) == ["own#rows", "1.00", "–", "1"]
+    assert re.split(r"\s{2,}", lines[2]) == ["m", "own#rows", "1.00", "–", "1"]
     assert re.split(r"\s{2,}", lines[4]) == ["tag", "n", "accuracy", "95 % CI"]
     assert lines[5].startswith("short  1     100 %")
 

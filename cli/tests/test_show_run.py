@@ -40,6 +40,37 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
+def test_a_quiet_report_names_the_model(evaluate: Callable[..., Result]) -> None:
+    lines = evaluate(THREE, "-q").stdout.splitlines()
+    assert lines[0].split()[:2] == ["model", "metric"]
+    assert lines[1].split()[:2] == ["three", "accuracy"]
+
+
+def test_a_score_without_interval_says_why(
+    evaluate: Callable[..., Result], fake_distribution: Callable[..., Any]
+) -> None:
+    code = "def get_loudness(predictions, targets):\n    return 0.0\n"
+    groups = {"evalkit.metrics": {"loudness": "get_loudness"}}
+    fake_distribution(code, groups, name="loud")
+    report = evaluate(THREE, metrics=("loudness",)).stdout
+    assert "\n95 % CI: none, all bootstrap replicates are equal\n" in report
+    report = evaluate(THREE, metrics=("loudness", "accuracy")).stdout
+    assert "none, all bootstrap replicates are equal (loudness), wilson" in report
+
+
+def test_a_file_of_data_is_no_run_but_its_rows_can_be_shown(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text("{}\n")
+    done = invoke("show", str(file), "-n", "3")
+    assert done.exit_code == 1
+    assert done.stderr.endswith(
+        "is no run folder: it is a file; rows of installed data: "
+        "evalkit show datasets/NAME -n 3\n"
+    )
+
+
 def run_folder(folder: Path) -> Path:
     [run] = folder.glob("runs/*/*/run.json")
     return run.parent

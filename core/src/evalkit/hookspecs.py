@@ -615,7 +615,8 @@ class MetricSpec:
         Returns:
             `group`, `value` (null where undefined), and optionally `score` (""
             for the main score, else for example a class), `reason` (why a value
-            is null) and `flag` (what a reader of the value should know).
+            is null) and `flag` (what a reader of the value should know). Neither text
+            may quote the data, as `--no-examples` keeps them.
         """
 
 

@@ -101,6 +101,18 @@ def test_a_damaged_answer_is_noticed_and_asked_for_again(bench: Bench) -> None:
     assert bench.asked() == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_among_the_answers_is_not_read(bench: Bench) -> None:
+    bench.evaluate(["a b"], ["words"])
+    [segment] = segments(bench)
+    pipe = segment.with_name("9-pipe.answers")
+    os.mkfifo(pipe)
+    result = bench.evaluate(["a b"], ["words"])
+    assert result["words"].value == 2
+    assert f"{pipe}: is no file" in result.warnings[0]
+    assert not bench.evaluate(["a b"], ["words"]).warnings
+
+
 def test_many_segments_become_one(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

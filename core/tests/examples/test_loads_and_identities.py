@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 import evalkit
-from evalkit.errors import SchemaError
+from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -370,6 +370,29 @@ def test_a_data_set_may_say_where_its_files_are(tmp_path: Path) -> None:
         SchemaError, match=rf"no file 'a.png' in {Path(__file__).parent}"
     ):
         evalkit.evaluate(Shown, said, metrics=[Size])
+
+
+class Page(BaseModel):
+    image: evalkit.FilePath
+
+
+class Chapter(BaseModel):
+    image: evalkit.FilePath
+    inner: list[Chapter] = []
+
+
+@pytest.mark.parametrize("model", [Page, Chapter])
+def test_files_that_stand_in_a_model_are_refused_and_not_overlooked(
+    tmp_path: Path, model: type[BaseModel]
+) -> None:
+    inputs = create_model("Input", uid=(str, ...), cover=(model | None, None))
+    attributes = {"Input": inputs, "example": {"uid": "1"}}
+    task = type("Book", (Pictures,), attributes)
+    row = {"uid": "1", "cover": {"image": "a.png"}, "label": "a"}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row))
+    said = [{"id": "1", "label": "a"}]
+    with pytest.raises(PluginContractError, match="'cover' of its Input: FilePath"):
+        evalkit.evaluate(tmp_path / "data.jsonl", said, task=task)
 
 
 def test_files_that_stand_in_a_list_are_found_too(tmp_path: Path) -> None:

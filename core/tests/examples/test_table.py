@@ -339,6 +339,13 @@ class TestInputs:
             f"line 3 (uid '3'): {problem}"
         )
 
+    def test_a_field_that_no_row_has_is_named_once_with_the_columns(self) -> None:
+        rows = [{"uid": uid, "statement": "x", "label": "a"} for uid in "12"]
+        assert refused(SchemaError, rows) == (
+            f"{ORIGIN}: 2 of 2 examples break the input of the task label: none has "
+            "text; the data has the columns uid, statement, label"
+        )
+
     def test_fields_are_found_by_their_alias(self) -> None:
         assert load([row("1")], of_task={"Input": Aliased}).frame.height == 1
         message = refused(

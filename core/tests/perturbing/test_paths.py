@@ -213,6 +213,16 @@ def test_paths_are_read_and_written() -> None:
     assert found == {"a[0].b[0]": "x", "a[1].b": "y", "c": "z", "d.e": "w"}
 
 
+def test_a_path_returned_in_place_of_a_field_is_refused() -> None:
+    class ByPath(Shout):
+        def perturb_example(self, example: Row) -> Row:
+            return {"messages[].content": ["A", "B"]}
+
+    rule = r"must return whole fields and not 'messages\[\].content', returned"
+    with pytest.raises(PluginError, match=rule):
+        only(evalkit.perturb([chat()], ByPath, task=Chat))
+
+
 def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
     """The copies of a file with nested fields are found again when they are scored."""
     rows = [chat(str(n)) for n in range(4)]

@@ -265,9 +265,13 @@ def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
     words.write_text("a\n", "utf-8")
     (package / "__init__.py").write_text(
         "import evalkit\n"
+        "from pydantic import BaseModel, FilePath\n"
+        "class Lists(BaseModel):\n"
+        "    paths: list[FilePath] = []\n"
         "class Listed(evalkit.Metric):\n"
         "    class Parameters(evalkit.Parameters):\n"
         "        names: str = ''\n"
+        "        lists: Lists = Lists()\n"
         "    def resources(self):\n"
         "        return {'model': 'small-1'}\n"
         "    def score_example(self):\n"
@@ -296,6 +300,10 @@ def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
     words.write_text("b\n", "utf-8")
     after = described()
     assert {name for name in after if after[name] != before[name]} == {"words.txt"}
+    nested = {"lists": {"paths": [str(names)]}}
+    inner = describe_component(Registry().load("metrics", "listed", nested))
+    of_names = hashlib.sha256(b"Ann\n").hexdigest()
+    assert inner["resources"]["parameter lists.paths.0"] == of_names
     prompt = Registry().load("metrics", "listed", {"names": "a prompt " * 100})
     assert "parameter names" not in describe_component(prompt)["resources"]
     (package / "model").touch()

@@ -110,8 +110,8 @@ def test_a_start_of_several_ids_names_them(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         find_run("1200", tmp_path)
     assert str(caught.value) == (
-        "'1200' is the start of 3 runs: 1200ab (a), 1200cd (a), 1200ef (b). Give more "
-        "of the id, or the path"
+        "'1200' is the start of 3 runs: 1200ab (a), 1200cd (a), 1200ef (b). Give an id "
+        "or a path"
     )
     assert find_run("1200c", tmp_path) == tmp_path / "a" / "1200cd"
 

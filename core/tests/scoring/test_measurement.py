@@ -187,7 +187,7 @@ def test_a_declared_column_that_is_not_there_is_named(
     assert result["absent"].value is None
     reason = str(result["absent"].reason)
     assert "metrics/absent" in reason
-    assert reason.endswith(": it needs the field 'colour', which was not given")
+    assert ": it needs the field 'colour', which was not given; data and" in reason
     assert result.status == "partial"
     assert list(result.errors) == [result["absent"].reason]
     assert scores_of(result, "accuracy") == list(run("accuracy").scores)

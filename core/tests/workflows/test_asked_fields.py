@@ -45,6 +45,14 @@ class Depth(evalkit.Metric):
 
     def score_example(self, fields):
         return float(len(fields["extra"] or ""))
+
+
+class Misreading(evalkit.Annotator):
+    version = "1"
+    reads = ("qestion",)
+
+    def annotate_example(self, fields):
+        return 1.0
 """
 
 
@@ -53,6 +61,7 @@ def _installed(fake_distribution: Callable[..., Any]) -> None:
     groups = {
         "evalkit.tasks": {"asking": "Task"},
         "evalkit.metrics": {"depth": "Depth"},
+        "evalkit.annotators": {"misreading": "Misreading"},
     }
     fake_distribution(CODE, groups, name="asking", version="1.0")
 
@@ -124,7 +133,16 @@ def test_what_no_response_has_is_still_said_to_be_missing() -> None:
     result = evaluate(RESPONSES, asking("nowhere")[0])
     assert result.status == "partial"
     assert (
-        "it needs the field 'nowhere', which was not given" in result.record.errors[0]
+        "it needs the field 'nowhere', which was not given; data and responses have "
+        "uid, question, answer, references; no annotator is called so"
+    ) in result.record.errors[0]
+
+
+@pytest.mark.parametrize("name", ["qestion", "misreading"])
+def test_a_field_that_is_nearly_one_of_the_data_is_named(name: str) -> None:
+    (error,) = evaluate(RESPONSES, asking(name)[0]).record.errors
+    assert error.endswith(
+        "the field 'qestion', which was not given; did you mean 'question'?"
     )
 
 

@@ -288,6 +288,17 @@ def test_reasons_of_parts_are_counted_together(tmp_path: Any) -> None:
     assert dict(merged.record.unparsed) == {"none": 4}
 
 
+def test_the_reason_of_a_later_alternative_is_not_that_of_the_first() -> None:
+    class Converted(Picks):
+        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
+            said = None if response["label"] == "!" else evalkit.Unparsed("mark")
+            return {"id": response["id"], "pred": said}
+
+    ranked = [{"id": n, "responses": [{"label": "!"}, {"label": "?"}]} for n in "12"]
+    result = evaluate(Converted, ranked)
+    assert (result.counts["unparsed"], dict(result.record.unparsed)) == (2, {})
+
+
 def test_an_alternative_may_be_unparsed() -> None:
     class Adapted(Picks):
         def pred_field_converter(self, response: Mapping[str, Any]) -> Any:

@@ -132,3 +132,15 @@ def test_scores_of_two_lists_cannot_be_saved(tmp_path: Any) -> None:
 def test_an_unknown_metric_suggests_the_nearest() -> None:
     with pytest.raises(UnknownPluginError, match="no metric 'zzz'"):
         score("zzz", ["a"], ["a"])
+
+
+@pytest.mark.parametrize("answers", [[["a"]], [[{"start": 0, "end": 3}]]])
+def test_a_metric_of_spans_is_sent_to_evaluate(answers: list[Any]) -> None:
+    class Found(Metric):
+        answer_kinds = ("spans",)
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            return float(prediction == target)
+
+    with pytest.raises(DataError, match="kind spans, which a task"):
+        score(Found, answers, answers)

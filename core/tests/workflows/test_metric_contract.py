@@ -429,6 +429,24 @@ class Ratio(Metric):
         return {"": sums["more"] / sums["words"], "words": sums["words"]}
 
 
+@pytest.mark.parametrize("odd", [0, 1, 19])
+def test_an_example_with_other_numbers_is_left_out_and_no_other_is(odd: int) -> None:
+    class Share(Metric):
+        def example_statistics(self, prediction: str) -> dict[str, float]:
+            return {"n": 1} if prediction == "odd" else {"n": 1, "right": 1}
+
+        def finalize(self, sums: Mapping[str, float]) -> float:
+            return sums["right"] / sums["n"]
+
+    predictions = ["odd" if place == odd else "x" for place in range(20)]
+    found = evalkit.score(Share, predictions, ["x"] * 20)
+    assert (found["share"].value, found["share"].n) == (1.0, 19)
+    [problem] = found.problems
+    assert (problem.id, problem.status) == (str(odd), "failed")
+    assert "numbers" in str(problem.reason)
+    assert "n, right" in str(problem.reason)
+
+
 def test_numbers_of_an_example_add_up() -> None:
     predictions, targets = ["a b", "c", "d e f", "x"], ["a", "c d", "e", ""]
     tags = [["x"], ["x"], ["y"], ["y"]]

@@ -113,6 +113,10 @@ def _main() -> None:
             bound = load_component(component)
             if component.kind == "perturbations":
                 Resolver(Registry()).perturbation(bound)
+            if component.kind == "datasets":
+                from evalkit.catalog import BoundDataset
+
+                Resolver(Registry()).task(BoundDataset.of(bound))
             if component.kind == "tasks":
                 from evalkit.catalog import BoundTask, check_agreement
 

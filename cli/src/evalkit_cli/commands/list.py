@@ -185,14 +185,9 @@ def _print_columns(components: list[Component], catalog: Catalog) -> None:
         return
     ambiguous = catalog.only_with_distribution()
     rows: list[list[str]] = []
-    told: set[tuple[str, str, str]] = set()
     for found in components:
-        package = (found.kind, found.distribution, found.summary)
-        # a package says what it is once, not before each of its components
-        summary = "" if package in told else found.summary
-        told.add(package)
         named = found.id, found.distribution, found.version
-        described = (*named, _marks(found, ambiguous) + summary)
+        described = (*named, _marks(found, ambiguous) + found.summary)
         rows.append([for_terminal(text) for text in described])
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

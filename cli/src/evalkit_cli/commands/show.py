@@ -197,6 +197,9 @@ def _find(what: str, folder: Path) -> Path:
     try:
         return find_run(what, folder)
     except StorageError as error:
+        if Path(what).is_file():
+            rows = "rows of installed data: evalkit show datasets/NAME -n 3"
+            raise StorageError(f"{error}; {rows}") from error
         if what == LATEST or Path(what).exists():
             raise
         ids = [found.id for found in find_components().components]

@@ -49,9 +49,11 @@ def _methods(result: PrintedResult) -> str:
     by_method: dict[str, list[str]] = {}
     headline = result.headline
     mean = [headline] if headline is not None and headline.aggregate else []
-    scores = [score for score in [*mean, *result.whole] if score.ci is not None]
+    scores = [score for score in [*mean, *result.whole] if score.value is not None]
     for score in scores:
-        by_method.setdefault(score.ci_method, []).append(score_label(score))
+        method = f"none, {score.reason}" if score.ci is None else score.ci_method
+        by_method.setdefault(method, []).append(score_label(score))
+    scores = [score for score in scores if score.ci is not None]
     if not by_method:
         return ""
     named = [f"{method} ({', '.join(who)})" for method, who in by_method.items()]

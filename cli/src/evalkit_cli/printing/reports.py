@@ -47,7 +47,11 @@ def print_report(
         tables = []
     else:
         tables = _tag_tables(printed, verbose, talk)
-        _print_tables(printed, tables, table_format, verbose=verbose, talk=talk)
+        # there is no heading that names the model
+        names = len(results) > 1 or (quiet and table_format == "table")
+        _print_tables(
+            printed, tables, table_format, verbose=verbose, talk=talk, names=names
+        )
     if quiet:
         for result in results:
             for error in result.errors:
@@ -147,11 +151,12 @@ def _print_tables(
     *,
     verbose: bool,
     talk: bool,
+    names: bool,
 ) -> None:
     if talk:
         echo(_title(results))
         echo()
-    draw(_summary(results), table_format)
+    draw(_summary(results, names), table_format)
     for table in tables:
         echo()
         if talk and table.rows:
@@ -192,7 +197,8 @@ def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
     return f"By {table.by}, worst {headline.metric} first{order}{unit}:"
 
 
-def _summary(results: Sequence[PrintedResult]) -> Rows:
+def _summary(results: Sequence[PrintedResult], names: bool) -> Rows:
+    """Return the scores of the whole set, with the models if they are to be named."""
     header = [
         "metric",
         "score",
@@ -203,7 +209,7 @@ def _summary(results: Sequence[PrintedResult]) -> Rows:
         "chance",
         *COVERAGE,
     ]
-    if len(results) > 1:
+    if names:
         header.insert(0, "model")
     rows = [header]
     for each in results:
@@ -211,7 +217,7 @@ def _summary(results: Sequence[PrintedResult]) -> Rows:
         mean = [headline] if headline is not None and headline.aggregate else []
         for score in [*mean, *each.whole]:
             row = _summary_row(each, score)
-            rows.append([str(each.result.model), *row] if len(results) > 1 else row)
+            rows.append([str(each.result.model), *row] if names else row)
     return without_empty_columns(rows)
 
 

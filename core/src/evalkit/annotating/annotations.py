@@ -13,7 +13,7 @@ from evalkit.annotating.answers import Answer, of_one_kind, without_value
 from evalkit.annotating.asking import Row, ask_rows
 from evalkit.annotating.cache import AnswerCache
 from evalkit.annotating.wanted import Wanted
-from evalkit.base.wording import count_of
+from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundAnnotator
@@ -56,7 +56,13 @@ class Annotated(NamedTuple):
         return reasons.select("position", "reason", "failed")
 
 
-def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Annotated:
+def annotate(
+    wanted: Wanted,
+    table: pl.DataFrame,
+    jobs: int,
+    tell: Tell,
+    offered: Sequence[str] = (),
+) -> Annotated:
     """Annotate the rows of a table.
 
     Args:
@@ -65,6 +71,7 @@ def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Anno
             prediction is left out, unless the annotator takes none.
         jobs: Processes that may ask it at the same time.
         tell: Told how far it is.
+        offered: The columns that it could read, where all are known.
 
     Returns:
         What it said.
@@ -74,7 +81,7 @@ def annotate(wanted: Wanted, table: pl.DataFrame, jobs: int, tell: Tell) -> Anno
     cache = AnswerCache(annotator)
     lacking = [name for name in annotator.reads if name not in table.columns]
     if lacking and "fields" in annotator.arguments:
-        why = f"it reads the field {lacking[0]!r}, which was not given"
+        why = f"it reads {absent_field(lacking[0], offered)}"
         failed = without_value(f"{annotator.component.origin}: {why}", failed=True)
         answers = [failed] * len(rows)
     else:

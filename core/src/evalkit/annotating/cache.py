@@ -142,6 +142,8 @@ class AnswerCache:
             OSError: It cannot be read.
         """
         found = {}
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise OSError("is no file")
         lines = path.read_bytes().decode("utf-8", "replace").splitlines()
         for number, line in enumerate(lines or [""], start=1):
             key, _, rest = line.partition(" ")

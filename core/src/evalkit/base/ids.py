@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from evalkit.base.terms import storable
-from evalkit.base.violations import Violation
+from evalkit.base.violations import REQUIRED, Violation
 
 EXAMPLE_ID_KEYS = ("uid", "id", "_index_")
 """Keys under which an example's id is found; the first one is the canonical one."""
@@ -35,7 +35,7 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     for key in keys:
         if key in row:
             return _as_text(key, row[key])
-    return Violation(keys[0], "is required")
+    return Violation(keys[0], REQUIRED)
 
 
 def read_replication(response: Mapping[str, Any]) -> str | Violation | None:

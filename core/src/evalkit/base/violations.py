@@ -18,9 +18,9 @@ _SHOWN_PROBLEMS = 5
 
 
 REQUIRED = "is required"
+"""The rule that a field which is not there breaks."""
 WHOLE_RESPONSE = "(response)"
 """In place of a field: a rule of the response as a whole, which quotes no value."""
-"""The rule that a field which is not there breaks."""
 
 
 class Violation(NamedTuple):

@@ -19,12 +19,21 @@ from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
 
 
-def file_fields(model: type[BaseModel]) -> list[str]:
-    """Return the names of the fields of a model that are annotated `FilePath`."""
+def file_fields(model: type[BaseModel], *outer: type[BaseModel]) -> list[str]:
+    """Return the names of the fields of a model that are annotated `FilePath`.
+
+    Args:
+        model: The model.
+        outer: The models that it stands in, which may be the same again.
+
+    Returns:
+        The names, also of fields of models that have such a field.
+    """
     return [
         name
         for name, field in model.model_fields.items()
-        if any(map(_is_mark, field.metadata)) or _names_file(field.annotation)
+        if any(map(_is_mark, field.metadata))
+        or _names_file(field.annotation, (model, *outer))
     ]
 
 
@@ -32,11 +41,14 @@ def _is_mark(rule: Any) -> bool:
     return isinstance(rule, NamesFile)
 
 
-def _names_file(annotation: Any) -> bool:
-    """Look for the mark also in `FilePath | None`."""
-    if get_origin(annotation) is Annotated:
-        return any(map(_is_mark, get_args(annotation)[1:]))
-    return any(map(_names_file, get_args(annotation)))
+def _names_file(annotation: Any, outer: tuple[type[BaseModel], ...]) -> bool:
+    """Look for the mark also in `FilePath | None` and in models."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation not in outer and bool(file_fields(annotation, *outer))
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated and any(map(_is_mark, parts[1:])):
+        return True
+    return any(_names_file(part, outer) for part in parts)
 
 
 def with_attached(
@@ -63,7 +75,8 @@ def with_attached(
     paths: dict[str, Path] = {}
     problems = []
     for name in fields:
-        for position, value in _named_files(task, loaded.frame[name]):
+        is_whole = name not in loaded.nested
+        for position, value in _named_files(task, loaded.frame[name], is_whole):
             if value in paths:
                 continue
             problem = _problem(folder, value)
@@ -84,9 +97,11 @@ def with_attached(
     )
 
 
-def _named_files(task: BoundTask, column: pl.Series) -> Iterator[tuple[int, str]]:
+def _named_files(
+    task: BoundTask, column: pl.Series, is_whole: bool
+) -> Iterator[tuple[int, str]]:
     """Return the names of files in a column, each with the position of its row."""
-    if column.dtype not in (pl.String, pl.List(pl.String)):
+    if not is_whole or column.dtype not in (pl.String, pl.List(pl.String)):
         raise PluginContractError(
             f"{task.component.origin}: the field {column.name!r} of its Input: "
             "FilePath stands alone, beside None, or in a list"

@@ -6,6 +6,7 @@ returns is what is used: defaults, aliases, and what validators make of a value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,13 @@ import polars as pl
 from pydantic import ValidationError
 
 from evalkit.base.columns import all_named, is_text_only, to_series
-from evalkit.base.violations import describe, few, from_pydantic, shorten
+from evalkit.base.violations import (
+    REQUIRED,
+    describe,
+    few,
+    from_pydantic,
+    shorten,
+)
 from evalkit.errors import SchemaError
 from evalkit.examples.loading import ExampleRows, input_plan
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -119,6 +126,7 @@ def _validated(
         Position and values of each row, which has fields by their names too.
     """
     problems = []
+    lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
     is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
@@ -130,17 +138,22 @@ def _validated(
             given = row_of_table(task.Input, row) if is_table else {**nulls, **row}
             found = task.validate_input(given)
         except ValidationError as error:
-            problems.append(
-                f"{loaded.where(position)} (uid {row['uid']!r}): "
-                f"{describe(from_pydantic(error))}"
-            )
+            broken = from_pydantic(error)
+            lacking.update(each.field for each in broken if each.rule == REQUIRED)
+            where = f"{loaded.where(position)} (uid {row['uid']!r})"
+            problems.append(f"{where}: {describe(broken)}")
             continue
         yield position, {**row, **found.model_dump(), "uid": row["uid"]}
     if problems:
+        count = loaded.frame.height
+        absent = [name for name, times in lacking.items() if times == count > 1]
+        why = few(problems)
+        if absent:
+            has = f"the data has the columns {', '.join(loaded.columns)}"
+            why = f"none has {' or '.join(absent)}; {has}"
         raise SchemaError(
-            f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
-            f"examples break the input of the task {task.component.name}: "
-            f"{few(problems)}"
+            f"{loaded.source(dataset)}: {len(problems)} of {count} "
+            f"examples break the input of the task {task.component.name}: {why}"
         )
 
 

@@ -155,6 +155,9 @@ class Step:
             isinstance(each, Mapping) for each in given
         ):
             raise self._wrong("a dict, a list of dicts or None", found, uid)
+        for path in (key for each in given for key in each if key in self._fields):
+            if path not in state.row and {*path} & {*".["}:
+                raise self._wrong(f"whole fields and not {path!r}", found, uid)
         return [state.with_fields(each) for each in given] or [state]
 
     def changed_texts(

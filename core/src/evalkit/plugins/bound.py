@@ -5,7 +5,7 @@ Whatever a hook raises becomes an error that names the plugin and its distributi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -294,7 +294,8 @@ class BoundAdapter(Bound, AdapterAttributes):
         """
         with self._own_guard("adapt_row"):
             found = self.row_function("adapt_row")(row=row)
-            if isinstance(found, str | bytes | Mapping):
+            is_one = isinstance(found, str | bytes | Mapping)
+            if is_one or not isinstance(found, Iterable):
                 raise TypeError(
                     f"adapt_row must return the rows, or yield them, not "
                     f"{shorten(found)}"

@@ -46,7 +46,7 @@ def read_parameters(
             f"{violation.field} "
             + (
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
-                if "forbids" in violation.rule
+                if "are forbidden" in violation.rule
                 else violation.rule
                 if violation.rule == REQUIRED
                 else f"{violation.rule}, got {violation.value!r}"

@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -215,9 +215,19 @@ def _data_files(bound: Bound) -> dict[str, str]:
             if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
     for name, value in bound.changed_parameters.items():
-        if isinstance(value, str) and names_file(value):
-            found[f"parameter {name}"] = sha256_of(Path(value))
+        for place, text in _texts(f"parameter {name}", value):
+            if names_file(text):
+                found[place] = sha256_of(Path(text))
     return found
+
+
+def _texts(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts in a JSON value, each with its place."""
+    if isinstance(value, str):
+        yield place, value
+    items = value.items() if isinstance(value, dict) else ()
+    for key, each in enumerate(value) if isinstance(value, list) else items:
+        yield from _texts(f"{place}.{key}", each)
 
 
 def names_file(text: str) -> bool:

@@ -72,9 +72,9 @@ def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
     )
     components = catalog.of_kind(kind)
     installed = sorted({found.name for found in components})
-    near = difflib.get_close_matches(reference.name, installed, n=3) or [
-        name for name in installed if reference.name in name.split("-")
-    ]
+    near = difflib.get_close_matches(reference.name, installed, n=3)
+    near += [name for name in installed if reference.name in name.split("-")]
+    near = list(dict.fromkeys(near))
     owners = [
         found.distribution for found in components if found.name == reference.name
     ]

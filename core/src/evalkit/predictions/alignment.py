@@ -26,7 +26,7 @@ from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
 from evalkit.predictions.judging import JudgedRows
-from evalkit.predictions.matching import NOWHERE, IdIndex, Places
+from evalkit.predictions.matching import NOWHERE, IdIndex, Places, pair
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
 from evalkit.predictions.policies import OnProblem as OnProblem
 from evalkit.predictions.policies import Policies as Policies
@@ -62,6 +62,8 @@ class Alignment(NamedTuple):
     annotations: tuple[Annotated, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
     """What annotators said now, and as of `ScoringTable` what they said nothing of."""
+    absent: str = ""
+    """Says which required fields no row has, and what all have in their place."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -78,6 +80,8 @@ class Alignment(NamedTuple):
             reasons.insert(0, "there are no predictions")
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
+        elif reasons and self.absent:
+            reasons.insert(0, self.absent)
         return reasons
 
     def _missing(self) -> str:
@@ -217,6 +221,7 @@ def _settle(
         cells.replications,
         collected.notices,
         collected.unparsed(sources),
+        absent=collected.absent(counts["predictions"] + matched.unselected),
     )
 
 
@@ -364,7 +369,7 @@ def place(
         free = np.flatnonzero(~is_taken)
         rows = np.flatnonzero(is_lacking)
         rows = rows[::-1] if is_last_first else rows
-        cells[rows] = _pair(examples[rows], free // len(named), free)
+        cells[rows] = pair(examples[rows], free // len(named), free)
     return Cells(named, cells, is_lacking)
 
 
@@ -386,12 +391,3 @@ def _refuse_too_many(replications: int, examples: int, rows: int) -> None:
             f"examples, but have only {rows} rows; {REPLICATION_KEY} must say in which "
             "repetition of the whole set a row was made, not number the rows"
         )
-
-
-def _pair(wanted: Places, owners: Places, free: Places) -> Places:
-    """Return the k-th row of an example the k-th free cell of it."""
-    rank = pl.int_range(pl.len()).over("example").alias("rank")
-    rows = pl.DataFrame({"example": wanted}).with_columns(rank)
-    cells = pl.DataFrame({"example": owners, "cell": free}).with_columns(rank)
-    joined = rows.join(cells, on=["example", "rank"], how="left", maintain_order="left")
-    return joined["cell"].fill_null(NOWHERE).to_numpy()

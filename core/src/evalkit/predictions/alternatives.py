@@ -125,7 +125,8 @@ def read_answers(
             prediction, found, broken = read(ranked.merged(place, response))
             fields = fields or found
             is_unparsed = isinstance(prediction, Unparsed)
-            reasons += [prediction] * is_unparsed
+            # what is said of later answers is not why the first one is lacking
+            reasons += [prediction] * (is_unparsed and not predictions)
             parts.append(None if is_unparsed else prediction)
             found_of_parts.append(found)
             where = f"{RESPONSES_KEY}.{place}."

@@ -48,7 +48,8 @@ def annotated(
                 f"responses; {origin} was not asked"
             )
         if columns:
-            found = annotate(Wanted(each.annotator, columns), table.frame, jobs, tell)
+            asked = Wanted(each.annotator, columns)
+            found = annotate(asked, table.frame, jobs, tell, table.offered)
             alignment = alignment._replace(
                 fields={**alignment.fields, **found.columns},
                 annotations=(*alignment.annotations, found),

@@ -18,7 +18,7 @@ from evalkit.base.ids import (
     read_replication,
 )
 from evalkit.base.terms import Unparsed
-from evalkit.base.violations import Violation, shorten
+from evalkit.base.violations import REQUIRED, Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
 from evalkit.predictions.adapting import Adapted
@@ -54,6 +54,7 @@ class JudgedRows:
         ids: As given.
         problems: What is wrong with rows that were judged one by one.
         undeclared: How many rows had a value under each key that nobody declared.
+        lacking: How many rows lack each field that is required.
         unreadable: How many rows cannot be read, or have no usable id.
     """
 
@@ -63,6 +64,7 @@ class JudgedRows:
         self._index = in_background(IdIndex, ids)
         self.problems = Problems()
         self.undeclared: Counter[str] = Counter()
+        self.lacking: Counter[str] = Counter()
         self.unreadable = 0
         self._columns: list[pl.DataFrame] = []
         """Valid rows: `line`, `id`, `example` (its position), `replication`,
@@ -139,6 +141,7 @@ class JudgedRows:
         uid = row.problem or read_id(response, RESPONSE_ID_KEYS)
         if isinstance(uid, Violation):
             self.unreadable += 1
+            self.lacking[uid.field] += uid.rule == REQUIRED
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
             return
         self._judge(row.line, uid, replication, adapted._replace(response=response))
@@ -163,6 +166,7 @@ class JudgedRows:
             violations = (replication, *violations)
             replication = None
         if violations:
+            self.lacking.update(v.field for v in violations if v.rule == REQUIRED)
             problem = Problem("invalid", line, uid, violations, replication)
             self.problems.add(problem)
         self._lines.append(line)
@@ -176,6 +180,20 @@ class JudgedRows:
             values.append(fields.get(name))
         if RESPONSES_KEY not in self._fields:
             self._alternatives.append(fields.get(RESPONSES_KEY))
+
+    def absent(self, rows: int) -> str:
+        """Say which required fields no row has, and what all have that is not declared.
+
+        Args:
+            rows: How many rows there are; "" of a single one, and of none.
+        """
+        absent, surplus = (
+            " or ".join(repr(key) for key, count in counts.items() if count == rows > 1)
+            for counts in (self.lacking, self.undeclared)
+        )
+        if absent and surplus:
+            absent += f", and all have {surplus}, which the task does not declare"
+        return absent and f"no row has {absent}"
 
     def rows(self) -> pl.DataFrame:
         """Return all rows that name an id, in file order.

@@ -74,3 +74,21 @@ class IdIndex:
 
 def _hashes(texts: pl.Series) -> NDArray[np.uint64]:
     return texts.hash().to_numpy()
+
+
+def pair(wanted: Places, owners: Places, free: Places) -> Places:
+    """Give the k-th row of each example the k-th free cell of it.
+
+    Args:
+        wanted: The example of each row.
+        owners: The example of each free cell.
+        free: The free cells.
+
+    Returns:
+        The cell of each row; `NOWHERE` where its example has no more.
+    """
+    rank = pl.int_range(pl.len()).over("example").alias("rank")
+    rows = pl.DataFrame({"example": wanted}).with_columns(rank)
+    cells = pl.DataFrame({"example": owners, "cell": free}).with_columns(rank)
+    joined = rows.join(cells, on=["example", "rank"], how="left", maintain_order="left")
+    return joined["cell"].fill_null(NOWHERE).to_numpy()

@@ -38,8 +38,9 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
     names, choices = alignment.replications, examples.choices
-    lacking = alignment.lacking
-    return ScoringTable(frame, ids, clusters, context, names, choices, lacking=lacking)
+    table = ScoringTable(frame, ids, clusters, context, names, choices)
+    offered = tuple(dict.fromkeys((*examples.data_columns, *alignment.fields)))
+    return table._replace(lacking=alignment.lacking, offered=offered)
 
 
 def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:

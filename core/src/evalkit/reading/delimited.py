@@ -111,8 +111,8 @@ def _read_header(
     if not header:
         wanted = f" with {id_keys[0]!r}" if id_keys else ""
         raise DataError(f"{path}: is empty; wanted is a header{wanted}")
-    if any(_ESCAPED.search(name) for name in header):
-        raise DataError(f"{path}: its header must be UTF-8")
+    if any(_ESCAPED.search(name) or "\0" in name for name in header):
+        raise DataError(f"{path}: its header must be text in UTF-8")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: its header names the column {twice!r} twice")

@@ -104,6 +104,7 @@ def refusal_message(
         problem
         for status in STATUSES
         for problem in alignment.problems.first(status, _SHOWN_PROBLEMS)
+        if not alignment.absent
     ]
     for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
         where = [f"line {problem.line}"] if problem.line else []
@@ -115,7 +116,7 @@ def refusal_message(
     hidden = [
         f"{alignment.counts[status] - _SHOWN_PROBLEMS} more {status}"
         for status in STATUSES
-        if alignment.counts[status] > _SHOWN_PROBLEMS
+        if alignment.counts[status] > _SHOWN_PROBLEMS and not alignment.absent
     ]
     if hidden:
         lines.append(f"  and {', '.join(hidden)}")
@@ -124,6 +125,9 @@ def refusal_message(
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
     lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
+    if alignment.absent and result.record.predictions.adapters:
+        shows = "`evalkit adapt --explain` shows what each makes of a row"
+        lines.append(f"  notice: rows are as the adapters left them; {shows}")
     lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")

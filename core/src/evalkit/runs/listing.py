@@ -108,7 +108,7 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
         if found:
             raise StorageError(
                 f"{name!r} is {what} of {len(found)} runs: {name_runs(found)}. Give "
-                "more of the id, or the path"
+                "an id or a path"
             )
     if name and path.exists():
         raise StorageError(explain_no_run(path))

@@ -15,7 +15,7 @@ import polars as pl
 
 from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
-from evalkit.base.wording import count_of
+from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_sizes import ClusterSizes
 from evalkit.inference.intervals import Floats, Interval, without_interval
@@ -126,14 +126,18 @@ def refuse_absent_fields(metric: BoundMetric, table: ScoringTable) -> None:
     Raises:
         MetricError: The table lacks one of the metric's columns.
     """
-    if table.frame.is_empty():
-        return
-    for name in metric.columns:
-        if name not in table.frame.columns:
-            raise MetricError(
-                f"{metric.component.origin}: it needs the field {name!r}, which was "
-                "not given"
-            )
+    why = _absent_field(metric, table)
+    if why and not table.frame.is_empty():
+        raise MetricError(f"{metric.component.origin}: {why}")
+
+
+def _absent_field(metric: BoundMetric, table: ScoringTable) -> str | None:
+    """Say which column of a metric the table lacks; None for none."""
+    absent = [name for name in metric.columns if name not in table.frame.columns]
+    if not absent:
+        return None
+    why = f"it needs {absent_field(absent[0], table.offered)}"
+    return f"{why}; no annotator is called so" if "; data and" in why else why
 
 
 def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
@@ -153,9 +157,8 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         if kind == "any-of":
             return "examples have several acceptable answers"
         return f"the metric does not take answers of the kind {kind!r}"
-    absent = [c for c in metric.columns if c not in table.frame.columns]
-    if absent:
-        return f"it needs the field {absent[0]!r}, which was not given"
+    if why := _absent_field(metric, table):
+        return why
     if table.frame.is_empty():
         return NOTHING_SCORED
     unsaid = table.lacking_for(metric)

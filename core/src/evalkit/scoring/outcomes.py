@@ -6,6 +6,7 @@ rows in whose column `UNSCORED` stands why there is none.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -93,6 +94,44 @@ def join_batches(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
             part if UNSCORED in part.columns else _with_room(part) for part in parts
         ]
     return pl.concat(parts)
+
+
+def join_numbers(
+    metric: BoundMetric, parts: Sequence[pl.DataFrame], limit: FailureLimit
+) -> pl.DataFrame:
+    """Join batches, and leave out those whose numbers are not those of most examples.
+
+    Args:
+        metric: The metric.
+        parts: The tables of the batches.
+        limit: Told of the examples that are left out.
+
+    Returns:
+        One table.
+    """
+    names = [frozenset(part.columns) - EXTRA - {"position"} for part in parts]
+    rows: Counter[frozenset[str]] = Counter()
+    for found, part in zip(names, parts, strict=True):
+        has_left = UNSCORED in part.columns
+        scored = part[UNSCORED].null_count() if has_left else part.height
+        rows[found] += scored if found else 0
+    common = max(rows, key=rows.__getitem__, default=frozenset())
+    why = (
+        f"{metric.component.origin}: example_statistics must return a dict of the same "
+        f"numbers for each example; of most they are {', '.join(sorted(common))}"
+    )
+    joined = []
+    for found, part in zip(names, parts, strict=True):
+        if found and found != common:
+            part = _with_room(part).select(
+                "position",
+                pl.col(UNSCORED).fill_null(why),
+                pl.col(FAILED).fill_null(True),
+                PART,
+            )
+            limit.add(part)
+        joined.append(part)
+    return pl.concat(joined, how="diagonal")
 
 
 def _with_room(part: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ fails is left out, and the others are scored.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
@@ -38,6 +39,7 @@ from evalkit.scoring.outcomes import (
     Left,
     Outcomes,
     join_batches,
+    join_numbers,
     keep_cause,
     split_outcomes,
     with_left,
@@ -111,7 +113,9 @@ def score_batches(
     parts = compute_batches(
         metric, table, batch_scores, sizes, workers, advance, limit.add
     )
-    joined = _joined(metric, parts) if parts else pl.DataFrame(schema=_SCHEMA)
+    joined = (
+        join_numbers(metric, parts, limit) if parts else pl.DataFrame(schema=_SCHEMA)
+    )
     limit.refuse_nothing(joined)
     return joined
 
@@ -314,8 +318,9 @@ class _Rows:
 
     def _sums(self, rows: npt.NDArray[np.int64], values: Sequence[Any]) -> pl.DataFrame:
         """Check the numbers that add up."""
-        first = next((value for value in values if isinstance(value, Mapping)), {})
-        names = sorted(first, key=str)
+        given = Counter(frozenset(v) for v in values if isinstance(v, Mapping))
+        # those of most examples, as any one may be odd
+        names = sorted(max(given, key=given.__getitem__, default=()), key=str)
         reserved = [str(name) for name in names if name in (*RESERVED, *EXTRA)]
         if reserved:
             origin = self._metric.component.origin
@@ -378,19 +383,3 @@ def _within(metric: BoundMetric, scores: Floats) -> npt.NDArray[np.bool_]:
     if high is not None:
         within &= scores <= high + BOUNDS_SLACK
     return within
-
-
-def _joined(metric: BoundMetric, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join batches, which must have the same numbers."""
-    scored = [part for part in parts if len({*part.columns} - EXTRA) > 1]
-    for part in scored:
-        if differing := sorted(({*part.columns} ^ {*scored[0].columns}) - EXTRA):
-            raise MetricError(
-                f"{metric.component.origin}: example_statistics gives {differing[0]!r} "
-                "for some examples only; it must give the same names for each"
-            )
-    return (
-        join_batches(scored)
-        if len(scored) == len(parts)
-        else pl.concat(parts, how="diagonal")
-    )

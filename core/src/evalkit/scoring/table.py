@@ -46,6 +46,8 @@ class ScoringTable(NamedTuple):
     lacking: Mapping[str, pl.DataFrame] = {}
     """By name of an annotator's column, `position`, `reason` and `failed` of the rows
     of which it says nothing though it should."""
+    offered: Sequence[str] = ()
+    """Names that a metric may ask for, where all are known."""
 
     @property
     def repeats(self) -> int:

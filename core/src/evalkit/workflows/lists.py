@@ -14,6 +14,7 @@ from evalkit.errors import DataError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.inference.levels import check_confidence
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
@@ -58,7 +59,8 @@ def score(
     Raises:
         DataError: The lists are not of the same length, hold a value that is no text,
             number, boolean or list of them, or answers of which several are acceptable
-            are not texts.
+            are not texts; or the metric scores only what a task says of answers: that
+            they are `all-of`, `spans` or `ranked`.
         EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
@@ -72,9 +74,10 @@ def score(
             f"{len(predictions)}, {len(targets)} and "
             f"{len(targets) if tags is None else len(tags)}"
         )
+    bound = Resolver(registry or Registry()).metric(metric)
+    _refuse_kinds_of_tasks(bound)
     predictions = _scored_values("predictions", predictions)
     targets = _scored_values("targets", targets)
-    bound = Resolver(registry or Registry()).metric(metric)
     several = any(isinstance(target, list) for target in targets)
     kind: AnswerKind = "any-of" if several else "one"
     answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]
@@ -118,6 +121,16 @@ def score(
     named = pl.DataFrame({"id": ids}).with_columns(replication=pl.lit(None, pl.String))
     problems = [*unscored_problems(named, scored)]
     return Result(record, to_scores(scored, groups, "given"), problems, None)
+
+
+def _refuse_kinds_of_tasks(metric: BoundMetric) -> None:
+    """Refuse a metric that scores only answers of which a task says what they are."""
+    if not {*metric.answer_kinds} - {"all-of", "spans", "ranked"}:
+        raise DataError(
+            f"{metric.component.origin} scores answers of the kind "
+            f"{' or '.join(metric.answer_kinds)}, which a task declares: use "
+            "evalkit.evaluate"
+        )
 
 
 def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,35 @@ def test_outputs_of_dyff_with_other_names_of_fields(tmp_path: Path, kind: str) -
     assert result.counts["replications"] == 2
     assert result.examples is not None
     assert result.examples["id"].unique(maintain_order=True).to_list() == [*"0123"]
+
+
+def test_a_refusal_tells_that_adapters_left_no_id(data: Path, tmp_path: Path) -> None:
+    path = as_file(tmp_path, "jsonl")
+    with pytest.raises(evalkit.AlignmentError, match="no row has 'id'") as caught:
+        evaluate(data, path, [{"kind": "Drop", "configuration": {"fields": ["id"]}}])
+    assert "as the adapters left them; `evalkit adapt --explain`" in str(caught.value)
+
+
+@pytest.mark.parametrize("returned", ["None", "3"])
+def test_an_adapter_that_returns_no_rows_is_told_to(
+    fake_distribution: Callable[..., Any], returned: str
+) -> None:
+    code = f"""
+from evalkit.adapters import AdapterSettings
+
+
+class Forgets:
+    version = "1"
+    Parameters = AdapterSettings
+
+    def __init__(self, parameters):
+        pass
+
+    def adapt_row(self, row):
+        return {returned}
+"""
+    fake_distribution(code, {"evalkit.adapters": {"forgets": "Forgets"}}, name="lossy")
+    adapt = pipeline([{"kind": "Forgets", "configuration": {}}])
+    rule = f"adapt_row must return the rows, or yield them, not {returned}"
+    with pytest.raises(evalkit.PluginError, match=rule):
+        [*adapt([{"id": "1"}])]

@@ -334,7 +334,7 @@ def test_without_alternatives_there_is_no_value(name: str) -> None:
     found = result[name]
     assert found.value is None
     rule = "it needs the field 'responses', which was not given"
-    assert str(found.reason).endswith(rule)
+    assert rule in str(found.reason)
     assert result.status == "partial"
     with pytest.raises(evalkit.MetricError, match=rule):
         evalkit.score(name, ["a"], ["a"])

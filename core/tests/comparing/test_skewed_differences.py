@@ -252,3 +252,18 @@ def test_a_claim_says_what_few_changes_in_one_direction_do_not_show() -> None:
     row = compared(differences)
     assert row.different
     assert row.conclusion.endswith("which so few may not show, could undo it")
+
+
+def test_a_claim_says_what_clusters_that_gain_in_part_do_not_show() -> None:
+    """A cluster gains one row of ten, or one in ten of them loses nine: 26 % claims."""
+    clusters = np.repeat(np.arange(30), 10)
+    differences = np.where((np.arange(300) % 10 == 0) & (clusters < 12), 1.0, 0.0)
+    found = spread_of(differences, clusters, shares=True)
+    interval = found.intervals(0.95)
+    assert interval.low is not None
+    assert interval.low > 0
+    assert found.warning.startswith(
+        "all 12 clusters that differ do so in one direction"
+    )
+    differences[(np.arange(300) % 10 < 4) & (clusters < 12)] = 1.0
+    assert spread_of(differences, clusters, shares=True).warning == ""

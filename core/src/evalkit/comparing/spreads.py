@@ -124,12 +124,16 @@ def spread_of(
         skewed, _ = _of_mean(differences, clusters)
         is_skewed = "skewed" in skewed(FIRST_CONFIDENCE).method
         seen = partial(_as_wide, partial(effective_interval, pairs), skewed)
-        mean, unseen = float(differences.mean()), _unseen(differences, clusters)
+        mean, few = float(differences.mean()), _few_changes(differences, clusters)
+        unseen = few.unseen(differences)
+        # an unseen cluster may differ as a whole where those seen differ in part
+        is_open = clusters is not None and abs(mean) <= _UNSEEN / few.units
         return Spread(
             partial(_reaching, seen, mean, unseen),
             pairs.error,
             pairs.degrees,
             is_skewed,
+            few.warning(are_clusters=True) if is_open else "",
             seen=seen,
             mean=mean,
             unseen=unseen,
@@ -146,7 +150,7 @@ def spread_of(
         )
     if shown.standard_error is not None:
         is_skewed = "skewed" in shown.method
-        warning = few.warning(clusters is not None)
+        warning = few.warning(are_clusters=clusters is not None)
         return Spread(means, shown.standard_error, degrees, is_skewed, warning)
     if len(differences) > 1 and (differences == differences[0]).all():
         same = "zero" if differences[0] == 0 else "equal"
@@ -191,8 +195,17 @@ class _Changes(NamedTuple):
         is_alike = self.is_one_sided and 0 < self.changed < _FEWEST_ALIKE
         return self.is_few or (is_alike and self.changed < self.units / 2)
 
-    def warning(self, are_clusters: bool) -> str:
-        """Say what scores without bounds, all in one direction, may not show."""
+    def unseen(self, differences: Floats) -> float:
+        """Return how far a unit of which none is seen may move a mean of shares.
+
+        An unseen kind of cluster is taken to change as many rows as those that differ.
+        """
+        if not self.changed:
+            return 0.0
+        return int(np.count_nonzero(differences)) / self.changed / len(differences)
+
+    def warning(self, *, are_clusters: bool) -> str:
+        """Say what differences all in one direction may not show."""
         if not (self.is_one_sided and 0 < self.changed < _MANY_ALIKE):
             return ""
         units = "clusters" if are_clusters else "examples"
@@ -209,18 +222,6 @@ def _few_changes(differences: Floats, clusters: Integers | None) -> _Changes:
         differing = cluster_sums(np.abs(differences), clusters)[0] > 0
     one_sided = bool((sums >= 0).all() or (sums <= 0).all())
     return _Changes(int(differing.sum()), len(sums), one_sided)
-
-
-def _unseen(differences: Floats, clusters: Integers | None) -> float:
-    """Return how far a unit of which none is seen may move a mean of shares.
-
-    An unseen kind of cluster is taken to change as many rows as those that differ.
-    """
-    rows = int(np.count_nonzero(differences))
-    if not rows:
-        return 0.0
-    changed = _few_changes(differences, clusters).changed
-    return rows / changed / len(differences)
 
 
 def _reach(unseen: float, confidence: float) -> float:

@@ -19,6 +19,7 @@ from evalkit.inference.intervals import (
 )
 from evalkit.inference.power import POWER
 from evalkit.inference.randomised_tests import Significance
+from evalkit.inference.sample_sizes import unseen_units
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,
@@ -39,10 +40,6 @@ no interval where they are fewer than half."""
 _MANY_ALIKE = 300
 """Units that all differ in one direction, from which a difference of one in a hundred
 in the other is missing from fewer than 5 % of samples."""
-
-_UNSEEN = 3.0
-"""Units that may differ in another way where none is seen: 95 % of samples show one
-of more (the rule of three)."""
 
 _LEAST_LEVEL = 1e-12
 """Level below which intervals are not asked."""
@@ -127,7 +124,10 @@ def spread_of(
         mean, few = float(differences.mean()), _few_changes(differences, clusters)
         unseen = few.unseen(differences)
         # an unseen cluster may differ as a whole where those seen differ in part
-        is_open = clusters is not None and abs(mean) <= _UNSEEN / few.units
+        is_open = (
+            clusters is not None
+            and abs(mean) <= unseen_units(1 - FIRST_CONFIDENCE) / few.units
+        )
         return Spread(
             partial(_reaching, seen, mean, unseen),
             pairs.error,
@@ -226,7 +226,7 @@ def _few_changes(differences: Floats, clusters: Integers | None) -> _Changes:
 
 def _reach(unseen: float, confidence: float) -> float:
     """Return how far unseen units may move a mean, at most with this probability."""
-    return unseen * max(_UNSEEN, -math.log(1 - confidence))
+    return unseen * unseen_units(1 - confidence)
 
 
 def _reaching(

@@ -265,7 +265,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "unverified": {},
         "changes": [],
         "data": "same",
-        "interval_rules": 8,
+        "interval_rules": 9,
         "compares_intervals": True,
         "compared": [line.removeprefix("compared: ") for line in (lines[3], versions)],
         "unchecked": [NEVER_CHECKED],
@@ -298,7 +298,7 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
             f"three ({made.name}): 4 scores computed again, all values the same within "
             "1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
-            "those of this evalkit edition 8",
+            "those of this evalkit edition 9",
         ]
     shown = invoke("show", "latest").stdout
     assert "intervals follow edition 1 of the rules; this evalkit's are of " in shown

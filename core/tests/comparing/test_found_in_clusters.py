@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 import evalkit.comparing.examples as examples
 from evalkit import ComparedScore, compare
-from evalkit.comparing.examples import agreeing
-from evalkit.comparing.spreads import spread_of
+from evalkit.comparing.spreads import agreeing, spread_of
 from evalkit.inference.cluster_power import UnitModel, detectable_with
 from evalkit.inference.cluster_sizes import cluster_sums, variance_components
 from evalkit.inference.sample_sizes import Goal

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from evalkit.comparing.comparison import compare
-from evalkit.comparing.examples import agreeing
 from evalkit.comparing.records import ComparedScore
-from evalkit.comparing.spreads import spread_of
+from evalkit.comparing.spreads import agreeing, spread_of
 from evalkit.inference.intervals import Interval
 from evalkit.inference.sign_flips import flip_test
 
@@ -168,7 +169,7 @@ def test_changes_in_one_direction_hold_an_unseen_other(losses: int) -> None:
     shares = spread_of(differences, None, shares=True).intervals(0.95)
     reals = spread_of(differences, None, shares=False).intervals(0.95)
     assert shares.low is not None
-    assert (shares.low <= 0) == (losses == 0)
+    assert shares.low <= 0
     assert (reals.low is None) == (losses == 0)
     if reals.reason is not None:
         assert reals.reason.startswith(
@@ -176,19 +177,93 @@ def test_changes_in_one_direction_hold_an_unseen_other(losses: int) -> None:
         )
 
 
+def rare_failures(n: int, random: np.random.Generator) -> Floats:
+    """Draw differences of mean 0: in one of n a total loss, else small ones."""
+    fails = random.random(n) < 1 / n
+    small = 0.9 / (n - 1) + random.normal(0, 1 / n, n)
+    return np.where(fails, -0.9, small)
+
+
+@pytest.mark.parametrize("n", [60, 200])
+def test_a_rare_failure_that_no_sample_shows_is_no_difference(n: int) -> None:
+    """A sample without any failure was called different: 37 % of all samples."""
+    random, claims = np.random.default_rng(8), 0
+    for _ in range(200):
+        spread = spread_of(rare_failures(n, random), None, shares=True)
+        low, high = spread.intervals(0.95)[:2]
+        assert low is not None
+        assert high is not None
+        claims += not low <= 0 <= high
+    assert claims <= 0.05 * 200
+
+
+@pytest.mark.parametrize("changed", [60, 100, 150])
+def test_many_gains_do_not_show_that_there_is_no_loss(changed: int) -> None:
+    """Of 49 gains for each loss a claim was made in 24 % where 70 of 200 changed."""
+    differences = np.zeros(200)
+    differences[:changed] = 0.9 / 49
+    spread = spread_of(differences, None, shares=True)
+    assert spread.intervals(0.95).low == pytest.approx(differences.mean() - 3 / 200)
+    tested = flip_test(differences, np.arange(200, dtype=np.uint64), 0.05, 1000)
+    assert tested.p_value < 0.01
+    # so many unseen losses are expected where the mean is 0, and none is drawn
+    p_value = math.exp(-differences.sum())
+    assert spread.agreeing_test(tested).p_value == pytest.approx(p_value)
+
+
+def test_unseen_changes_are_rarer_at_a_smaller_level() -> None:
+    """By the rule of three on each of 20 tags some tag is wrong in two of three."""
+    differences = np.random.default_rng(2).normal(0.02, 0.005, 200)
+    spread = spread_of(differences, None, shares=True)
+    for confidence in (0.99, 0.9975):
+        # no unit is drawn of as many as are expected with this probability
+        reach = -math.log(1 - confidence) / 200
+        low = spread.intervals(confidence).low
+        assert low == pytest.approx(differences.mean() - reach)
+
+
+def test_what_would_be_found_is_beyond_unseen_changes() -> None:
+    differences = np.random.default_rng(2).normal(0.005, 0.005, 200)
+    spread = spread_of(differences, None, shares=True)
+    found = spread.detectable(0.001, 0.05)
+    assert found is not None
+    assert spread.error is not None
+    assert found == pytest.approx(3 / 200 + 0.8434 * spread.error, rel=1e-4)
+    assert spread.detectable(0.5, 0.05) == 0.5
+    assert spread.detectable(None, 0.05) is None
+    assert spread_of(differences[:3], None, shares=True).detectable(0.1, 0.01) is None
+
+
 def test_a_claim_says_what_few_changes_in_one_direction_do_not_show() -> None:
     differences = np.random.default_rng(5).uniform(0.5, 1.5, 40)
     found = spread_of(differences, None, shares=False)
     assert found.intervals(0.95).low is not None
-    assert found.unseen.startswith("all 40 examples that differ do so in one direction")
+    assert found.warning.startswith(
+        "all 40 examples that differ do so in one direction"
+    )
     both = np.append(differences, -0.5)
-    assert spread_of(both, None, shares=False).unseen == ""
-    many = np.random.default_rng(5).uniform(0.5, 1.5, 60)
-    assert spread_of(many, None, shares=False).unseen == ""
+    assert spread_of(both, None, shares=False).warning == ""
+    many = np.random.default_rng(5).uniform(0.5, 1.5, 300)
+    assert spread_of(many, None, shares=False).warning == ""
     clusters = np.arange(40) // 2
-    clustered = spread_of(differences, clusters, shares=False).unseen
+    clustered = spread_of(differences, clusters, shares=False).warning
     assert clustered.startswith("all 20 clusters that differ")
     differences[0] = 1.0
     row = compared(differences)
     assert row.different
     assert row.conclusion.endswith("which so few may not show, could undo it")
+
+
+def test_a_claim_says_what_clusters_that_gain_in_part_do_not_show() -> None:
+    """A cluster gains one row of ten, or one in ten of them loses nine: 26 % claims."""
+    clusters = np.repeat(np.arange(30), 10)
+    differences = np.where((np.arange(300) % 10 == 0) & (clusters < 12), 1.0, 0.0)
+    found = spread_of(differences, clusters, shares=True)
+    interval = found.intervals(0.95)
+    assert interval.low is not None
+    assert interval.low > 0
+    assert found.warning.startswith(
+        "all 12 clusters that differ do so in one direction"
+    )
+    differences[(np.arange(300) % 10 < 4) & (clusters < 12)] = 1.0
+    assert spread_of(differences, clusters, shares=True).warning == ""

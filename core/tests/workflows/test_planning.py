@@ -183,6 +183,21 @@ def test_more_answers_help_as_far_as_answers_vary() -> None:
         assert examples == pytest.approx(expected, rel=0.06)
 
 
+def test_shares_that_hardly_vary_need_as_many_as_unseen_changes_would_undo() -> None:
+    """By the variance alone 47 were planned, of which compare finds it in none."""
+    second = np.full(100, 0.5)
+    first = second + np.random.default_rng(3).normal(0, 0.05, 100)
+    row = only(plan(run_of(first), run_of(second, "b"), detect=0.02, metric="m"))
+    error = np.std(first - second, ddof=1) * stats.norm.ppf(0.8)
+
+    def reach(n: int) -> float:
+        return float(3 / n + error / math.sqrt(n))
+
+    assert reach(row.examples) <= 0.02 < reach(row.examples - 1)
+    chance = stats.t.ppf(0.8, 99) / stats.norm.ppf(0.8)
+    assert row.detectable == pytest.approx(3 / 100 + chance * error / 10, rel=1e-6)
+
+
 def test_a_score_of_sets_is_planned_by_its_standard_error() -> None:
     options: dict[str, Any] = {"answers": ["x"] * 200, "se": 0.04, "n": 200}
     result = make_run(whole={"f": 0.7}, **options)

@@ -19,7 +19,7 @@ from evalkit.comparing.differences import (
     without_difference,
 )
 from evalkit.comparing.pairing import PairedRuns
-from evalkit.comparing.spreads import FIRST_CONFIDENCE, spread_of
+from evalkit.comparing.spreads import FIRST_CONFIDENCE, Spread, spread_of
 from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.cluster_power import (
     FEWEST_SETS,
@@ -42,12 +42,6 @@ from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.sample_sizes import Goal
 from evalkit.inference.sign_flips import flip_test
 from evalkit.scoring.grouping import WHOLE
-
-_LEAST_LEVEL = 1e-12
-"""Level below which intervals are not asked."""
-
-_HALVINGS = 20
-"""Halvings of the range in which a level is searched."""
 
 _FEWEST_NEAR_A_BOUND = 30
 """Effective number of clusters from which they say what they find of shares near 0 or
@@ -152,7 +146,7 @@ def _compare(
     differences = first - second
     clusters = None if pair.clusters is None else pair.clusters[examples]
     detects: Callable[[float], float | None]
-    p_mid, is_skewed, unseen = None, False, ""
+    p_mid, is_skewed, warning = None, False, ""
     if kind.binary:
         wins = int((differences > 0).sum())
         losses = int((differences < 0).sum())
@@ -163,10 +157,10 @@ def _compare(
     else:
         spread = spread_of(differences, clusters, shares=kind.shares)
         intervals, error, is_skewed = spread.intervals, spread.error, spread.is_skewed
-        unseen = spread.unseen
-        tested = flip_test(*pair.units.sums_of(examples, differences), level)
+        warning = spread.warning
+        flipped = flip_test(*pair.units.sums_of(examples, differences), level)
+        tested = spread.agreeing_test(flipped)
         if is_skewed:
-            tested = agreeing(tested, intervals)
             detects = _detects_nothing
         else:
             detects = partial(_detects, error, spread.degrees, tested)
@@ -174,6 +168,7 @@ def _compare(
                 detects = _detects_in_clusters(differences, clusters, kind, detects)
                 if kind.shares and _few_near_a_bound(first, second, clusters):
                     detects = _detects_nothing
+            detects = partial(_detects_beyond_unseen, spread, detects)
     return Difference(
         math.fsum(first) / len(first),
         math.fsum(second) / len(second),
@@ -186,7 +181,7 @@ def _compare(
         tested,
         p_mid,
         is_skewed=is_skewed,
-        unseen=unseen,
+        unseen=warning,
     )
 
 
@@ -194,37 +189,6 @@ def _right_or_wrong(wins: int, losses: int) -> tuple[Significance, float]:
     test = mcnemar(wins, losses)
     least = mcnemar(wins + losses, 0).exact
     return Significance(test.exact, "mcnemar-exact", least=least), test.mid
-
-
-def agreeing(tested: Significance, intervals: Intervals) -> Significance:
-    """Return a test that rejects at no level at which an interval holds zero.
-
-    Flipped signs take differences for symmetric. Where 2 % of 200 are large losses,
-    and the others small gains, they give p below .05 in 8 % of samples without any
-    difference.
-
-    Args:
-        tested: A test that no difference is zero on average.
-        intervals: The interval of the difference, by confidence.
-
-    Returns:
-        The test, or one whose p-value is the least level at which the interval does not
-        hold zero, where that is more.
-    """
-    low, high = max(tested.p_value, _LEAST_LEVEL), 1.0
-    if _has_no_zero(intervals, low):
-        return tested
-    for _ in range(_HALVINGS):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _has_no_zero(intervals, middle) else (middle, high)
-    return tested._replace(p_value=high, at_most=False)
-
-
-def _has_no_zero(intervals: Intervals, level: float) -> bool:
-    found = intervals(1 - level)
-    if found.low is None or found.high is None:
-        return False
-    return found.low > 0 or found.high < 0
 
 
 def _detects_nothing(_level: float) -> float | None:
@@ -238,6 +202,12 @@ def _detects(
     if not error or tested.least >= level:
         return None
     return detectable_difference(error, level, degrees)
+
+
+def _detects_beyond_unseen(
+    spread: Spread, detects: Callable[[float], float | None], level: float
+) -> float | None:
+    return spread.detectable(detects(level), level)
 
 
 def _few_near_a_bound(first: Floats, second: Floats, clusters: Integers) -> bool:

@@ -60,6 +60,34 @@ def units_for(goal: Goal, variance: float) -> int:
     return _whole(root, level**2 / 2)
 
 
+def unseen_units(level: float) -> float:
+    """Return how many units may differ in another way where none is seen.
+
+    Args:
+        level: Probability that a sample has none of more, above 0 and below 1.
+
+    Returns:
+        3 at least, as by the rule of three at the level .05.
+    """
+    return max(3.0, -math.log(level))
+
+
+def units_beyond_unseen(goal: Goal, variance: float) -> int:
+    """Count the units whose mean difference unseen units of scores to 1 do not undo.
+
+    Args:
+        goal: What is to be achieved.
+        variance: Of the difference of one unit, above 0.
+
+    Returns:
+        The least n with `unseen_units / n + z_power sqrt(variance / n)` below the
+        difference, at most `MOST_UNITS`.
+    """
+    half = goal.quantiles[1] * math.sqrt(variance) / 2
+    unseen = goal.difference * unseen_units(goal.level)
+    return _whole((half + math.sqrt(half**2 + unseen)) / goal.difference, 0.0)
+
+
 def pairs_for(goal: Goal, disagreement: float) -> int:
     """Count the examples that McNemar's exact test of two shares needs.
 

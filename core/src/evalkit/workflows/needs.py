@@ -25,8 +25,11 @@ from evalkit.inference.sample_sizes import (
     Goal,
     detectable,
     pairs_for,
+    units_beyond_unseen,
     units_for,
+    unseen_units,
 )
+from evalkit.inference.student_t import t_quantile
 from evalkit.runs.score_columns import Score
 from evalkit.workflows.score_spreads import Factors, ScoreVariance
 
@@ -118,6 +121,8 @@ class Needs(NamedTuple):
         """Count the units whose mean difference the test finds, with Student's t."""
         variance = self.spread.variance_of_unit(self.factors, self.answers)
         units = max(units_for(goal, variance), least_units(goal.level))
+        if self.spread.is_share:
+            units = max(units, units_beyond_unseen(goal, variance))
         if self.spread.is_of_set or goal.power <= _LEAST_POWER:
             return units
         while units <= _MOST_STUDENT:
@@ -135,7 +140,11 @@ class Needs(NamedTuple):
         degrees = degrees_of(self._sizes, self._correlation, units)
         level = level_of_flips(self.goal.level, units)
         error = math.sqrt(variance / units)
-        return detectable_difference(error, level, degrees, self.goal.power)
+        found = detectable_difference(error, level, degrees, self.goal.power)
+        if not self.spread.is_share:
+            return found
+        beyond = unseen_units(self.goal.level) / units
+        return max(found, beyond + t_quantile(2 * self.goal.power - 1, degrees) * error)
 
     @property
     def _sizes(self) -> Floats:

@@ -150,6 +150,7 @@ def plan(
     goal = goal_of(score, detect, tags, power, confidence)
     alone = _spread(results[0], score.metric)
     spread = alone if other is None else _spread_of_both(results, score.metric)
+    spread = spread._replace(is_share=score.unit == "%" and not spread.is_of_set)
     if not spread.variance > 0:
         what = "all scores are equal" if other is None else "the runs do not differ"
         raise EvalkitError(

@@ -69,6 +69,8 @@ class ScoreVariance(NamedTuple):
     """How many examples each cluster has, where single examples are known."""
     is_of_set: bool = False
     """Whether it was taken from the standard error of a score of whole sets."""
+    is_share: bool = False
+    """Whether scores lie between 0 and 1, so that intervals hold unseen changes."""
 
     @property
     def intraclass_correlation(self) -> float | None:

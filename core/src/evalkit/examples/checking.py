@@ -25,6 +25,7 @@ from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
 from evalkit.reading.typed_values import (
     MisfitError,
+    are_exact,
     fits,
     holds_null,
     row_of_table,
@@ -87,10 +88,31 @@ def _accepted(
     plan = plan.of(plan.columns.keys() - loaded.dropped)
     frame = _cast(loaded.frame, plan, loaded.nested)
     planned = with_planned(frame.drop(all_named(loaded.nested)), plan)
-    passes = plan.passes(planned)
+    passes = plan.passes(planned) & _are_exact(loaded, plan)
+    frame = frame.with_columns(
+        plan.planned_only(frame[name])
+        for name in plan.columns
+        if name in frame.columns and isinstance(frame.schema[name], pl.Struct)
+    )
     added = planned.select(all_named(n for n in planned.columns if n not in frame))
     frame = frame.hstack(added.get_columns())
     return passes if loaded.passes is None else passes & loaded.passes, frame
+
+
+def _are_exact(loaded: ExampleRows, plan: ColumnPlan) -> pl.Series:
+    """Tell which rows have just the values that their columns hold.
+
+    A column of Python's values holds a date as its text, and a number of numpy as one
+    of Python; pydantic tells them apart.
+    """
+    exact = pl.repeat(True, loaded.frame.height, eager=True)
+    for name, column in plan.columns.items():
+        if name in loaded.nested:
+            given = loaded.nested[name]
+            exact &= pl.Series([value is None for value in given], dtype=pl.Boolean)
+        elif loaded.rows is not None and name in loaded.frame.columns:
+            exact &= are_exact([row.get(name) for row in loaded.rows], column.dtype)
+    return exact
 
 
 def _cast(

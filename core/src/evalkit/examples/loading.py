@@ -34,6 +34,8 @@ from evalkit.reading.threads import in_background
 
 Rows = list[Mapping[str, Any]]
 
+_PLAIN_TYPES = (pl.String, pl.Boolean, pl.Int64, pl.Float64, pl.List(pl.String))
+
 
 class ExampleRows(NamedTuple):
     """The rows of a split as they were loaded."""
@@ -265,7 +267,9 @@ def input_plan(task: BoundTask) -> ColumnPlan | None:
         The plan; None where rows must be asked.
     """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    return None if plan is None or plan.forbids_undeclared else plan
+    if plan is None or plan.forbids_undeclared or not plan.is_plain:
+        return None
+    return plan
 
 
 def _lacks_ids(frame: pl.DataFrame) -> bool:
@@ -297,7 +301,9 @@ def _with_frame(
 ) -> ExampleRows:
     rows = loaded.rows or []
     # fields that pydantic is asked about may hold what JSON has not, such as a set
-    asked = model_types(task.Input) if input_plan(task) is None else {}
+    asked = model_types(task.Input)
+    if input_plan(task) is not None:
+        asked = {name: kind for name, kind in asked.items() if kind not in _PLAIN_TYPES}
     names = dict.fromkeys(key for row in rows for key in row)
     columns = []
     nested = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -55,6 +55,42 @@ def fits(value: Any, dtype: pl.DataType) -> bool:
     except ValueError:
         return False
     return True
+
+
+def are_exact(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Tell which values are just what a column of a type returns in Python.
+
+    Args:
+        values: Values of Python; None for null.
+        dtype: From `field_type`.
+
+    Returns:
+        Booleans. A value of another type, such as a tuple in the place of a list, is
+        none, though a column would hold the same for it.
+    """
+    depth = 0
+    while isinstance(dtype, pl.List):
+        dtype, depth = _instance(dtype.inner), depth + 1
+    kinds = _EXACT.get(type(dtype), frozenset())
+    if not depth and {*map(type, values)} <= kinds:
+        return pl.repeat(True, len(values), eager=True)
+    found = [_is_exact(value, kinds, depth) for value in values]
+    return pl.Series(found, dtype=pl.Boolean)
+
+
+_EXACT: Mapping[Any, frozenset[type]] = {
+    pl.String: frozenset({str, type(None)}),
+    pl.Boolean: frozenset({bool, type(None)}),
+    pl.Int64: frozenset({int, type(None)}),
+    pl.Float64: frozenset({float, int, type(None)}),
+    pl.Binary: frozenset({bytes, type(None)}),
+}
+
+
+def _is_exact(value: Any, kinds: Collection[type], depth: int) -> bool:
+    if depth and type(value) is list:
+        return all(_is_exact(item, kinds, depth - 1) for item in value)
+    return value is None or (not depth and type(value) in kinds)
 
 
 def large_integers(

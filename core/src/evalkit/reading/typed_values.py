@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -68,14 +68,31 @@ def are_exact(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
         Booleans. A value of another type, such as a tuple in the place of a list, is
         none, though a column would hold the same for it.
     """
-    depth = 0
-    while isinstance(dtype, pl.List):
-        dtype, depth = _instance(dtype.inner), depth + 1
     kinds = _EXACT.get(type(dtype), frozenset())
-    if not depth and {*map(type, values)} <= kinds:
+    if kinds and {*map(type, values)} <= kinds:
         return pl.repeat(True, len(values), eager=True)
-    found = [_is_exact(value, kinds, depth) for value in values]
-    return pl.Series(found, dtype=pl.Boolean)
+    is_exact = _exactness(dtype)
+    return pl.Series([is_exact(value) for value in values], dtype=pl.Boolean)
+
+
+def _exactness(dtype: pl.DataType) -> Callable[[Any], bool]:
+    if isinstance(dtype, pl.List):
+        of_item = _exactness(_instance(dtype.inner))
+        return lambda value: (
+            value is None or (type(value) is list and all(map(of_item, value)))
+        )
+    if isinstance(dtype, pl.Struct):
+        kinds = {each.name: _exactness(_instance(each.dtype)) for each in dtype.fields}
+        return lambda value: (
+            value is None
+            or (
+                type(value) is dict
+                and value.keys() <= kinds.keys()
+                and all(kinds[key](item) for key, item in value.items())
+            )
+        )
+    exact = _EXACT.get(type(dtype), frozenset({type(None)}))
+    return lambda value: type(value) in exact
 
 
 _EXACT: Mapping[Any, frozenset[type]] = {
@@ -85,12 +102,6 @@ _EXACT: Mapping[Any, frozenset[type]] = {
     pl.Float64: frozenset({float, int, type(None)}),
     pl.Binary: frozenset({bytes, type(None)}),
 }
-
-
-def _is_exact(value: Any, kinds: Collection[type], depth: int) -> bool:
-    if depth and type(value) is list:
-        return all(_is_exact(item, kinds, depth - 1) for item in value)
-    return value is None or (not depth and type(value) in kinds)
 
 
 def large_integers(

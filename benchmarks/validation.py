@@ -176,7 +176,10 @@ def _report(name: str, path: Path, times: int) -> None:
     for way, each in found.items():
         added = f"{each['cpu'] / base['cpu'] - 1:+.0%} CPU, "
         added += f"{each['wall'] / base['wall'] - 1:+.0%} wall"
-        print(f"{name:22} {way:8} {_shown(each)}  {added if way != 'read' else ''}")
+        print(
+            f"{name:22} {way:8} {_shown(each)}  {added if way != 'read' else ''}",
+            flush=True,
+        )
 
 
 def _shown(found: dict[str, float]) -> str:
@@ -188,6 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--only", help="such as 'predictions, jsonl'")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
@@ -202,11 +206,14 @@ def main() -> None:
             _write(_predictions(given.rows, False), place / f"predictions.{form}")
             _write(_predictions(given.rows, True), place / f"bad.{form}")
         for form in (*FORMS, "dicts"):
-            _report(f"examples, {form}", place / f"examples.{form}", given.times)
+            if given.only in (None, f"examples, {form}"):
+                _report(f"examples, {form}", place / f"examples.{form}", given.times)
         for form in FORMS:
-            _report(f"predictions, {form}", place / f"predictions.{form}", given.times)
-            bad = _in_process(place / f"bad.{form}", "bad", 1)
-            print(f"{f'predictions, {form}':22} bad      {_shown(bad)}")
+            name = f"predictions, {form}"
+            if given.only in (None, name):
+                _report(name, place / f"predictions.{form}", given.times)
+                bad = _in_process(place / f"bad.{form}", "bad", 1)
+                print(f"{name:22} bad      {_shown(bad)}", flush=True)
 
 
 if __name__ == "__main__":

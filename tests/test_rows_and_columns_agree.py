@@ -317,7 +317,7 @@ def _check_examples(case: Case, folder: Path) -> None:
 
 CHECKS = [_check_predictions, _check_examples]
 QUICK = settings(max_examples=40, suppress_health_check=[*HealthCheck])
-SLOW = settings(max_examples=200, suppress_health_check=[*HealthCheck])
+SLOW = settings(max_examples=100, suppress_health_check=[*HealthCheck])
 
 
 @pytest.mark.parametrize("check", CHECKS)

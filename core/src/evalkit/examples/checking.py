@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from evalkit.base.columns import all_named, is_text_only, to_series
-from evalkit.base.violations import describe, few, from_pydantic, shorten
+from evalkit.base.violations import FirstProblems, describe, from_pydantic, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.loading import ExampleRows, input_plan
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -140,7 +140,7 @@ def _validated(
     Yields:
         Position and values of each row, which has fields by their names too.
     """
-    problems = []
+    problems = FirstProblems()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
     is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
@@ -152,17 +152,18 @@ def _validated(
             given = row_of_table(task.Input, row) if is_table else {**nulls, **row}
             found = task.validate_input(given)
         except ValidationError as error:
-            problems.append(
+            problems.add(
                 f"{loaded.where(position)} (uid {row['uid']!r}): "
                 f"{describe(from_pydantic(error))}"
             )
             continue
-        yield position, {**row, **found.model_dump(), "uid": row["uid"]}
+        if not problems:
+            yield position, {**row, **found.model_dump(), "uid": row["uid"]}
     if problems:
         raise SchemaError(
             f"{loaded.source(dataset)}: {len(problems)} of {loaded.frame.height} "
             f"examples break the input of the task {task.component.name}: "
-            f"{few(problems)}"
+            f"{problems}"
         )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
-from evalkit.base.violations import Violation, few, shorten
+from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
@@ -267,9 +267,8 @@ def input_plan(task: BoundTask) -> ColumnPlan | None:
         The plan; None where rows must be asked.
     """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    if plan is None or plan.forbids_undeclared or not plan.is_plain:
-        return None
-    return plan
+    is_used = plan is not None and plan.is_plain and not plan.forbids_undeclared
+    return plan if is_used else None
 
 
 def _lacks_ids(frame: pl.DataFrame) -> bool:
@@ -283,17 +282,16 @@ def _rows_of_file(
 ) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
-    problems = []
+    problems = FirstProblems()
     for row in found:
         if row.values is None:
-            problems.append(f"line {row.line}: {row.problem}")
-        else:
+            problems.add(f"line {row.line}: {row.problem}")
+        elif not problems:
             rows.append(row.values)
             lines.append(row.line)
     if problems:
-        raise SchemaError(f"{dataset.component.origin}: {path}: {few(problems)}")
-    given = ExampleRows(pl.DataFrame(), rows, path, lines)
-    return _with_frame(dataset, task, given)
+        raise SchemaError(f"{dataset.component.origin}: {path}: {problems}")
+    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows, path, lines))
 
 
 def _with_frame(
@@ -375,9 +373,8 @@ def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     problems = problems or list(_repeated(loaded, ids))
     if problems:
         raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
-    return loaded._replace(
-        frame=loaded.frame.with_columns(pl.Series("uid", ids, dtype=pl.String))
-    )
+    uids = pl.Series("uid", ids, dtype=pl.String)
+    return loaded._replace(frame=loaded.frame.with_columns(uids))
 
 
 def _plain_ids(column: pl.Series) -> pl.Series | None:

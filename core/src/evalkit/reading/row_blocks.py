@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,12 @@ from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan
+from evalkit.reading.streams import BLOCK_BYTES
 from evalkit.reading.typed_values import MisfitError, are_exact, typed_series
 
 BLOCK_ROWS = 10_000
 
+_SIZED = (str, list, dict)
 _ID_TYPES = (str, int)
 _RESERVED_KEYS = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
 
@@ -37,9 +38,23 @@ def row_blocks(rows: Iterable[Row], plan: ColumnPlan | None) -> Iterator[Block]:
     if plan is None or not plan.in_json:
         yield Block(rows=rows)
         return
-    remaining = iter(rows)
-    while batch := [*islice(remaining, BLOCK_ROWS)]:
+    for batch in _batches(rows):
         yield _block(batch, plan)
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Return rows in parts that take little memory, however long their texts are."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        values = (row.values or {}).values()
+        size += sum(len(each) for each in values if isinstance(each, _SIZED))
+        if len(batch) == BLOCK_ROWS or size > BLOCK_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _block(batch: Sequence[Row], plan: ColumnPlan) -> Block:

@@ -48,6 +48,9 @@ OF_ITEMS = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
 """Functions that return what they are given."""
 
 NO_PATTERNS = {
+    "core/src/evalkit/reading/column_checks.py": (
+        "`field_type` and `evalkit.reading.schemas` ask `is_pattern` for it"
+    ),
     "core/src/evalkit/reading/schemas.py": "asks `is_pattern` before",
     "core/src/evalkit/reading/tables.py": "asks `is_pattern` before",
     "plugins/tasks/text/src/evalkit_tasks_text/probabilities.py": (

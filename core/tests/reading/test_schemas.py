@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     RootModel,
+    StringConstraints,
     ValidationError,
     computed_field,
     create_model,
@@ -47,6 +51,37 @@ BOUNDED: list[tuple[Any, list[Any]]] = [
     (Annotated[str, Field(max_length=2)], ["", "xy", "a\u0301"]),
     (Annotated[str, Field(min_length=3)], ["xyz"]),
 ]
+
+
+class Inner(BaseModel):
+    a: Annotated[int, Field(ge=0)]
+    b: float | None = None
+
+
+class Outer(BaseModel):
+    inner: Inner
+    words: list[str | None] = []
+
+
+RULED: list[tuple[Any, list[Any]]] = [
+    (Annotated[str, Field(pattern=r"^\w+$")], ["x", "xy"]),
+    (Annotated[str, StringConstraints(pattern="y", min_length=2)], ["xy", "xyz"]),
+    (Annotated[int, Field(multiple_of=5)], [0, 5, -5]),
+    (Annotated[str, Field(strict=True)], TEXTS),
+    (Annotated[list[str], Field(min_length=1, max_length=2)], [["x"], ["", "y"]]),
+    (list[int], [[], [1, -(2**63)]]),
+    (list[float], [[], [1, 0.5]]),
+    (list[int | None], [[], [1, None]]),
+    (list[Annotated[str, Field(max_length=1)]], [[], ["x", ""]]),
+    (list[list[bool]], [[], [[True], []]]),
+    (Literal[1, 5], [1, 5]),
+]
+NESTED: list[tuple[Any, list[Any]]] = [
+    (Inner, [{"a": 1}, {"a": 0, "b": None}, {"a": 5, "b": 0.5}]),
+    (list[Inner], [[], [{"a": 1}, {"a": 2, "b": 1}]]),
+    (Outer, [{"inner": {"a": 1}, "words": ["x", None]}]),
+]
+"""Refused where a model is strict, which wants instances."""
 KINDS: list[tuple[Any, list[Any]]] = [
     (str, TEXTS),
     (float, FLOATS),
@@ -57,6 +92,7 @@ KINDS: list[tuple[Any, list[Any]]] = [
     (dict[str, float], [{"a": 1, "b": 0.5}, {"b": 0, "a": 1e308}]),
     (dict[str, Any], [{"a": 0.5, "b": -1}]),
     *BOUNDED,
+    *RULED,
 ]
 
 
@@ -66,8 +102,10 @@ class Drawn:
     def __init__(self, draw: st.DrawFn) -> None:
         self.good: dict[str, list[Any]] = {}
         fields: dict[str, Any] = {"id": (str, ...)}
+        strict = draw(st.booleans())
+        kinds = KINDS if strict else [*KINDS, *NESTED]
         for number in range(draw(st.integers(1, 5))):
-            kind, good = draw(st.sampled_from(KINDS))
+            kind, good = draw(st.sampled_from(kinds))
             name = f"f{number}"
             if draw(st.booleans()):
                 fields[name] = (kind | None, None)
@@ -75,7 +113,6 @@ class Drawn:
             else:
                 fields[name] = (kind, ...)
             self.good[name] = good
-        strict = draw(st.booleans())
         config = ConfigDict(
             strict=strict, extra=draw(st.sampled_from(["ignore", "forbid"]))
         )
@@ -244,6 +281,19 @@ def with_config(**settings_: Any) -> type[BaseModel]:
     return Model
 
 
+def with_python_pattern() -> type[BaseModel]:
+    class Model(Plain):
+        model_config = ConfigDict(regex_engine="python-re")
+        more: Annotated[str, Field(pattern="x(?=y)")]
+
+    return Model
+
+
+class Choice(Enum):
+    X = "x"
+    Y = "y"
+
+
 def with_field(annotation: Any, default: Any = ...) -> type[BaseModel]:
     made: type[BaseModel] = create_model(
         "Made", __base__=Plain, more=(annotation, default)
@@ -264,16 +314,24 @@ UNPLANNED: dict[str, type[BaseModel]] = {
     "str_to_lower": with_config(str_to_lower=True),
     "str_max_length": with_config(str_max_length=2),
     "allow_inf_nan": with_config(allow_inf_nan=False),
-    "a pattern": with_field(Annotated[str, Field(pattern="x")]),
-    "a multiple": with_field(Annotated[int, Field(multiple_of=2)]),
-    "a strict field": with_field(Annotated[str, Field(strict=True)]),
-    "a length of a list": with_field(Annotated[list[str], Field(max_length=2)]),
+    "a pattern that only Python knows": with_python_pattern(),
+    "a compiled pattern": with_field(Annotated[str, Field(pattern=re.compile("x"))]),
+    "a multiple of a fraction": with_field(Annotated[float, Field(multiple_of=0.5)]),
+    "a limit that no float is": with_field(Annotated[float, Field(ge=2**53 + 1)]),
+    "a length of a set": with_field(Annotated[set[str], Field(max_length=2)]),
+    "a stripped text": with_field(
+        Annotated[str, StringConstraints(strip_whitespace=True)]
+    ),
+    "a validator of items": with_field(list[Annotated[int, AfterValidator(abs)]]),
+    "a strict choice": with_field(Annotated[Choice, Field(strict=True)]),
+    "a strict model": with_field(Annotated[Inner, Field(strict=True)]),
+    "a name for writing": with_field(str, Field(serialization_alias="other")),
     "an alias": with_field(str, Field(alias="other")),
     "an excluded field": with_field(str, Field(exclude=True)),
     "a union": with_field(str | int),
     "literals of two types": with_field(Literal["x", 1]),
-    "a list of numbers": with_field(list[float]),
-    "a nested model": with_field(Reference),
+    "a nested model without fields": with_field(Reference),
+    "a nested model with a validator": with_field(validated()),
     "anything": with_field(Any),
     "an id with rules": create_model(
         "M", id=(Annotated[str, Field(min_length=2)], ...)
@@ -308,8 +366,28 @@ def test_a_key_like_a_pattern_never_passes(key: str) -> None:
 
 
 def test_probabilities_without_labels_have_no_plan() -> None:
-    assert plan_of(with_field(dict[str, float])) is None
-    assert plan_of(with_field(dict[str, float]), LABELS) is not None
+    anything = with_field(dict[str, Any])
+    assert plan_of(anything) is None
+    assert plan_of(anything, LABELS) is not None
+
+
+def test_a_map_without_labels_is_planned_for_tables_only() -> None:
+    plan = plan_of(with_field(dict[str, float]))
+    assert plan is not None
+    assert plan.in_json is plan.is_plain is False
+    entries = [
+        [{"key": "a", "value": 1.0}, {"key": "b", "value": 2.0}],
+        [{"key": "b", "value": 1.0}, {"key": "a", "value": 2.0}],
+        [{"key": "a", "value": 1.0}, {"key": "a", "value": 2.0}],
+        [{"key": None, "value": 1.0}],
+        [{"key": "a", "value": math.nan}],
+        [],
+        None,
+    ]
+    dtype = plan.columns["more"].dtype
+    frame = pl.DataFrame({"more": pl.Series(entries, dtype=dtype)})
+    passes = plan.passes(frame.with_columns(label=pl.lit("x")))
+    assert passes.to_list() == [True, False, False, False, False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import linecache
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.base.failures import hook_failures, text_of
@@ -132,11 +132,33 @@ def failed_statement(error: BaseException) -> str | None:
     return None
 
 
-def few(problems: Sequence[str]) -> str:
+class FirstProblems:
+    """The first few of many problems; the others are only counted."""
+
+    def __init__(self) -> None:
+        self._shown: list[str] = []
+        self._count = 0
+
+    def add(self, problem: str) -> None:
+        """Add a problem."""
+        self._count += 1
+        if len(self._shown) < _SHOWN_PROBLEMS:
+            self._shown.append(problem)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __str__(self) -> str:
+        more = self._count - len(self._shown)
+        return "; ".join(self._shown) + (f"; and {more} more" if more else "")
+
+
+def few(problems: Iterable[str]) -> str:
     """Join the first few of many problems into one line, and count the others."""
-    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
-    more = len(problems) - _SHOWN_PROBLEMS
-    return shown + (f"; and {more} more" if more > 0 else "")
+    found = FirstProblems()
+    for problem in problems:
+        found.add(problem)
+    return str(found)
 
 
 def describe(violations: Iterable[Violation]) -> str:

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from evalkit.base.columns import all_named, is_text_only, to_series
 from evalkit.base.violations import (
     REQUIRED,
+    FirstProblems,
     describe,
-    few,
     from_pydantic,
     shorten,
 )
@@ -32,6 +32,7 @@ from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
 from evalkit.reading.typed_values import (
     MisfitError,
+    are_exact,
     fits,
     holds_null,
     row_of_table,
@@ -94,10 +95,31 @@ def _accepted(
     plan = plan.of(plan.columns.keys() - loaded.dropped)
     frame = _cast(loaded.frame, plan, loaded.nested)
     planned = with_planned(frame.drop(all_named(loaded.nested)), plan)
-    passes = plan.passes(planned)
+    passes = plan.passes(planned) & _are_exact(loaded, plan)
+    frame = frame.with_columns(
+        plan.planned_only(frame[name])
+        for name in plan.columns
+        if name in frame.columns and isinstance(frame.schema[name], pl.Struct)
+    )
     added = planned.select(all_named(n for n in planned.columns if n not in frame))
     frame = frame.hstack(added.get_columns())
     return passes if loaded.passes is None else passes & loaded.passes, frame
+
+
+def _are_exact(loaded: ExampleRows, plan: ColumnPlan) -> pl.Series:
+    """Tell which rows have just the values that their columns hold.
+
+    A column of Python's values holds a date as its text, and a number of numpy as one
+    of Python; pydantic tells them apart.
+    """
+    exact = pl.repeat(True, loaded.frame.height, eager=True)
+    for name, column in plan.columns.items():
+        if name in loaded.nested:
+            given = loaded.nested[name]
+            exact &= pl.Series([value is None for value in given], dtype=pl.Boolean)
+        elif loaded.rows is not None and name in loaded.frame.columns:
+            exact &= are_exact([row.get(name) for row in loaded.rows], column.dtype)
+    return exact
 
 
 def _cast(
@@ -125,7 +147,7 @@ def _validated(
     Yields:
         Position and values of each row, which has fields by their names too.
     """
-    problems = []
+    problems = FirstProblems()
     lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
@@ -141,13 +163,14 @@ def _validated(
             broken = from_pydantic(error)
             lacking.update(each.field for each in broken if each.rule == REQUIRED)
             where = f"{loaded.where(position)} (uid {row['uid']!r})"
-            problems.append(f"{where}: {describe(broken)}")
+            problems.add(f"{where}: {describe(broken)}")
             continue
-        yield position, {**row, **found.model_dump(), "uid": row["uid"]}
+        if not problems:
+            yield position, {**row, **found.model_dump(), "uid": row["uid"]}
     if problems:
         count = loaded.frame.height
         absent = [name for name, times in lacking.items() if times == count > 1]
-        why = few(problems)
+        why = str(problems)
         if absent:
             has = f"the data has the columns {', '.join(loaded.columns)}"
             why = f"none has {' or '.join(absent)}; {has}"

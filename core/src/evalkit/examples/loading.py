@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
-from evalkit.base.violations import Violation, few, shorten
+from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
@@ -33,6 +33,8 @@ from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
 
 Rows = list[Mapping[str, Any]]
+
+_PLAIN_TYPES = (pl.String, pl.Boolean, pl.Int64, pl.Float64, pl.List(pl.String))
 
 
 class ExampleRows(NamedTuple):
@@ -265,7 +267,8 @@ def input_plan(task: BoundTask) -> ColumnPlan | None:
         The plan; None where rows must be asked.
     """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    return None if plan is None or plan.forbids_undeclared else plan
+    is_used = plan is not None and plan.is_plain and not plan.forbids_undeclared
+    return plan if is_used else None
 
 
 def _lacks_ids(frame: pl.DataFrame) -> bool:
@@ -279,17 +282,16 @@ def _rows_of_file(
 ) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
-    problems = []
+    problems = FirstProblems()
     for row in found:
         if row.values is None:
-            problems.append(f"line {row.line}: {row.problem}")
-        else:
+            problems.add(f"line {row.line}: {row.problem}")
+        elif not problems:
             rows.append(row.values)
             lines.append(row.line)
     if problems:
-        raise SchemaError(f"{dataset.component.origin}: {path}: {few(problems)}")
-    given = ExampleRows(pl.DataFrame(), rows, path, lines)
-    return _with_frame(dataset, task, given)
+        raise SchemaError(f"{dataset.component.origin}: {path}: {problems}")
+    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows, path, lines))
 
 
 def _with_frame(
@@ -297,7 +299,9 @@ def _with_frame(
 ) -> ExampleRows:
     rows = loaded.rows or []
     # fields that pydantic is asked about may hold what JSON has not, such as a set
-    asked = model_types(task.Input) if input_plan(task) is None else {}
+    asked = model_types(task.Input)
+    if input_plan(task) is not None:
+        asked = {name: kind for name, kind in asked.items() if kind not in _PLAIN_TYPES}
     names = dict.fromkeys(key for row in rows for key in row)
     columns = []
     nested = {}
@@ -369,9 +373,8 @@ def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     problems = problems or list(_repeated(loaded, ids))
     if problems:
         raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
-    return loaded._replace(
-        frame=loaded.frame.with_columns(pl.Series("uid", ids, dtype=pl.String))
-    )
+    uids = pl.Series("uid", ids, dtype=pl.String)
+    return loaded._replace(frame=loaded.frame.with_columns(uids))
 
 
 def _plain_ids(column: pl.Series) -> pl.Series | None:

@@ -15,7 +15,7 @@ from evalkit.examples.conversion import LABEL_CONVERTER, converted
 from evalkit.perturbing.scopes import Scope
 from evalkit.perturbing.texts import EACH, FieldPath
 from evalkit.plugins.bound import BoundPerturbation, BoundTask
-from evalkit.reading.schemas import has_own_rules
+from evalkit.reading.column_checks import has_own_rules
 
 _TEXTS = (str, str | None, list[str], list[str] | None)
 """Annotations of fields in which any text may stand."""

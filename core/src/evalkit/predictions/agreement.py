@@ -12,6 +12,7 @@ from evalkit.base.violations import describe, from_assertion, shorten
 from evalkit.errors import PluginContractError
 from evalkit.plugins.bound import BoundTask
 from evalkit.reading.schemas import ColumnPlan, plan_of
+from evalkit.reading.typed_values import row_of_table
 
 DRAWN = 256
 """How many responses are drawn."""
@@ -47,7 +48,7 @@ def check_agreement(task: BoundTask) -> None:
             f"one boolean for each row, returned {shorten(accepted)}"
         )
     for row in frame.filter(accepted).iter_rows(named=True):
-        given = {name: value for name, value in row.items() if value is not None}
+        given = row_of_table(task.Output, row)
         said = _said_of({"id": "drawn", **given}, task)
         if said:
             raise PluginContractError(
@@ -85,11 +86,15 @@ _TEXTS = ("", " ", "x", "two words", "0")
 _NUMBERS = (0.0, 1.0, 0.5, 0.999, 1.001, 2.0, -1.0, 100.0)
 
 
-def _value(dtype: pl.DataType, labels: Sequence[str], rng: Random) -> Any:
+def _value(dtype: Any, labels: Sequence[str], rng: Random) -> Any:
     if isinstance(dtype, pl.Struct):
-        return _numbers([field.name for field in dtype.fields], rng)
+        if all(field.dtype == pl.Float64 for field in dtype.fields):
+            return _numbers([field.name for field in dtype.fields], rng)
+        return {f.name: _value(f.dtype, labels, rng) for f in dtype.fields}
     if isinstance(dtype, pl.List):
-        return [rng.choice([*labels, *_TEXTS]) for _ in range(rng.randrange(4))]
+        return [_value(dtype.inner, labels, rng) for _ in range(rng.randrange(4))]
+    if dtype.is_temporal() or dtype == pl.Binary:
+        return None
     if dtype == pl.Boolean:
         return rng.random() < 0.5
     if dtype == pl.String:

@@ -33,6 +33,7 @@ from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, model_name
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.plain import read_plain_blocks
+from evalkit.reading.row_blocks import row_blocks
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
@@ -262,7 +263,7 @@ def read_prediction_file(
         return read_table_blocks(path, found, reader.plan, reader.nullable)
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
-        return iter([Block(rows=_with_nulls(rows, reader.nullable))])
+        return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "
@@ -292,7 +293,7 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
     """
     if isinstance(predictions, pl.DataFrame):
         return table_blocks(predictions, 1, reader.plan, reader.nullable)
-    return iter([Block(rows=_object_rows(predictions))])
+    return row_blocks(_object_rows(predictions), reader.plan)
 
 
 def _object_rows(given: Iterable[Any]) -> Iterator[Any]:

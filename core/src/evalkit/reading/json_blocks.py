@@ -54,7 +54,8 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
 
     Args:
         path: The file; gzip and Zstandard are decompressed.
-        plan: The columns; None for rows only.
+        plan: The columns; None for rows only, as for a plan that JSON has not all
+            types of.
 
     Yields:
         The blocks.
@@ -62,7 +63,7 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
     Raises:
         DataError: The file cannot be opened or read.
     """
-    if plan is None:
+    if plan is None or not plan.in_json:
         yield Block(rows=read_json_rows(path))
         return
     parser = _Parser(plan)

@@ -11,16 +11,15 @@ import types
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
-import annotated_types
 import polars as pl
-from pydantic import AllowInfNan, BaseModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
-from evalkit.base.terms import NamesFile
+from evalkit.reading.column_checks import Scope, check_field, has_own_rules, unwrap
 from evalkit.reading.field_types import field_type
 from evalkit.reading.typed_values import fits
 
@@ -35,6 +34,10 @@ class PlannedColumn(NamedTuple):
     """Whether a row without the field is as valid as one with null."""
     default: str | bool | int | float | None = None
     """What the field is where no row has it; None also for no default."""
+    in_json: bool = True
+    """Whether a reader of JSON gives values as a table would hold them."""
+    is_plain: bool = True
+    """Whether pydantic returns the values that rows of a table hold in Python."""
 
 
 class ColumnPlan(NamedTuple):
@@ -61,6 +64,16 @@ class ColumnPlan(NamedTuple):
         ]
         mask = reduce(and_, checks, pl.repeat(True, frame.height, eager=False))
         return frame.select(passes=mask.fill_null(False)).to_series()
+
+    @property
+    def in_json(self) -> bool:
+        """Whether all fields can be read from JSON as columns."""
+        return all(column.in_json for column in self.columns.values())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether pydantic returns the values that rows of a table hold in Python."""
+        return all(column.is_plain for column in self.columns.values())
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -147,12 +160,13 @@ def plan_of(
     if has_own_rules(model):
         return None
     columns = {}
+    scope = Scope.of(model, labels)
     for name, field in model.model_fields.items():
         if name in apart:
             if field.annotation is not str or field.metadata or field.validation_alias:
                 return None
             continue
-        column = _plan_field(name, field, labels)
+        column = _plan_field(name, field, scope)
         if column is None:
             return None
         columns[name] = column
@@ -163,9 +177,9 @@ def text_fields(model: type[BaseModel]) -> set[str]:
     """Return the names of the fields of a model that may hold a text."""
     names = set()
     for name, field in model.model_fields.items():
-        options = {_unwrap(field.annotation, ())[0]}
+        options = {unwrap(field.annotation, ())[0]}
         if get_origin(*options) in (Union, types.UnionType):
-            options = {_unwrap(each, ())[0] for each in get_args(*options)}
+            options = {unwrap(each, ())[0] for each in get_args(*options)}
         if any(
             each is str
             or (get_origin(each) is Literal and isinstance(get_args(each)[0], str))
@@ -192,64 +206,19 @@ def cell_texts(model: type[BaseModel]) -> set[str]:
     return text_fields(model) | typed
 
 
-def has_own_rules(model: type[BaseModel]) -> bool:
-    """Tell whether a model has rules or changes that its fields do not show."""
-    decorators = model.__pydantic_decorators__
-    config = model.model_config
-    return bool(
-        decorators.validators
-        or decorators.root_validators
-        or decorators.field_validators
-        or decorators.model_validators
-        or decorators.field_serializers
-        or decorators.model_serializers
-        or decorators.computed_fields
-        or model.__pydantic_root_model__
-        or model.__pydantic_post_init__ is not None
-        or config.get("extra") == "allow"
-        or any(setting.startswith("str_") for setting in config)
-        or not config.get("allow_inf_nan", True)
-        or config.get("validate_default")
-        or _is_overridden(model)
-    )
-
-
-def _is_overridden(model: type[BaseModel]) -> bool:
-    """Tell whether a model changes how pydantic builds, reads or gives its rows."""
-    hooks = (
-        "__init__",
-        "__get_pydantic_core_schema__",
-        "model_validate",
-        "model_dump",
-    )
-    return any(
-        getattr(getattr(model, name), "__func__", getattr(model, name))
-        is not getattr(getattr(BaseModel, name), "__func__", getattr(BaseModel, name))
-        for name in hooks
-    )
-
-
-def _plan_field(
-    name: str, field: FieldInfo, labels: Sequence[str] | None
-) -> PlannedColumn | None:
-    if field.validation_alias is not None or field.exclude:
+def _plan_field(name: str, field: FieldInfo, scope: Scope) -> PlannedColumn | None:
+    dtype = field_type(field.annotation, scope.labels)
+    found = check_field(field, named(name), scope)
+    if found is None or dtype is None:
         return None
-    annotation, rules = _unwrap(field.annotation, field.metadata)
-    annotation, is_optional = _without_none(annotation)
-    annotation, inner_rules = _unwrap(annotation, ())
-    rules = [*rules, *inner_rules]
-    has_null_default = field.default is None and is_optional
-    value = named(name)
-    planned = _plan_type(annotation, value, labels)
-    if planned is None:
+    if isinstance(dtype, pl.Struct) and any(is_pattern(f.name) for f in dtype.fields):
         return None
-    dtype, check = planned
-    for rule in rules:
-        restricted = _plan_rule(rule, value, dtype)
-        if restricted is None:
-            return None
-        check = check & restricted
-    return PlannedColumn(dtype, check, has_null_default, _plain_default(field, dtype))
+    check, is_optional = found
+    takes_null = is_optional and field.default is None
+    default = _plain_default(field, dtype)
+    return PlannedColumn(
+        dtype, check.passes, takes_null, default, check.in_json, check.is_plain
+    )
 
 
 def _plain_default(field: FieldInfo, dtype: pl.DataType) -> Any:
@@ -257,74 +226,3 @@ def _plain_default(field: FieldInfo, dtype: pl.DataType) -> Any:
     is_checked = field.validate_default
     is_plain = type(field.default) in (str, bool, int, float) and not is_checked
     return field.default if is_plain and fits(field.default, dtype) else None
-
-
-def _unwrap(annotation: Any, metadata: Iterable[Any]) -> tuple[Any, list[Any]]:
-    """Take `Annotated` apart."""
-    rules = list(metadata)
-    while get_origin(annotation) is Annotated:
-        annotation, *more = get_args(annotation)
-        for rule in more:
-            rules += rule.metadata if isinstance(rule, FieldInfo) else [rule]
-    return annotation, rules
-
-
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) not in (Union, types.UnionType):
-        return annotation, False
-    others = [option for option in get_args(annotation) if option is not type(None)]
-    if len(others) == 1 and len(get_args(annotation)) == 2:
-        return others[0], True
-    return annotation, False
-
-
-def _plan_type(
-    annotation: Any, value: pl.Expr, labels: Sequence[str] | None
-) -> tuple[pl.DataType, pl.Expr] | None:
-    dtype = field_type(annotation, labels)
-    passes = None if dtype is None else _plan_check(annotation, dtype, value)
-    return None if dtype is None or passes is None else (dtype, passes)
-
-
-def _plan_check(annotation: Any, dtype: pl.DataType, value: pl.Expr) -> pl.Expr | None:
-    if annotation in (str, bool, int):
-        return value.is_not_null()
-    if annotation is float:
-        return value.is_finite()
-    if get_origin(annotation) is Literal and dtype == pl.String:
-        return value.is_in(list(get_args(annotation)))
-    if annotation == list[str]:
-        holds_null = value.list.eval(pl.element().is_null()).list.any()
-        return holds_null.not_() & value.is_not_null()
-    if isinstance(dtype, pl.Struct) and get_origin(annotation) is dict:
-        fields = {field.name: field.dtype for field in dtype.fields}
-        return None if any(map(is_pattern, fields)) else _full_struct(value, fields)
-    return None
-
-
-def _full_struct(value: pl.Expr, fields: Iterable[str]) -> pl.Expr:
-    numbers = [value.struct.field(name).is_finite() for name in fields]
-    return reduce(and_, numbers, value.is_not_null())
-
-
-def _plan_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-    is_text, is_number = dtype == pl.String, dtype.is_numeric()
-    if isinstance(rule, annotated_types.MinLen) and is_text:
-        return value.str.len_chars() >= rule.min_length
-    if isinstance(rule, annotated_types.MaxLen) and is_text:
-        return value.str.len_chars() <= rule.max_length
-    bounds = {
-        annotated_types.Ge: ("ge", pl.Expr.ge),
-        annotated_types.Gt: ("gt", pl.Expr.gt),
-        annotated_types.Le: ("le", pl.Expr.le),
-        annotated_types.Lt: ("lt", pl.Expr.lt),
-    }
-    if is_number and type(rule) in bounds:
-        attribute, compare = bounds[type(rule)]
-        limit = getattr(rule, attribute)
-        return compare(value, limit) if isinstance(limit, int | float) else None
-    if isinstance(rule, NamesFile) and is_text:
-        return pl.lit(True)  # the file is looked for where the data is loaded
-    if isinstance(rule, AllowInfNan) and is_number:
-        return pl.lit(True)  # numbers that are not finite never pass
-    return None

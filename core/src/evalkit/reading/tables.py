@@ -256,18 +256,24 @@ def cast_column(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
     found = values.dtype
     if found == dtype:
         return values
-    if isinstance(dtype, pl.Struct) and isinstance(found, pl.Struct):
-        return _cast_struct(values, dtype, found)
-    widens = (
+    try:
+        if isinstance(dtype, pl.Struct) and isinstance(found, pl.Struct):
+            return _cast_struct(values, dtype, found)
+        return values.cast(dtype) if _widens(found, dtype) else None
+    except pl.exceptions.InvalidOperationError:
+        return None
+
+
+def _widens(found: Any, dtype: Any) -> bool:
+    """Tell whether values of a type mean the same in another, as far as they fit."""
+    if isinstance(dtype, pl.List) and isinstance(found, pl.List | pl.Array):
+        return found.inner == dtype.inner or _widens(found.inner, dtype.inner)
+    return (
         found == pl.Null
         or (dtype == pl.String and _holds_texts(found))
         or (dtype == pl.Float64 and found.is_numeric())
         or (dtype == pl.Int64 and holds_integers(found))
     )
-    try:
-        return values.cast(dtype) if widens else None
-    except pl.exceptions.InvalidOperationError:
-        return None
 
 
 def _cast_struct(
@@ -281,8 +287,7 @@ def _cast_struct(
     fields = []
     for field in dtype.fields:
         kind = given.pop(field.name, pl.Null())
-        is_number = field.dtype == pl.Float64 and kind.is_numeric()
-        if kind != field.dtype and kind != pl.Null and not is_number:
+        if kind != field.dtype and not _widens(kind, field.dtype):
             return None
         value = pl.lit(None) if kind == pl.Null else whole.struct.field(field.name)
         fields.append(value.cast(field.dtype).alias(field.name))

@@ -57,6 +57,53 @@ def fits(value: Any, dtype: pl.DataType) -> bool:
     return True
 
 
+def are_exact(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Tell which values are just what a column of a type returns in Python.
+
+    Args:
+        values: Values of Python; None for null.
+        dtype: From `field_type`.
+
+    Returns:
+        Booleans. A value of another type, such as a tuple in the place of a list, is
+        none, though a column would hold the same for it.
+    """
+    kinds = _EXACT.get(type(dtype), frozenset())
+    if kinds and {*map(type, values)} <= kinds:
+        return pl.repeat(True, len(values), eager=True)
+    is_exact = _exactness(dtype)
+    return pl.Series([is_exact(value) for value in values], dtype=pl.Boolean)
+
+
+def _exactness(dtype: pl.DataType) -> Callable[[Any], bool]:
+    if isinstance(dtype, pl.List):
+        of_item = _exactness(_instance(dtype.inner))
+        return lambda value: (
+            value is None or (type(value) is list and all(map(of_item, value)))
+        )
+    if isinstance(dtype, pl.Struct):
+        kinds = {each.name: _exactness(_instance(each.dtype)) for each in dtype.fields}
+        return lambda value: (
+            value is None
+            or (
+                type(value) is dict
+                and value.keys() <= kinds.keys()
+                and all(kinds[key](item) for key, item in value.items())
+            )
+        )
+    exact = _EXACT.get(type(dtype), frozenset({type(None)}))
+    return lambda value: type(value) in exact
+
+
+_EXACT: Mapping[Any, frozenset[type]] = {
+    pl.String: frozenset({str, type(None)}),
+    pl.Boolean: frozenset({bool, type(None)}),
+    pl.Int64: frozenset({int, type(None)}),
+    pl.Float64: frozenset({float, int, type(None)}),
+    pl.Binary: frozenset({bytes, type(None)}),
+}
+
+
 def large_integers(
     values: Mapping[str, Any], types: Mapping[str, pl.DataType]
 ) -> list[str]:

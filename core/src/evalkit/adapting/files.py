@@ -41,28 +41,29 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         raise AdapterError(f"{path}: {error}", field=error.field) from error
 
 
-PLACES = ("predictions",)
+PLACES = ("data", "predictions")
 """Where adapters may sit."""
 
 
-def check_adapters(adapters: Mapping[str, Any]) -> None:
+def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) -> None:
     """Check at which places adapters are given.
 
     Args:
         adapters: A pipeline, or what one is made of, by place.
+        places: Where they may sit.
 
     Raises:
         EvalkitError: There is no such place.
     """
     if not isinstance(adapters, Mapping):
         raise EvalkitError(
-            f"adapters must map a place ({', '.join(PLACES)}) to adapters, are "
+            f"adapters must map a place ({', '.join(places)}) to adapters, are "
             f"{shorten(adapters)}"
         )
-    unknown = [place for place in adapters if place not in PLACES]
+    unknown = [place for place in adapters if place not in places]
     if unknown:
         raise EvalkitError(
-            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(PLACES)}"
+            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(places)}"
         )
 
 

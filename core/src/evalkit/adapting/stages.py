@@ -40,17 +40,18 @@ class Stage:
     adapter: BoundAdapter
     configuration: Any
 
-    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+    def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
         """Return what each of several rows becomes.
 
         Args:
             rows: Rows of one block, as they came out of the stage before.
+            numbers: The number of the row that each was in the beginning.
 
         Raises:
             AdapterError: The adapter cannot use one; nothing says which.
             PluginError: It failed.
         """
-        return self.adapter.adapt_rows(rows)
+        return self.adapter.adapt_rows(rows, numbers)
 
     def adapt(self, rows: Sequence[Any], number: int) -> list[Any]:
         """Adapt rows.
@@ -67,7 +68,8 @@ class Stage:
             PluginError: It failed.
         """
         try:
-            return [made for row in rows for made in self.adapter.adapt_row(row)]
+            adapt = self.adapter.adapt_row
+            return [made for row in rows for made in adapt(row, number)]
         except AdapterError as error:
             raise self._placed(error, number) from error
 

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from evalkit.base.columns import all_named, is_text_only, to_series
 from evalkit.base.violations import describe, few, from_pydantic, shorten
 from evalkit.errors import SchemaError
-from evalkit.examples.loading import ExampleRows, input_plan
+from evalkit.examples.loading import input_plan
+from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import OF_TEXTS

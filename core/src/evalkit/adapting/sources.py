@@ -1,20 +1,22 @@
-"""Rows of files in any format that has fields."""
+"""Rows of files in any format that has fields, as they are or checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+from pydantic import BaseModel, ValidationError
 
-from evalkit.adapting.pipelines import BLOCK_ROWS, Pipeline
-from evalkit.base.violations import Violation
-from evalkit.errors import AdapterError, DataError
+from evalkit.base.violations import Violation, from_pydantic
+from evalkit.errors import DataError
+from evalkit.plugins.validation import validated
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
-from evalkit.reading.rows import Row, object_row
-from evalkit.reading.tables import read_frames
+from evalkit.reading.rows import Row
+from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
+from evalkit.reading.tables import cast_column, plain_values, read_frames
+from evalkit.reading.typed_values import row_of_table
 
 
 def file_rows(path: str | Path) -> Iterator[Row]:
@@ -60,40 +62,73 @@ def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
     return read_frames(path, kind) if kind in TABLES else None
 
 
-def adapted_rows(
-    rows: Iterable[Row], pipeline: Pipeline, first: int = 1
-) -> Iterator[Row]:
-    """Adapt rows that were read.
+def checked_rows(
+    path: str | Path, model: type[BaseModel]
+) -> Iterator[tuple[int, list[Violation]]]:
+    """Check the rows of a file.
+
+    Rows of tables are checked as columns where the model's rules can be seen from them;
+    pydantic is asked about those that may break one, and about rows of other files.
 
     Args:
-        rows: The rows; broken ones are passed on.
-        pipeline: The adapters.
-        first: The number of the first row.
+        path: JSON lines, CSV, TSV, Parquet or Arrow. A cell of CSV is a text where the
+            model takes one, else JSON; null in a table is no value where a field may be
+            left out.
+        model: What every row must keep.
 
     Yields:
-        The rows that come out, each with the line of the one that went in.
+        The line or number of each row, and all that it breaks.
 
     Raises:
-        PluginError: An adapter failed.
+        DataError: The file cannot be read, or has no fields.
     """
-    waiting = iter(rows)
-    while block := list(islice(waiting, BLOCK_ROWS)):
-        sound = [dict(row.values) for row in block if row.values is not None]
-        numbered = enumerate(block, start=first)
-        numbers = [number for number, row in numbered if row.values is not None]
-        outcomes = iter(pipeline.outcomes(sound, numbers))
-        first += len(block)
-        for row in block:
-            found = None if row.values is None else next(outcomes)
-            if found is None:
-                yield row
-            elif isinstance(found, AdapterError):
-                yield _refused(row, found)
-            else:
-                yield from (object_row(row.line, values) for values in found)
+    path = Path(path)
+    frames = file_frames(path)
+    if frames is None:
+        for row in read_rows(path, detect_format(path), cell_texts(model), ()):
+            yield row.line, _violations(model, row)
+        return
+    plan = plan_of(model, apart=())
+    nullable = {*model.model_fields, *_aliases(model)}
+    first = 1
+    for frame in frames:
+        passes = None if plan is None else _passes(plan, frame)
+        for index in range(frame.height):
+            if passes is not None and passes[index]:
+                yield first + index, []
+                continue
+            values = plain_values(frame.row(index, named=True), nullable)
+            row = Row(first + index, row_of_table(model, values))
+            yield first + index, _violations(model, row)
+        first += frame.height
 
 
-def _refused(row: Row, error: AdapterError) -> Row:
-    place = f"stage {error.stage} ({error.kind})"
-    rule = f"the adapters must accept it; {place}: {error.problem}"
-    return Row(row.line, None, Violation(error.field or "(row)", rule, row.values))
+def _aliases(model: type[BaseModel]) -> Iterator[str]:
+    for field in model.model_fields.values():
+        if isinstance(field.validation_alias, str):
+            yield field.validation_alias
+
+
+def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
+    if row.values is None:
+        return [row.problem or Violation("(row)", "must be readable")]
+    try:
+        validated(model, row.values)
+    except ValidationError as error:
+        return from_pydantic(error)
+    return []
+
+
+def _passes(plan: ColumnPlan, frame: pl.DataFrame) -> list[bool] | None:
+    """Tell which rows surely keep the model; None where columns do not say it."""
+    if plan.forbids_undeclared and not plan.columns.keys() >= {*frame.columns}:
+        return None
+    columns = {}
+    for name, column in plan.columns.items():
+        if name not in frame.columns:
+            return None
+        found = cast_column(frame[name], column.dtype)
+        if found is None:
+            return None
+        columns[name] = found
+    return plan.passes(pl.DataFrame(columns)).to_list()

@@ -11,7 +11,7 @@ import polars as pl
 
 from evalkit.adapting.files import as_pipeline
 from evalkit.adapting.pipelines import Pipeline, pipeline
-from evalkit.adapting.sources import adapted_rows
+from evalkit.adapting.rows import adapted_rows
 from evalkit.errors import AdapterError, PluginContractError
 from evalkit.examples.cells import read_cells
 from evalkit.plugins.bound import BoundDataset, BoundTask

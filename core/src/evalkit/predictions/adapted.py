@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.adapting.sources import adapted_rows
+from evalkit.adapting.rows import adapted_rows
 from evalkit.errors import DataError
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block

@@ -250,6 +250,10 @@ class DatasetAttributes:
     None for that of the file that `load` returns, or else of the data set's module."""
     example_predictions: Mapping[str, str | Path]
     """Files of predictions that ship with the data set, by name of the model."""
+    adapters: Sequence[Mapping[str, Any]]
+    """Adapters that the rows of `load` go through, in order, before anything else looks
+    at them: `{"kind": "Rename", "configuration": {"text": "statement"}}`. A run records
+    them. Rows of perturbed copies were adapted when these were made."""
 
 
 class DatasetSpec:
@@ -882,23 +886,29 @@ class AdapterSpec:
     """
 
     @hookspec(firstresult=True)
-    def adapt_row(self, row: Any) -> Iterable[Any]:
+    def adapt_row(self, row: Any, number: int) -> Iterable[Any]:
         """Adapt one row.
 
         Args:
             row: A dict, as JSON has them; any value of JSON where an adapter before
                 made it so.
+            number: Which row of the file, or of the rows, went into the pipeline, from
+                1; rows that cannot be read are counted, blank lines are not.
 
         Returns:
             The rows that it becomes, in order; a generator may yield them.
         """
 
     @hookspec(firstresult=True)
-    def adapt_rows(self, rows: Sequence[Any]) -> Iterable[Iterable[Any]]:
+    def adapt_rows(
+        self, rows: Sequence[Any], numbers: Sequence[int]
+    ) -> Iterable[Iterable[Any]]:
         """Adapt several rows at once; only what makes it faster.
 
         Args:
-            rows: At most 1 000 rows, as `adapt_row` gets them.
+            rows: Rows as `adapt_row` gets them; at most 1 000 go into a pipeline at a
+                time.
+            numbers: Their numbers, as `adapt_row` gets them.
 
         Returns:
             For each row, in order, the rows that it becomes. After an `AdapterError`
@@ -906,11 +916,15 @@ class AdapterSpec:
         """
 
     @hookspec(firstresult=True)
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None
+    ) -> pl.DataFrame | None:
         """Adapt a table at once; only what makes it faster.
 
         Args:
             frame: A polars DataFrame; every row has every column, null for none.
+            numbers: Int64 of the same height, the numbers that `adapt_row` gets; None
+                where nobody knows them.
 
         Returns:
             A DataFrame whose rows are those that `adapt_row` gives for the rows of

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
+from evalkit_cli.options.choices import (
+    chosen_dataset,
+    data_options,
+    read_adapters,
+    read_filters,
+)
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
@@ -88,6 +93,13 @@ def _complete_families(
 @jobs_with("Processes that perturb at the same time.")
 @observer_option
 @click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="data=FILE",
+    help="Adapters, as a list in YAML or JSON, that the examples go through first.",
+)
+@click.option(
     "--pairs",
     type=click.IntRange(min=0, max=5),
     default=2,
@@ -110,6 +122,7 @@ def perturb_command(
     families: tuple[str, ...],
     fields: str | None,
     unprotected: str,
+    adapters: tuple[str, ...],
     out: str | None,
     pairs: int,
     show_text: bool,
@@ -157,6 +170,7 @@ def perturb_command(
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
             unprotected=_items(unprotected),
+            adapters=read_adapters(adapters),
             progress=progress,
             **options,
         )

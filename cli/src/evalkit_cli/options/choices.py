@@ -129,9 +129,9 @@ adapter_option = click.option(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="predictions=FILE",
-    help="Adapters, as a list in YAML or JSON, that change each row of the predictions "
-    "before it is checked; `evalkit adapt` tries them by hand.",
+    metavar="PLACE=FILE",
+    help="Adapters, as a list in YAML or JSON, that change each row before it is "
+    "checked, at the place predictions or data; `evalkit adapt` tries them by hand.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
@@ -151,9 +151,9 @@ def read_adapters(given: tuple[str, ...]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in given:
         place, _, path = text.partition("=")
-        if place != "predictions" or not path:
+        if place not in ("data", "predictions") or not path:
             raise click.UsageError(
-                f"--adapter {text!r} is not of the form predictions=FILE."
+                f"--adapter {text!r} is not of the form predictions=FILE or data=FILE."
             )
         if place in found:
             raise click.UsageError(

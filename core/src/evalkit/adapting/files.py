@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.adapting.pipelines import Pipeline, pipeline
+from evalkit.adapting.stages import DEEPEST, is_nested_too_deeply
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, EvalkitError
 from evalkit.plugins.registry import Registry
 
 MOST_BYTES = 1_000_000
 """How large a pipeline's file may be."""
-
-_DEEPEST = 100
 
 
 def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipeline:
@@ -41,28 +40,29 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         raise AdapterError(f"{path}: {error}", field=error.field) from error
 
 
-PLACES = ("predictions",)
+PLACES = ("data", "predictions")
 """Where adapters may sit."""
 
 
-def check_adapters(adapters: Mapping[str, Any]) -> None:
+def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) -> None:
     """Check at which places adapters are given.
 
     Args:
         adapters: A pipeline, or what one is made of, by place.
+        places: Where they may sit.
 
     Raises:
         EvalkitError: There is no such place.
     """
     if not isinstance(adapters, Mapping):
         raise EvalkitError(
-            f"adapters must map a place ({', '.join(PLACES)}) to adapters, are "
+            f"adapters must map a place ({', '.join(places)}) to adapters, are "
             f"{shorten(adapters)}"
         )
-    unknown = [place for place in adapters if place not in PLACES]
+    unknown = [place for place in adapters if place not in places]
     if unknown:
         raise EvalkitError(
-            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(PLACES)}"
+            f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(places)}"
         )
 
 
@@ -105,7 +105,9 @@ def _read(path: Path) -> Any:
         if path.suffix == ".json":
             raise AdapterError(f"{path}: it is no JSON: {error}") from error
         found = _read_yaml(path, text)
-    _check_depth(path, found)
+    if is_nested_too_deeply(found):
+        raise AdapterError(f"{path}: it is nested deeper than {DEEPEST} levels")
+    _check_values(path, found)
     return found
 
 
@@ -157,18 +159,13 @@ def _text_key(key: Any) -> str:
     return key
 
 
-def _check_depth(path: Path, value: Any) -> None:
-    waiting = [(value, 0)]
-    while waiting:
-        current, depth = waiting.pop()
-        if depth > _DEEPEST:
-            raise AdapterError(f"{path}: it is nested deeper than {_DEEPEST} levels")
-        if isinstance(current, list | dict):
-            inner = current.values() if isinstance(current, dict) else current
-            waiting.extend((each, depth + 1) for each in inner)
-        elif not (current is None or isinstance(current, str | bool | int | float)):
-            raise AdapterError(
-                f"{path}: {current!r} is no value of JSON; write it in quotes"
-            )
-        elif isinstance(current, float) and not math.isfinite(current):
-            raise AdapterError(f"{path}: {current} is no number of JSON")
+def _check_values(path: Path, value: Any) -> None:
+    if isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_values(path, each)
+    elif not (value is None or isinstance(value, str | bool | int | float)):
+        raise AdapterError(
+            f"{path}: {shorten(value)} is no value of JSON; write it in quotes"
+        )
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise AdapterError(f"{path}: {value} is no number of JSON")

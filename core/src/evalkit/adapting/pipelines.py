@@ -49,12 +49,13 @@ class Pipeline:
     def __init__(self, stages: Iterable[Stage]) -> None:
         self.stages = tuple(stages)
 
-    def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, rows: Iterable[Any], first: int = 1) -> Iterator[Any]:
         """Adapt rows, `BLOCK_ROWS` of them when the first is asked for.
 
         Args:
             rows: Dicts, as JSON has them. They are not changed; parts of them are in
                 the rows that are returned.
+            first: The number of the first row.
 
         Yields:
             The rows that come out of the last stage, in order.
@@ -63,23 +64,22 @@ class Pipeline:
             AdapterError: An adapter cannot use a row; with its stage, row and field.
             PluginError: An adapter failed.
         """
-        number = 1
         waiting = iter(rows)
         while block := list(islice(waiting, BLOCK_ROWS)):
-            for found in self.outcomes(block, number):
+            for found in self.outcomes(block, range(first, first + len(block))):
                 if isinstance(found, AdapterError):
                     raise found
                 yield from found
-            number += len(block)
+            first += len(block)
 
     def outcomes(
-        self, rows: Sequence[Any], first: int = 1
+        self, rows: Sequence[Any], numbers: Sequence[int]
     ) -> list[list[Any] | AdapterError]:
         """Adapt several rows, each of which may fail.
 
         Args:
             rows: At most `BLOCK_ROWS` rows.
-            first: The number of the first row, for errors.
+            numbers: The number of each.
 
         Returns:
             For each row what comes out of the last stage, or why it cannot be adapted.
@@ -88,15 +88,17 @@ class Pipeline:
             PluginError: An adapter failed.
         """
         try:
-            return [*self._at_once(rows)]
+            return [*self._at_once(rows, numbers)]
         except AdapterError:
-            numbered = enumerate(rows, start=first)
-            return [self._outcome(row, number) for number, row in numbered]
+            numbered = zip(rows, numbers, strict=True)
+            return [self._outcome(row, number) for row, number in numbered]
 
-    def _at_once(self, rows: Sequence[Any]) -> list[list[Any]]:
+    def _at_once(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[list[Any]]:
         made = [[row] for row in rows]
         for stage in self.stages:
-            flat = iter(stage.adapt_rows([row for each in made for row in each]))
+            numbered = zip(made, numbers, strict=True)
+            given = [number for each, number in numbered for _ in each]
+            flat = iter(stage.adapt_rows([row for each in made for row in each], given))
             made = [[row for _ in each for row in next(flat)] for each in made]
         return made
 
@@ -114,7 +116,7 @@ class Pipeline:
 
         Args:
             row: The row.
-            number: Its number, for errors.
+            number: Its number.
 
         Yields:
             The rows after each stage.
@@ -127,11 +129,14 @@ class Pipeline:
             rows = stage.adapt(rows, number)
             yield Adapted(stage.number, stage.kind, tuple(rows))
 
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None = None
+    ) -> pl.DataFrame | None:
         """Adapt a table at once, where every adapter can.
 
         Args:
             frame: The table.
+            numbers: The numbers of its rows; None where nobody knows them.
 
         Returns:
             The table; its rows are what the pipeline makes of `frame.to_dicts()`. None
@@ -144,8 +149,10 @@ class Pipeline:
         for stage in self.stages:
             if current is None:
                 return None
+            # a table of one height has the rows that came, in their order
+            known = numbers if current.height == frame.height else None
             try:
-                current = stage.adapter.adapt_frame(current)
+                current = stage.adapter.adapt_frame(current, known)
             except AdapterError:
                 # the row that is at fault is found row by row
                 return None

@@ -20,6 +20,9 @@ from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import given_component
 
+DEEPEST = 100
+"""How many levels of lists and dicts a configuration may have."""
+
 _KEYS = {"kind", "configuration"}
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -40,17 +43,18 @@ class Stage:
     adapter: BoundAdapter
     configuration: Any
 
-    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+    def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
         """Return what each of several rows becomes.
 
         Args:
             rows: Rows of one block, as they came out of the stage before.
+            numbers: The number of the row that each was in the beginning.
 
         Raises:
             AdapterError: The adapter cannot use one; nothing says which.
             PluginError: It failed.
         """
-        return self.adapter.adapt_rows(rows)
+        return self.adapter.adapt_rows(rows, numbers)
 
     def adapt(self, rows: Sequence[Any], number: int) -> list[Any]:
         """Adapt rows.
@@ -67,7 +71,8 @@ class Stage:
             PluginError: It failed.
         """
         try:
-            return [made for row in rows for made in self.adapter.adapt_row(row)]
+            adapt = self.adapter.adapt_row
+            return [made for row in rows for made in adapt(row, number)]
         except AdapterError as error:
             raise self._placed(error, number) from error
 
@@ -190,12 +195,31 @@ def _build(component: Component, loaded: Any, configuration: Any) -> tuple[Any, 
 
 
 def _check_json(configuration: Any) -> None:
+    if is_nested_too_deeply(configuration):
+        raise AdapterError(
+            f"the configuration is nested deeper than {DEEPEST} levels",
+            field="configuration",
+        )
     try:
-        json.dumps(configuration, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
+        text = json.dumps(configuration, allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError) as error:
         raise AdapterError(
             f"the configuration is no JSON: {error}", field="configuration"
         ) from error
+
+
+def is_nested_too_deeply(value: Any) -> bool:
+    """Tell whether lists and dicts are nested deeper than `DEEPEST` levels."""
+    waiting = [(value, 0)]
+    while waiting:
+        current, depth = waiting.pop()
+        if depth > DEEPEST:
+            return True
+        if isinstance(current, list | dict):
+            inner = current.values() if isinstance(current, dict) else current
+            waiting.extend((each, depth + 1) for each in inner)
+    return False
 
 
 def _read_settings(model: type[BaseModel], configuration: Any) -> BaseModel:

@@ -341,8 +341,9 @@ def _as_text(value: Any) -> str | None:
 
 def _check_same_file(first: Result, second: Result) -> None:
     """Without answers only the same file is known to be the same data."""
-    hashes = [result.record.data.sha256 for result in (first, second)]
-    if hashes[0] is None or hashes[0] != hashes[1]:
+    one, other = (result.record.data for result in (first, second))
+    is_same = one.sha256 == other.sha256 and one.adapters == other.adapters
+    if one.sha256 is None or not is_same:
         raise AlignmentError(
             f"{name_run(first)} or {name_run(second)} was made without answers "
             "(--no-examples), and their data files differ, so nothing says that the "

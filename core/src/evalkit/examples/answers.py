@@ -13,7 +13,7 @@ from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.conversion import LABEL_CONVERTER
-from evalkit.examples.loading import ExampleRows
+from evalkit.examples.rows import ExampleRows
 from evalkit.examples.scored_values import UnscorableError, value_column
 from evalkit.plugins.bound import BoundDataset, BoundTask
 

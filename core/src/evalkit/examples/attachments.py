@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from evalkit.base.terms import NamesFile
 from evalkit.base.violations import few, shorten
 from evalkit.errors import DataError, PluginContractError, SchemaError
-from evalkit.examples.loading import ExampleRows
+from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
 

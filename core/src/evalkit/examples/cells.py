@@ -56,7 +56,9 @@ def read_cells(
     is_text = field is None or field in cell_texts(task.Output)
     if answer is not None and (task.answer_kind == "number" or not is_text):
         others.add(answer)
-    for row in read_rows(path, kind, _Texts(others), EXAMPLE_ID_KEYS):
+    # adapters may make the id of any column
+    ids = EXAMPLE_ID_KEYS if dataset.pipeline is None else ()
+    for row in read_rows(path, kind, _Texts(others), ids):
         if row.values is None or kind not in OF_TEXTS:
             yield row
             continue

@@ -23,7 +23,8 @@ from evalkit.base.violations import (
     shorten,
 )
 from evalkit.errors import SchemaError
-from evalkit.examples.loading import ExampleRows, input_plan
+from evalkit.examples.loading import input_plan
+from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import OF_TEXTS

@@ -10,7 +10,7 @@ import polars as pl
 from evalkit.base.columns import all_named, encode, named
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
-from evalkit.examples.loading import ExampleRows
+from evalkit.examples.rows import ExampleRows
 from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import long_text_hashes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.errors import DataError, EvalkitError
+from evalkit.examples.adapted import adapted_by
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.classes import Dataset
 from evalkit.plugins.components import NO_VERSION, Component
@@ -95,7 +96,9 @@ def bind_file(path: Path, task: Any) -> BoundDataset:
     return BoundDataset.of(bind(component, FileDataset(path, task)))
 
 
-def bind_dataset(resolver: Resolver, dataset: Any, task: Any) -> BoundDataset:
+def bind_dataset(
+    resolver: Resolver, dataset: Any, task: Any, adapters: Any = None
+) -> BoundDataset:
     """Bind what a caller names as the data set.
 
     Args:
@@ -103,11 +106,14 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: Any) -> BoundDataset:
         dataset: Name of an installed data set, a `Dataset` class or instance, or a
             file of examples.
         task: The task, by name or as an object; only for a file, which needs one.
+        adapters: What its rows go through after the adapters that it declares: a
+            pipeline, a list of adapters, or the path of a file.
 
     Returns:
         The bound data set.
 
     Raises:
+        AdapterError: The adapters cannot be read, or are written wrongly.
         DataError: The file is not of this machine.
         EvalkitError: A file comes without a task, or a data set with one.
         PluginError: It is unknown or broken.
@@ -117,7 +123,8 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: Any) -> BoundDataset:
             raise EvalkitError(
                 f"{dataset}: a file of examples needs its task (--task NAME, task=)"
             )
-        return bind_file(local_path(dataset), task)
+        bound = bind_file(local_path(dataset), task)
+        return adapted_by(bound, adapters, resolver.registry)
     bound = resolver.dataset(dataset)
     if task is not None and task != bound.task:
         own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
@@ -125,4 +132,4 @@ def bind_dataset(resolver: Resolver, dataset: Any, task: Any) -> BoundDataset:
             f"{bound.component.origin} is of the task {own!r}; a "
             "task is given only for a file of examples"
         )
-    return bound
+    return adapted_by(bound, adapters, resolver.registry)

@@ -13,7 +13,7 @@ from polars.datatypes import DataTypeClass
 from evalkit.base.columns import all_named
 from evalkit.base.terms import Source
 from evalkit.errors import DataError
-from evalkit.examples.loading import ExampleRows
+from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import locate, sha256_of
 

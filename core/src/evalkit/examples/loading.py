@@ -4,123 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
+from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.requests import Asked
+from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
-from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.json_tables import Wanted, read_json_table
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
 
-Rows = list[Mapping[str, Any]]
-
 _PLAIN_TYPES = (pl.String, pl.Boolean, pl.Int64, pl.Float64, pl.List(pl.String))
-
-
-class ExampleRows(NamedTuple):
-    """The rows of a split as they were loaded."""
-
-    frame: pl.DataFrame
-    """One column for each key; once ids are checked, with `uid` as text."""
-    rows: Rows | None = None
-    """The rows as dicts, where they came so."""
-    path: Path | None = None
-    """The file that they were read from, where they came from one."""
-    lines: Sequence[int] | NDArray[np.int64] | None = None
-    """The line of each row in that file."""
-    nested: Mapping[str, Sequence[Any]] = {}
-    """Values of those columns of the frame that hold other values as JSON text."""
-    names: tuple[str, ...] = ()
-    """All columns of the file, also those that the frame does not have."""
-    passes: pl.Series | None = None
-    """Which rows keep the rules of the columns that were dropped; None for all."""
-    text_hashes: Mapping[str, pl.Series] = {}
-    """Hashes of the long texts of columns that were dropped."""
-    sha256: Future[str] | None = None
-    """SHA-256 of the file, which is computed meanwhile."""
-    identifying: frozenset[str] | None = None
-    """The columns that are there whatever is asked for; None where all are."""
-    limit: int | None = None
-    """How many examples the data set was asked for; None for all."""
-    attached: Mapping[str, pl.Series] = {}
-    """Absolute paths of the files that columns name, by column."""
-    attached_sha256: str | None = None
-    """SHA-256 of names and contents of these files; None where there are none."""
-    given: pl.DataFrame | None = None
-    """The frame as it was before its rows were checked, by which data is identified."""
-    validated: Mapping[int, Mapping[str, Any]] = {}
-    """Rows that pydantic was asked about, with the values that it returned, where they
-    are not in `rows`."""
-    defaults: Mapping[str, Any] = {}
-    """What fields of `Input` are in a row that lacks them, and was not asked about."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of all columns of the data, also of those that were dropped."""
-        given = self.frame if self.given is None else self.given
-        return list(dict.fromkeys((*self.names, *given.columns)))
-
-    @property
-    def dropped(self) -> set[str]:
-        """The names of the columns that were checked and dropped."""
-        return {*self.names} - {*self.frame.columns}
-
-    def where(self, position: int) -> str:
-        """Say which row is meant: its line in a file, or its number."""
-        if self.lines is None:
-            return f"example {position + 1}"
-        return f"line {self.lines[position]}"
-
-    def source(self, dataset: BoundDataset) -> str:
-        """Say where the rows come from: data set, distribution, version and file."""
-        origin = dataset.component.origin
-        return f"{origin}: {self.path}" if self.path else origin
-
-    def as_they_came(self) -> Iterator[Mapping[str, Any]]:
-        """Return the rows as dicts, without keys that a row of a JSON file lacks."""
-        if self.rows is not None:
-            yield from self.rows
-        elif self.path is not None and self.lines is not None:
-            yield from (row.values or {} for row in read_json_rows(self.path))
-        else:
-            yield from self.frame.iter_rows(named=True)
-
-    def named(self) -> Iterator[Mapping[str, Any]]:
-        """Return the rows as dicts, with `uid` as text and the values of `Input`."""
-        came = self.checked(self.as_they_came())
-        for uid, row in zip(self.frame["uid"], came, strict=True):
-            yield {**self.defaults, **row, "uid": uid}
-
-    def checked(self, rows: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-        """Return rows with the values that pydantic returned for them.
-
-        Args:
-            rows: All rows, in order.
-        """
-        if not self.validated:
-            return rows
-        found = self.validated
-        return (found.get(position, row) for position, row in enumerate(rows))
 
 
 def load_rows(
@@ -150,7 +60,9 @@ def load_rows(
         DataError: The split is unknown, cannot be loaded, or is empty.
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
-    splits, asked = dataset.splits, asked or Asked()
+    splits = dataset.splits
+    # adapters may read any column, and drop rows
+    asked = Asked() if asked is None or dataset.pipeline is not None else asked
     if split not in splits:
         raise DataError(
             f"{dataset.component.id} has no split {split!r}; it has {', '.join(splits)}"
@@ -159,7 +71,9 @@ def load_rows(
         rows = given
         if given is None:
             rows = dataset.hooks.load(split=split, **asked.arguments)
-        loaded = _materialise(dataset, task, rows, kept)
+        is_adapted = given is None and dataset.pipeline is not None
+        load = _load_adapted if is_adapted else _materialise
+        loaded = load(dataset, task, rows, kept)
     if given is None and loaded.path is None:
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
@@ -179,17 +93,28 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
 def _materialise(
     dataset: BoundDataset, task: BoundTask, loaded: Any, kept: Collection[str] | None
 ) -> ExampleRows:
-    if isinstance(loaded, pl.LazyFrame):
-        return ExampleRows(loaded.collect())
-    if isinstance(loaded, pl.DataFrame):
-        return ExampleRows(loaded)
-    if hasattr(loaded, "__arrow_c_stream__"):
-        return ExampleRows(pl.DataFrame(loaded))
+    if (frame := _as_frame(loaded)) is not None:
+        return ExampleRows(frame)
     if isinstance(loaded, str | Path):
         try:
             return _read_file(dataset, task, Path(loaded), kept)
         except DataError as error:
             raise _named(dataset, error) from error.__cause__
+    return _with_frame(
+        dataset, task, ExampleRows(pl.DataFrame(), _as_rows(dataset, loaded))
+    )
+
+
+def _as_frame(loaded: Any) -> pl.DataFrame | None:
+    """Return a table that a data set loaded; None where it loaded another thing."""
+    if isinstance(loaded, pl.LazyFrame):
+        return loaded.collect()
+    if isinstance(loaded, pl.DataFrame):
+        return loaded
+    return pl.DataFrame(loaded) if hasattr(loaded, "__arrow_c_stream__") else None
+
+
+def _as_rows(dataset: BoundDataset, loaded: Any) -> Rows:
     if not isinstance(loaded, Iterable):
         raise DataError(
             f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
@@ -202,7 +127,26 @@ def _materialise(
                 f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
                 "a dict"
             )
-    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
+    return rows
+
+
+def _load_adapted(
+    dataset: BoundDataset, task: BoundTask, loaded: Any, _kept: Collection[str] | None
+) -> ExampleRows:
+    """Return rows that went through the data set's adapters."""
+    path = Path(loaded) if isinstance(loaded, str | Path) else None
+    given: Any = None
+    if path is None and (given := _as_frame(loaded)) is None:
+        given = _as_rows(dataset, loaded)
+    try:
+        sha256 = None if path is None else in_background(sha256_of, path)
+        found = adapt_examples(dataset, task, path, given)
+        if isinstance(found, pl.DataFrame):
+            return ExampleRows(found, None, path, sha256=sha256)
+        read = _rows_of_file(dataset, task, path, found)
+    except DataError as error:
+        raise _named(dataset, error) from error.__cause__
+    return read._replace(sha256=sha256)
 
 
 def _read_file(
@@ -278,20 +222,23 @@ def _lacks_ids(frame: pl.DataFrame) -> bool:
 
 
 def _rows_of_file(
-    dataset: BoundDataset, task: BoundTask, path: Path, found: Iterable[Row]
+    dataset: BoundDataset, task: BoundTask, path: Path | None, found: Iterable[Row]
 ) -> ExampleRows:
     rows: Rows = []
     lines: list[int] = []
     problems = FirstProblems()
+    word = "line" if path else "example"
     for row in found:
         if row.values is None:
-            problems.add(f"line {row.line}: {row.problem}")
+            problems.add(f"{word} {row.line}: {row.problem}")
         elif not problems:
             rows.append(row.values)
             lines.append(row.line)
     if problems:
-        raise SchemaError(f"{dataset.component.origin}: {path}: {problems}")
-    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows, path, lines))
+        given = ExampleRows(pl.DataFrame(), path=path)
+        raise SchemaError(f"{given.source(dataset)}: {problems}")
+    given = ExampleRows(pl.DataFrame(), rows, path, lines if path else None)
+    return _with_frame(dataset, task, given)
 
 
 def _with_frame(

@@ -39,8 +39,9 @@ from evalkit.examples.label_conversion import (
     convert_labels_by_columns,
     convert_labels_by_rows,
 )
-from evalkit.examples.loading import ExampleRows, load_rows
+from evalkit.examples.loading import load_rows
 from evalkit.examples.requests import Asked
+from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import bind_dataset, local_path
@@ -50,7 +51,7 @@ from evalkit.plugins.provenance import (
     run_id_of,
 )
 from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
+from evalkit.plugins.resolver import GIVEN, Resolver
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""
@@ -84,6 +85,7 @@ def perturb_dataset(
     overwrite: bool = False,
     jobs: int = 1,
     observers: Sequence[Any] = (),
+    adapters: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> PerturbationSummary:
@@ -116,6 +118,8 @@ def perturb_dataset(
         overwrite: Whether a file that is there may be replaced.
         jobs: Processes that perturb at the same time.
         observers: Observers to tell what happens: names, classes or instances.
+        adapters: Adapters of the examples, for `data`, as for `evaluate`; copies are of
+            the rows that come out of them.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -141,7 +145,8 @@ def perturb_dataset(
         workers = Workers(jobs)
         target = _target(out, overwrite) if isinstance(out, str | Path) else None
         chosen = choose_perturbations(resolver, perturbations, families, preset)
-        bound = bind_dataset(resolver, dataset, task)
+        check_adapters(adapters or {}, ("data",))
+        bound = bind_dataset(resolver, dataset, task, (adapters or {}).get("data"))
         bound_task = resolver.task(bound)
         split = split or bound.default_split
         progress(f"loading {bound.component.name}", 0.0)
@@ -252,7 +257,9 @@ def _refuse_own_input(target: Path | None, path: Path | None) -> None:
 def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> str:
     """Hash all that the output depends on."""
     components = [step for each in job.perturbers for step in each.steps]
-    if any(each.loaded_with is None for each in components):
+    stages = () if dataset.pipeline is None else dataset.pipeline.stages
+    is_given = any(each.adapter.component.distribution == GIVEN for each in stages)
+    if is_given or any(each.loaded_with is None for each in components):
         return uuid.uuid4().hex  # nobody knows what an object will do next time
     return run_id_of(
         {
@@ -264,6 +271,9 @@ def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> 
             "components": [
                 without_libraries(describe_component(each))
                 for each in (dataset, job.task, *components)
+            ],
+            "adapters": [
+                without_libraries(describe_component(each.adapter)) for each in stages
             ],
             "perturbations": [each.identity for each in job.perturbers],
             "resources": [resources_of(each) for each in components],

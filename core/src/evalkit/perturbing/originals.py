@@ -18,7 +18,8 @@ from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
-from evalkit.examples.loading import ExampleRows, load_rows
+from evalkit.examples.loading import load_rows
+from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
 from evalkit.perturbing.copying import Example, Perturber

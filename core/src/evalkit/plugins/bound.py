@@ -187,6 +187,8 @@ class BoundDataset(Converting, DatasetAttributes):
     """The plugin's name with those parameters that are not at their default."""
     chosen_cluster: tuple[str, ...] = ()
     """The columns that a user chose for the clusters, in place of `cluster`."""
+    pipeline: Any = None
+    """The adapters of its rows, as `examples.adapted` made them; None for none."""
 
     @property
     def declared_cluster(self) -> tuple[str, ...]:
@@ -282,18 +284,19 @@ class BoundAdapter(Bound, AdapterAttributes):
         """Its `configuration`, which may be of any shape; nothing without one."""
         return {} if self.loaded_with is None else self.loaded_with
 
-    def adapt_row(self, row: Any) -> Iterator[Any]:
+    def adapt_row(self, row: Any, number: int) -> Iterator[Any]:
         """Yield the rows that a row becomes.
 
         Args:
             row: A row, which is not changed.
+            number: Its number.
 
         Raises:
             AdapterError: The adapter cannot use the row.
             PluginError: It failed.
         """
         with self._own_guard("adapt_row"):
-            found = self.row_function("adapt_row")(row=row)
+            found = self.row_function("adapt_row")(row=row, number=number)
             is_one = isinstance(found, str | bytes | Mapping)
             if is_one or not isinstance(found, Iterable):
                 raise TypeError(
@@ -302,20 +305,23 @@ class BoundAdapter(Bound, AdapterAttributes):
                 )
             yield from found
 
-    def adapt_rows(self, rows: Sequence[Any]) -> list[list[Any]]:
+    def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
         """Return the rows that each of several rows becomes.
 
         Args:
             rows: The rows.
+            numbers: Their numbers.
 
         Raises:
             AdapterError: The adapter cannot use one of them.
             PluginError: It failed.
         """
         if not self.has("adapt_rows"):
-            return [list(self.adapt_row(row)) for row in rows]
+            numbered = zip(rows, numbers, strict=True)
+            return [list(self.adapt_row(row, number)) for row, number in numbered]
         with self._own_guard("adapt_rows"):
-            found = [list(each) for each in self.row_function("adapt_rows")(rows=rows)]
+            function = self.row_function("adapt_rows")
+            found = [list(each) for each in function(rows=rows, numbers=numbers)]
             if len(found) != len(rows):
                 raise TypeError(
                     f"adapt_rows must return rows for each of {len(rows)} rows, "
@@ -323,11 +329,14 @@ class BoundAdapter(Bound, AdapterAttributes):
                 )
             return found
 
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None
+    ) -> pl.DataFrame | None:
         """Return the table that a table becomes, or None to go row by row.
 
         Args:
             frame: The table.
+            numbers: The numbers of its rows; None where nobody knows them.
 
         Raises:
             AdapterError: It cannot adapt this table at once.
@@ -338,7 +347,8 @@ class BoundAdapter(Bound, AdapterAttributes):
         if not self.has("adapt_frame"):
             return None
         with self._own_guard("adapt_frame"):
-            found = self.row_function("adapt_frame")(frame=frame)
+            function = self.row_function("adapt_frame")
+            found = function(frame=frame, numbers=numbers)
             if not (found is None or isinstance(found, pl.DataFrame)):
                 raise TypeError(
                     f"adapt_frame must return a DataFrame or None, not {shorten(found)}"

@@ -133,6 +133,7 @@ class Dataset(Plugin):
     sources: ClassVar[Mapping[str, Source]] = {}
     files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
+    adapters: ClassVar[Sequence[Mapping[str, Any]]] = ()
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.pipelines import BLOCK_ROWS, Pipeline
-from evalkit.base.violations import Violation
-from evalkit.errors import AdapterError, DataError
+from evalkit.adapting.pipelines import Pipeline
+from evalkit.adapting.rows import adapted_rows
+from evalkit.errors import DataError
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
@@ -77,7 +76,8 @@ def _blocks_of_frames(
 ) -> Iterator[Block]:
     first = 1
     for frame in frames:
-        found = pipeline.adapt_frame(frame)
+        numbers = pl.int_range(first, first + frame.height, eager=True)
+        found = pipeline.adapt_frame(frame, numbers)
         # rows of one height are the rows that came, in their order
         if found is not None and found.height == frame.height:
             yield from table_blocks(found, first, reader.plan, reader.nullable)
@@ -91,41 +91,9 @@ def _rows_of_frame(
     frame: pl.DataFrame, first: int, pipeline: Pipeline, nullable: Collection[str]
 ) -> Iterator[Row]:
     named = enumerate(frame.iter_rows(named=True), start=first)
-    for row in adapted_rows((Row(number, row) for number, row in named), pipeline):
+    rows = (Row(number, row) for number, row in named)
+    for row in adapted_rows(rows, pipeline, first):
         if row.values is None:
             yield row
         else:
             yield row._replace(values=plain_values(row.values, nullable))
-
-
-def adapted_rows(rows: Iterable[Row], pipeline: Pipeline) -> Iterator[Row]:
-    """Adapt rows that were read.
-
-    Args:
-        rows: The rows; broken ones are passed on.
-        pipeline: The adapters.
-
-    Yields:
-        The rows that come out, each with the line of the one that went in.
-
-    Raises:
-        PluginError: An adapter failed.
-    """
-    waiting = iter(rows)
-    while block := list(islice(waiting, BLOCK_ROWS)):
-        sound = [dict(row.values) for row in block if row.values is not None]
-        outcomes = iter(pipeline.outcomes(sound))
-        for row in block:
-            found = None if row.values is None else next(outcomes)
-            if found is None:
-                yield row
-            elif isinstance(found, AdapterError):
-                yield _refused(row, found)
-            else:
-                yield from (object_row(row.line, values) for values in found)
-
-
-def _refused(row: Row, error: AdapterError) -> Row:
-    place = f"stage {error.stage} ({error.kind})"
-    rule = f"the adapters must accept it; {place}: {error.problem}"
-    return Row(row.line, None, Violation(error.field or "(row)", rule, row.values))

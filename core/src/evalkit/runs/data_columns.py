@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from evalkit.adapting.pipelines import pipeline
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
 from evalkit.examples.files import AS_FILE
@@ -111,8 +113,10 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
             f"{used.name} was {used.distribution}, and only installed data sets can be "
             "loaded again"
         )
-    dataset = resolver.dataset(used.reference)
+    dataset, record = resolver.dataset(used.reference), result.record
     task = resolver.task(dataset)
-    record = result.record
+    if record.data.adapters:
+        stages = [each.stage for each in record.data.adapters]
+        dataset = replace(dataset, pipeline=pipeline(stages, resolver.registry))
     limit = record.data.limit
     return load_examples(dataset, task, record.split, columns, limit=limit)

@@ -158,6 +158,14 @@ class Adapter(Part):
     configuration: Any = None
     """Its configuration with defaults."""
 
+    @property
+    def stage(self) -> dict[str, Any]:
+        """What makes the same stage of a pipeline."""
+        own = (
+            {} if self.configuration is None else {"configuration": self.configuration}
+        )
+        return {"kind": f"{self.kind}@{self.distribution}", **own}
+
 
 class Predictions(Part):
     """Where the predictions came from."""
@@ -210,6 +218,10 @@ class Data(Part):
     """The round of a data collection; 0 for none."""
     changes: Mapping[Text, Text] = {}
     """What changed in each version, as far as the data set says it."""
+    adapters: tuple[Adapter, ...] = ()
+    """The adapters that the rows went through, in order, those that the data set
+    declares first; empty for a merged run whose parts went through other ones. `files`
+    are as they were before."""
 
     def is_of(self, identity: DataIdentity) -> bool:
         """Tell whether data is what was recorded, as far as it was.

@@ -13,6 +13,7 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
+from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
@@ -259,6 +260,7 @@ def _data(parts: Parts) -> recorded.Data:
         tags=tuple(dataset.tags),
         round_id=dataset.round_id,
         changes=dict(dataset.changes),
+        adapters=tuple(map(recorded.Adapter.model_validate, adapters_of(dataset))),
     )
 
 
@@ -272,7 +274,7 @@ def _inputs(
 ) -> dict[str, Any]:
     """Return all that makes this run another one than others."""
     perturbed = parts.perturbed
-    chosen = parts.dataset.chosen_cluster
+    chosen, adapters = parts.dataset.chosen_cluster, adapters_of(parts.dataset)
     return {
         "format": FORMAT_VERSION,
         "data": parts.examples.identity.key,
@@ -287,6 +289,7 @@ def _inputs(
         "by": list(options.crossings),
         "include_examples": options.include_examples,
         **({"cluster": chosen} if chosen else {}),
+        **({"data_adapters": adapters} if adapters else {}),
         "model": model,
         "metrics": [metric.name for metric in parts.metrics],
         "core": core.to_dict(),
@@ -308,10 +311,10 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     annotators = [each.annotator for each in parts.alignment.annotations]
     bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *annotators)
-    adapters = () if parts.adapters is None else parts.adapters.stages
+    pipelines = filter(None, (parts.dataset.pipeline, parts.adapters))
+    adapters = [stage.adapter for each in pipelines for stage in each.stages]
     of_copies = () if parts.perturbed is None else parts.perturbed.components
-    bound += tuple(stage.adapter for stage in adapters)
-    return (*map(recorded_component, bound), *of_copies)
+    return (*map(recorded_component, (*bound, *adapters)), *of_copies)
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

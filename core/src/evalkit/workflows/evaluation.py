@@ -125,9 +125,10 @@ def evaluate(
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
         observers: Observers to tell what happens: names, classes or instances.
-        adapters: Adapters of rows: for `predictions` a file of YAML or JSON, a list of
-            adapters, or a `evalkit.adapters.Pipeline`. Predictions for perturbed copies
-            go through them too.
+        adapters: Adapters of rows: for `predictions`, and for `data` (the examples), a
+            file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
+            Those of a data set come after the ones that it declares. Predictions
+            for perturbed copies go through theirs too.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 

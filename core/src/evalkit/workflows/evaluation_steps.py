@@ -95,7 +95,9 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
+    adapters = (options.adapters or {}).get("data")
+    bound = bind_dataset(resolver, dataset, task, adapters)
+    bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)
     named = options.metrics
     metrics = resolver.metrics(

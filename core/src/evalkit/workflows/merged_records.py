@@ -143,15 +143,23 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
         for name in ("rows_sha256", "attached_sha256", "limit")
         if (values := {getattr(record.data, name) for record in records})
     }
-    update = {"sha256": sha256, "files": files, **own}
+    adapters = _common_adapters([record.data for record in records])
+    update = {"sha256": sha256, "files": files, "adapters": adapters, **own}
     return records[0].data.model_copy(update=update)
 
 
 def _predictions(records: Sequence[RunRecord]) -> recorded.Predictions:
     """Return what the parts' predictions have in common: their adapters."""
-    adapters = [record.predictions.adapters for record in records]
-    same = adapters[0] if all(each == adapters[0] for each in adapters) else ()
-    return recorded.Predictions(name=None, sha256=None, adapters=same)
+    adapters = _common_adapters([record.predictions for record in records])
+    return recorded.Predictions(name=None, sha256=None, adapters=adapters)
+
+
+def _common_adapters(
+    parts: Sequence[recorded.Data | recorded.Predictions],
+) -> tuple[recorded.Adapter, ...]:
+    """Return the adapters of all parts, where these are the same."""
+    first = parts[0].adapters
+    return first if all(each.adapters == first for each in parts) else ()
 
 
 def _components(records: Sequence[RunRecord]) -> tuple[recorded.Component, ...]:

@@ -137,7 +137,9 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    bound = clustered_by(bind_dataset(resolver, dataset, task), options.cluster)
+    adapters = options.adapters or {}
+    bound = bind_dataset(resolver, dataset, task, adapters.get("data"))
+    bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)
     split = options.split or bound.default_split
     selection = options.selection
@@ -151,7 +153,6 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    adapters = options.adapters or {}
     adapt = as_pipeline(adapters.get("predictions"), resolver.registry)
     rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)

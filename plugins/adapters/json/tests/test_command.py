@@ -139,7 +139,7 @@ def test_eval_takes_adapters() -> None:
     )
     for command in (("eval", "-m", "accuracy"), ("validate",)):
         assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
-    for wrong in ("m.yaml", "data=m.yaml"):
+    for wrong in ("m.yaml", "answers=m.yaml"):
         code, error = run("eval", *arguments, "--adapter", wrong)
         assert code == 2
         assert "not of the form predictions=FILE" in error

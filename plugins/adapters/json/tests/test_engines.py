@@ -140,6 +140,8 @@ STAGES = [
             "adapter": {"kind": "Select", "configuration": {"fields": ["v"]}},
         },
     },
+    {"kind": "NumberRows", "configuration": {"field": "number", "first": -3}},
+    {"kind": "NumberRows", "configuration": {"field": "a"}},
     {
         "kind": "Pipeline",
         "configuration": [
@@ -156,7 +158,7 @@ STAGES = [
 def test_both_engines_agree(stage: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     adapt = pipeline([stage])
     frame = pl.DataFrame(rows, schema=SCHEMA)
-    found = adapt.adapt_frame(frame)
+    found = adapt.adapt_frame(frame, pl.int_range(1, frame.height + 1, eager=True))
     if found is not None:
         by_rows = list(adapt(frame.to_dicts()))
         assert json.dumps(found.to_dicts()) == json.dumps(by_rows)

@@ -143,6 +143,72 @@ def test_several_answers_of_a_response_in_columns(data: Path) -> None:
     assert result.scores[0].value == 1.0
 
 
+NUMBERED = [
+    {"kind": "Select", "configuration": {"fields": ["out"]}},
+    {"kind": "NumberRows", "configuration": {"field": "id", "first": 0}},
+    {"kind": "Rename", "configuration": {"out": "label"}},
+]
+"""For predictions in the order of the data, whose ids count from 0."""
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_a_file_without_ids_is_scored(data: Path, tmp_path: Path, kind: str) -> None:
+    path = as_file(tmp_path, kind)
+    if kind == "jsonl":  # a blank line is no row
+        path.write_text("\n" + path.read_text("utf-8"), "utf-8")
+    assert evaluate(data, path, NUMBERED)["accuracy"].value == 0.75
+    for given in (rows(), pl.DataFrame(rows())):
+        assert evaluate(data, given, NUMBERED)["accuracy"].value == 0.75
+
+
+def test_rows_are_numbered_over_blocks_and_batches(tmp_path: Path) -> None:
+    rows = [{"uid": str(n), "statement": f"{n}", "label": "x"} for n in range(1, 2502)]
+    data = tmp_path / "data.parquet"
+    pl.DataFrame(rows).write_parquet(data)
+    answers = pl.DataFrame({"label": ["x"] * 2501, "more": [[1, 2]] * 2501})
+    # a list of a template is built row by row
+    template = {"id": "$.id", "label": "$.label", "n": ["$.more"]}
+    adapters = [
+        {"kind": "NumberRows", "configuration": {"field": "id"}},
+        {"kind": "TransformJSON", "configuration": template},
+    ]
+    for given in (answers, answers.to_dicts()):
+        for stages in (adapters, adapters[:1]):
+            assert evaluate(data, given, stages).counts["scored"] == 2501
+
+
+def test_rows_of_one_row_have_its_number() -> None:
+    adapt = pipeline(
+        [
+            {"kind": "ExplodeCollections", "configuration": {"collections": ["t"]}},
+            {"kind": "NumberRows", "configuration": {"field": "n", "first": 10}},
+        ]
+    )
+    given = [{"t": ["a", "b"]}, {"t": ["c"]}]
+    expected = [{"t": "a", "n": 10}, {"t": "b", "n": 10}, {"t": "c", "n": 11}]
+    assert list(adapt(given)) == expected
+    # a table does not know the rows that were there first
+    frame, numbers = pl.DataFrame(given), pl.Series([1, 2])
+    assert adapt.adapt_frame(frame, numbers) is None
+    nested = pipeline(
+        [
+            {
+                "kind": "Pipeline",
+                "configuration": [
+                    {"kind": "NumberRows", "configuration": {"field": "n"}}
+                ],
+            }
+        ]
+    )
+    assert list(nested([{"a": 1}, {"a": 2}])) == [{"a": 1, "n": 1}, {"a": 2, "n": 2}]
+    with pytest.raises(evalkit.AdapterError, match="has a field 'a' already"):
+        list(
+            pipeline([{"kind": "NumberRows", "configuration": {"field": "a"}}])(
+                [{"a": 1}]
+            )
+        )
+
+
 def test_other_places_and_plain_lines_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'answers'"):
         evalkit.evaluate(

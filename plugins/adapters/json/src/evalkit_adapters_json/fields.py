@@ -68,6 +68,56 @@ class Rename:
         return pl.DataFrame([*(frame[name] for name in kept), *renamed])
 
 
+class NumberRows:
+    """Give each row its number, as a field at its end.
+
+    Rows of a file are counted from the first on, those that cannot be read among them,
+    blank lines and a header not. Rows that one row became have its number.
+
+    Example:
+        ```yaml
+        - kind: NumberRows
+          configuration: {field: id}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(AdapterSettings):
+        """The new field."""
+
+        field: str = Field(description="Name of the new field")
+        first: int = Field(default=1, description="Number of the first row")
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.field = parameters.field
+        self.shift = parameters.first - 1
+
+    def adapt_row(self, row: Any, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the row with its number."""
+        row = object_row(row)
+        if self.field in row:
+            raise self._twice()
+        yield {**row, self.field: number + self.shift}
+
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None
+    ) -> pl.DataFrame | None:
+        """Return the table with the numbers of its rows, where they are known."""
+        if self.field in frame.columns:
+            raise self._twice()
+        if numbers is None:
+            return None
+        return frame.with_columns((numbers + self.shift).alias(self.field))
+
+    def _twice(self) -> AdapterError:
+        return AdapterError(
+            f"the row has a field {self.field!r} already; drop or rename that one, or "
+            "give the number another name",
+            field=self.field,
+        )
+
+
 def _taken(old: str, new: str) -> AdapterError:
     return AdapterError(
         f"{old!r} cannot become {new!r}, as the row has such a field; drop or rename "

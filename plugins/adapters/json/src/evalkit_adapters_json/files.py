@@ -113,7 +113,8 @@ def _adapted_table(
         return None
     frame = pl.concat(frames)
     frame = frame if limit is None else frame.head(limit)
-    found = pipeline.adapt_frame(frame)
+    numbers = pl.int_range(1, frame.height + 1, eager=True)
+    found = pipeline.adapt_frame(frame, numbers)
     return None if found is None else (found, frame.height)
 
 
@@ -138,9 +139,9 @@ class _Counted:
 
 
 def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
-    for row in rows:
+    for number, row in enumerate(rows, start=1):
         try:
-            yield from pipeline([dict(row.values or {})])
+            yield from pipeline([dict(row.values or {})], number)
         except AdapterError as error:
             place = f"{source}: line {row.line}: stage {error.stage} ({error.kind})"
             raise AdapterError(

@@ -37,13 +37,16 @@ class Visits:
     path: str
     count: int = 0
 
-    def add(self) -> None:
-        """Count one more.
+    def add(self, count: int = 1) -> None:
+        """Count further values.
+
+        Args:
+            count: How many.
 
         Raises:
             PathError: These are more than `MOST_VALUES`.
         """
-        self.count += 1
+        self.count += count
         if self.count > MOST_VALUES:
             raise PathError(
                 f"the path {self.path!r} looks at more than {MOST_VALUES:,} values"
@@ -61,6 +64,8 @@ class Fields:
         if isinstance(value, dict):
             for name in self.names:
                 if name in value:
+                    # a name may be there twice in each of several steps
+                    visits.add(len(self.names) - 1)
                     yield value[name]
 
 
@@ -75,6 +80,7 @@ class Elements:
         if isinstance(value, list):
             for position in self.positions:
                 if -len(value) <= position < len(value):
+                    visits.add(len(self.positions) - 1)
                     yield value[position]
 
 

@@ -37,10 +37,12 @@ class NestedPipeline:
     def __init__(self, parameters: Parameters) -> None:
         self.inner = pipeline(parameters.root)
 
-    def adapt_row(self, row: Mapping[str, Any]) -> Iterator[Any]:
+    def adapt_row(self, row: Mapping[str, Any], number: int) -> Iterator[Any]:
         """Yield what the last adapter makes of the row."""
-        yield from self.inner([row])
+        yield from self.inner([row], number)
 
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None
+    ) -> pl.DataFrame | None:
         """Return what the last adapter makes of the table, or None to go row by row."""
-        return self.inner.adapt_frame(frame)
+        return self.inner.adapt_frame(frame, numbers)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
     from evalkit.adapting.pipelines import Pipeline as Pipeline
     from evalkit.adapting.pipelines import pipeline as pipeline
+    from evalkit.adapting.sources import checked_rows as checked_rows
     from evalkit.adapting.sources import file_frames as file_frames
     from evalkit.adapting.sources import file_rows as file_rows
     from evalkit.adapting.stages import Stage as Stage
@@ -39,7 +40,7 @@ else:
         {
             "adapting.files": "read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
-            "adapting.sources": "file_frames file_rows",
+            "adapting.sources": "checked_rows file_frames file_rows",
             "adapting.stages": "Stage",
             "base.names": "is_reserved",
             "reading.formats": "MANIFEST_FILE",

@@ -337,7 +337,7 @@ class DatasetSpec:
         Args:
             response: One response as it was read.
             row: As for `pred_field_converter`; None where the response has no id of an
-                example under `id` or `uid`.
+                example under `id`, `uid` or `_index_`.
 
         Returns:
             A new response; the given one must not be changed. In its place, or as one

@@ -53,9 +53,7 @@ def _violations(row: dict[str, Any]) -> list[Violation]:
         ({"label": "c"}, Violation("label", "must be 'a' or 'b'", "c")),
         (
             {"label": "a", "more": 1},
-            Violation(
-                "more", "is not declared and this task forbids undeclared keys", 1
-            ),
+            Violation("more", "is not declared, and undeclared keys are forbidden", 1),
         ),
         (
             {"label": "a", "inner": [{"p": 1}, {"p": -1}]},

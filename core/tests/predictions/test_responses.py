@@ -114,7 +114,8 @@ class TestShape:
         assert violations(make_reader(), {"answer": "x", "error": None}) == []
 
     def test_undeclared_keys_are_known_by_those_that_are_declared(self) -> None:
-        assert make_reader().declared_keys == {"id", "uid", "answer", "conf", "error"}
+        keys = {"_index_", "answer", "conf", "error", "id", "uid"}
+        assert make_reader().declared_keys == keys
 
     def test_a_validator_that_fails_is_the_tasks_error(self) -> None:
         class Failing(Answer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -541,3 +542,72 @@ def test_a_problem_is_written_with_its_replication_only_where_there_is_one() -> 
     assert "replication" not in json.loads(
         problem_line(Problem("missing", None, "a", ()))
     )
+
+
+class Indexed(Letters):
+    """Data whose rows have an index and no other id."""
+
+    def load(self, split: str) -> list[dict[str, Any]]:
+        return [{"_index_": index, "label": "x", "tags": []} for index in (0, 1)]
+
+
+class TestIndexes:
+    @each_task
+    @each_format
+    def test_an_index_is_the_id_of_data_and_of_responses(
+        self, tmp_path: Path, write: Any, task: str
+    ) -> None:
+        rows = [{"_index_": 1, "label": "b"}, {"_index_": 0, "label": "a"}]
+        found = prepared(Indexed(task), write(tmp_path / "p", rows))
+        assert found.examples.frame["id"].to_list() == ["0", "1"]
+        assert found.alignment.predictions.to_list() == ["a", "b"]
+        assert found.alignment.counts["invalid"] == 0
+        assert not found.alignment.undeclared
+
+    @each_task
+    def test_id_and_uid_come_first(self, task: str) -> None:
+        rows = [{"_index_": 7, "id": "b", "label": "x"}]
+        rows += [{"_index_": 7, "uid": "a", "label": "y"}]
+        _, alignment, *_ = prepared(Letters(task), rows)
+        assert alignment.predictions.to_list() == ["y", "x"]
+
+    def test_a_header_with_an_index_tells_the_format(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers"
+        path.write_text("_index_,label\n1,b\n0,a\n")
+        _, alignment, *_ = prepared(Indexed("columns"), path)
+        assert alignment.predictions.to_list() == ["a", "b"]
+
+    @pytest.mark.parametrize("index", [None, 0.5, True, ""])
+    def test_an_index_that_is_no_id_is_refused(self, index: Any) -> None:
+        _, alignment, *_ = prepared(Indexed("columns"), [{"_index_": index}])
+        ((status, _, _, _, fields), *_) = listed(alignment)
+        assert (status, fields) == ("unreadable", ["_index_"])
+
+    @each_task
+    @pytest.mark.parametrize(
+        "write", [write_lines, write_table], ids=["lines", "table"]
+    )
+    def test_rows_as_dyff_writes_them_are_several_answers(
+        self, tmp_path: Path, write: Any, task: str
+    ) -> None:
+        rows = [
+            {
+                "_index_": index,
+                "_replication_": uuid.uuid5(uuid.UUID(int=0), str(number)).hex,
+                "responses": [
+                    {"_response_index_": 0, "label": f"first {index} {number}"},
+                    {"_response_index_": 1, "label": f"second {index} {number}"},
+                ],
+            }
+            for index in (0, 1)
+            for number in (0, 1)
+        ]
+        _, alignment, *_ = prepared(Indexed(task), write(tmp_path / "p", rows))
+        assert len(alignment.replications) == 2
+        assert alignment.statuses.to_list() == ["scored"] * 4
+        found = sorted(map(tuple, alignment.fields["responses"].to_list()))
+        assert found == [
+            (f"first {index} {number}", f"second {index} {number}")
+            for index in (0, 1)
+            for number in (0, 1)
+        ]

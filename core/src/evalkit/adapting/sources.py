@@ -1,4 +1,4 @@
-"""Rows of files in any format that has fields."""
+"""Rows of files in any format that has fields, as they are or checked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+from pydantic import BaseModel, ValidationError
 
+from evalkit.base.violations import Violation, from_pydantic
 from evalkit.errors import DataError
+from evalkit.plugins.validation import validated
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Row
-from evalkit.reading.tables import read_frames
+from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
+from evalkit.reading.tables import cast_column, plain_values, read_frames
+from evalkit.reading.typed_values import row_of_table
 
 
 def file_rows(path: str | Path) -> Iterator[Row]:
@@ -55,3 +60,75 @@ def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
     if kind is Format.PLAIN:
         raise DataError(f"{path}: adapters need fields, and plain lines have none")
     return read_frames(path, kind) if kind in TABLES else None
+
+
+def checked_rows(
+    path: str | Path, model: type[BaseModel]
+) -> Iterator[tuple[int, list[Violation]]]:
+    """Check the rows of a file.
+
+    Rows of tables are checked as columns where the model's rules can be seen from them;
+    pydantic is asked about those that may break one, and about rows of other files.
+
+    Args:
+        path: JSON lines, CSV, TSV, Parquet or Arrow. A cell of CSV is a text where the
+            model takes one, else JSON; null in a table is no value where a field may be
+            left out.
+        model: What every row must keep.
+
+    Yields:
+        The line or number of each row, and all that it breaks.
+
+    Raises:
+        DataError: The file cannot be read, or has no fields.
+    """
+    path = Path(path)
+    frames = file_frames(path)
+    if frames is None:
+        for row in read_rows(path, detect_format(path), cell_texts(model), ()):
+            yield row.line, _violations(model, row)
+        return
+    plan = plan_of(model, apart=())
+    nullable = {*model.model_fields, *_aliases(model)}
+    first = 1
+    for frame in frames:
+        passes = None if plan is None else _passes(plan, frame)
+        for index in range(frame.height):
+            if passes is not None and passes[index]:
+                yield first + index, []
+                continue
+            values = plain_values(frame.row(index, named=True), nullable)
+            row = Row(first + index, row_of_table(model, values))
+            yield first + index, _violations(model, row)
+        first += frame.height
+
+
+def _aliases(model: type[BaseModel]) -> Iterator[str]:
+    for field in model.model_fields.values():
+        if isinstance(field.validation_alias, str):
+            yield field.validation_alias
+
+
+def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
+    if row.values is None:
+        return [row.problem or Violation("(row)", "must be readable")]
+    try:
+        validated(model, row.values)
+    except ValidationError as error:
+        return from_pydantic(error)
+    return []
+
+
+def _passes(plan: ColumnPlan, frame: pl.DataFrame) -> list[bool] | None:
+    """Tell which rows surely keep the model; None where columns do not say it."""
+    if plan.forbids_undeclared and not plan.columns.keys() >= {*frame.columns}:
+        return None
+    columns = {}
+    for name, column in plan.columns.items():
+        if name not in frame.columns:
+            return None
+        found = cast_column(frame[name], column.dtype)
+        if found is None:
+            return None
+        columns[name] = found
+    return plan.passes(pl.DataFrame(columns)).to_list()

@@ -9,10 +9,10 @@ from typing import Any
 from evalkit.base.terms import storable
 from evalkit.base.violations import Violation
 
-EXAMPLE_ID_KEYS = ("uid", "id")
+EXAMPLE_ID_KEYS = ("uid", "id", "_index_")
 """Keys under which an example's id is found; the first one is the canonical one."""
 
-RESPONSE_ID_KEYS = ("id", "uid")
+RESPONSE_ID_KEYS = ("id", "uid", "_index_")
 """Keys under which a response's id is found; the first one is the canonical one."""
 
 REPLICATION_KEY = "_replication_"

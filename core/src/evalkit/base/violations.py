@@ -100,7 +100,7 @@ def _rule(kind: str, message: str) -> str:
     if kind == "missing":
         return REQUIRED
     if kind == "extra_forbidden":
-        return "is not declared and this task forbids undeclared keys"
+        return "is not declared, and undeclared keys are forbidden"
     if kind == "sequence_str":
         return "must be a list, not one text"
     message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")

@@ -96,6 +96,7 @@ class ResponseReader:
         self._reads_alternatives = RESPONSES_KEY not in names
         asked_for = {*self.scored_fields, *self._of_alternatives.values()}
         self.declared_keys = names | asked_for | {*RESPONSE_ID_KEYS, "error"}
+        self._other_ids = {*RESPONSE_ID_KEYS[1:]} - aliases
         self._takes_lists = task.answer_kind in ("all-of", "spans")
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
@@ -259,9 +260,9 @@ class ResponseReader:
         if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)
-        if response.get("id") != uid or "uid" in response:
-            response = {**response, "id": uid}
-            response.pop("uid", None)
+        if response.get("id") != uid or not self._other_ids.isdisjoint(response):
+            kept = {k: v for k, v in response.items() if k not in self._other_ids}
+            response = {**kept, "id": uid}
         unparsed = self._unparsed_field(response)
         if unparsed is not None:
             return self._read_unparsed(response, unparsed)

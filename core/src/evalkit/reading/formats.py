@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from pathlib import Path
 
+from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.rows import parse_json_line
 from evalkit.reading.streams import open_bytes, refuse_other_than_file
@@ -40,7 +41,7 @@ _SUFFIXES = {
     ".ipc": Format.ARROW,
     ".arrows": Format.ARROW,
 }
-_ID_COLUMNS = {b"id", b"uid"}
+_ID_COLUMNS = {key.encode() for key in EXAMPLE_ID_KEYS}
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _PLAIN_SUFFIXES = (".txt", ".out", ".pred")
 _UNSUPPORTED = {

@@ -1,14 +1,63 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+from pydantic import ValidationError
 
-from evalkit.errors import UnknownPluginError
+from evalkit.errors import (
+    PluginContractError,
+    PluginLoadError,
+    UnknownPluginError,
+)
 from evalkit.schema import named_schema, schema_names
+from evalkit_schemas_standard.named import schema_components
+
+ROWS = {
+    "Item": {"_index_": 0},
+    "ReplicatedItem": {"_index_": 0, "_replication_": "a"},
+    "ResponseItem": {"_response_index_": 3},
+    "binary.Media": {"data": b"\x00", "mediaType": "image/png"},
+    "classification.Label": {"label": "a"},
+    "text.TaggedSpan": {"start": 0, "end": 2, "tag": "PER"},
+    "text.TaggedSpans": {"spans": [{"start": 0, "end": 2, "tag": "PER"}]},
+    "text.Text": {"text": "a"},
+    "text.Tokens": {"tokens": ["a", "b"]},
+    "vision.Image": {"bytes": b"\x00", "format": "image/png"},
+}
+
+Install = Callable[..., Path]
 
 
-def test_a_name_stands_for_a_model() -> None:
-    assert "text.Text" in schema_names()
-    assert named_schema("text.Text").model_validate({"text": "a"}).model_dump() == {
-        "text": "a"
-    }
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Return what installs a distribution that declares schemas."""
+
+    def add(name: str, schemas: dict[str, str], code: str = "") -> Path:
+        folder = tmp_path / name
+        metadata = folder / f"{name}-2.1.dist-info"
+        metadata.mkdir(parents=True)
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.1\n"
+        metadata.joinpath("METADATA").write_text(text)
+        lines = ["[evalkit.schemas]", *(f"{k} = {v}" for k, v in schemas.items())]
+        metadata.joinpath("entry_points.txt").write_text("\n".join(lines))
+        folder.joinpath(f"{name}.py").write_text(code)
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return folder
+
+    return add
+
+
+def test_every_name_stands_for_a_model_that_takes_its_rows() -> None:
+    for name, row in ROWS.items():
+        model = named_schema(name)
+        assert model.model_validate(row).model_dump(by_alias=True) == row
+        with pytest.raises(ValidationError, match="Extra inputs"):
+            model.model_validate({**row, "other": 1})
+    assert {*ROWS} <= {*schema_names()}
 
 
 def test_an_unknown_name_is_an_error_with_the_names_there_are() -> None:
@@ -16,3 +65,55 @@ def test_an_unknown_name_is_an_error_with_the_names_there_are() -> None:
         UnknownPluginError, match=r"no schema is called 'text\.Txt'.*text\.Text"
     ):
         named_schema("text.Txt")
+
+
+def test_a_third_party_has_names(install: Install) -> None:
+    code = "import pydantic\nclass Reading(pydantic.BaseModel):\n    celsius: float\n"
+    install("acme_schemas", {"acme.Reading": "acme_schemas:Reading"}, code)
+    assert "acme.Reading" in schema_names()
+    assert [*named_schema("acme.Reading").model_fields] == ["celsius"]
+
+
+def test_a_name_of_two_distributions_needs_the_distribution(install: Install) -> None:
+    for name in ("rival_a", "rival_b"):
+        code = f"import pydantic\nclass Text(pydantic.BaseModel):\n    {name}: str\n"
+        install(name, {"rival.Text": f"{name}:Text"}, code)
+    assert "rival.Text" not in schema_names()
+    with pytest.raises(UnknownPluginError, match="distributions: rival_a, rival_b"):
+        named_schema("rival.Text")
+    assert [*named_schema("rival.Text@rival_b").model_fields] == ["rival_b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "error", "message"),
+    [
+        (
+            "broken:Text",
+            "raise SystemExit(3)",
+            PluginLoadError,
+            "importing broken:Text",
+        ),
+        ("broken:Text", "import nowhere", PluginLoadError, "importing broken:Text"),
+        ("broken:Text", "", PluginLoadError, "importing broken:Text"),
+        ("no value!", "", PluginLoadError, "is not of the form"),
+        ("broken:Text", "Text = 7", PluginContractError, "of the type int"),
+        ("broken:Text", "class Text: pass", PluginContractError, "the class Text"),
+    ],
+)
+def test_an_entry_that_gives_no_model_names_its_distribution(
+    install: Install, value: str, code: str, error: type[Exception], message: str
+) -> None:
+    install("broken", {"broken.Text": value}, code)
+    with pytest.raises(
+        error, match=rf"schemas/broken\.Text \(broken 2\.1\): .*{message}"
+    ):
+        named_schema("broken.Text")
+
+
+@pytest.mark.parametrize("name", ["a b", "../x", "x.", "@a", "é.T", "x" * 300])
+def test_an_illegal_name_hides_no_other(install: Install, name: str) -> None:
+    install("odd", {name: "odd:Text"})
+    listed = {each.name: each.problem for each in schema_components()}
+    assert "not a legal name" in listed[name]
+    assert {*ROWS} <= {*schema_names()}
+    assert name not in schema_names()

@@ -2,18 +2,151 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
 import click
 
-from evalkit_cli.commanding import echo_lines
-from evalkit_schemas_standard.named import schema_names
+from evalkit_cli.commanding import (
+    draw,
+    echo,
+    echo_json,
+    json_option,
+    plugin_output_to_stderr,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from evalkit import Violation
 
 
 @click.group("schema")
 def schema_command() -> None:
-    """Show the schemas of data, and check files."""
+    """Show the schemas of data, and check files.
+
+    \b
+    Examples:
+      evalkit schema list
+      evalkit schema check answers.jsonl --schema text.Text
+
+    \b
+    A schema is named by
+      text.Text          a name that `evalkit schema list` shows,
+      tasks/nli:Output   the Input or Output of an installed task,
+      models.py:Answer   a pydantic model in a file.
+    Several schemas together are their product.
+    """  # noqa: D301 - click reads the backspace
 
 
 @schema_command.command("list")
-def list_command() -> None:
+@json_option
+def list_command(as_json: bool) -> None:
     """List the schemas that are installed."""
-    echo_lines("\n".join(schema_names()))
+    from evalkit_schemas_standard.named import schema_components
+
+    found = schema_components()
+    if as_json:
+        columns = ("name", "distribution", "version", "problem")
+        echo_json([{key: getattr(each, key) for key in columns} for each in found])
+        return
+    rows = [[each.name, f"{each.distribution} {each.version}"] for each in found]
+    draw([["schema", "distribution"], *rows], "table")
+    for each in found:
+        if each.problem:
+            echo(f"{each.origin}: {each.problem}", err=True)
+
+
+class _Report(NamedTuple):
+    """What a check found."""
+
+    rows: int
+    failed: int
+    problems: int
+    first: list[tuple[int, Violation]]
+    """The line of each, and what the row breaks."""
+
+
+@schema_command.command("check")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--schema",
+    "names",
+    multiple=True,
+    required=True,
+    help="What every row must keep; repeatable, for the product of several.",
+)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Show at most so many problems; all rows are checked and counted.",
+)
+@json_option
+def check_command(
+    file: Path, names: tuple[str, ...], limit: int, as_json: bool
+) -> None:
+    """Check the rows of a file against a schema.
+
+    \b
+    Examples:
+      evalkit schema check answers.jsonl --schema text.Text
+      evalkit schema check items.parquet --schema Item --schema text.Text
+      evalkit schema check gold.csv --schema tasks/nli:Input
+
+    FILE is JSON lines, CSV, TSV, Parquet or Arrow.
+
+    Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
+    usage.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit.adapters import file_frames
+    from evalkit.reporting import describe
+    from evalkit_schemas_standard.references import find_schema
+
+    with plugin_output_to_stderr():
+        report = _check(file, find_schema(names), limit)
+        unit = "line" if file_frames(file) is None else "row"
+    first = [
+        {unit: line, "field": each.field, "rule": each.rule, "text": describe([each])}
+        for line, each in report.first
+    ]
+    if as_json:
+        echo_json({"file": str(file), **report._asdict(), "first": first})
+    else:
+        _print(
+            file, report, [f"{unit} {each[unit]:,}: {each['text']}" for each in first]
+        )
+    if report.failed:
+        raise click.exceptions.Exit(1)
+
+
+def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
+    from evalkit.adapters import checked_rows
+
+    rows = failed = problems = 0
+    first: list[tuple[int, Violation]] = []
+    for line, violations in checked_rows(file, model):
+        rows += 1
+        if violations:
+            failed += 1
+            problems += len(violations)
+            first += [(line, each) for each in violations[: limit - len(first)]]
+    return _Report(rows, failed, problems, first)
+
+
+def _print(file: Path, report: _Report, first: list[str]) -> None:
+    from evalkit.reporting import count_of
+
+    for each in first:
+        echo(f"{file}: {each}")
+    more = report.problems - len(first)
+    if more:
+        echo(f"… and {count_of(more, 'more problem')}")
+    checked = count_of(report.rows, "row")
+    echo(
+        f"{checked} checked, {report.failed:,} failed"
+        if report.failed
+        else f"{checked} checked: ok"
+    )

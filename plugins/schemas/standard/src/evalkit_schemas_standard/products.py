@@ -1,0 +1,124 @@
+"""Several schemas as one, with the fields of all in the order of the schemas."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import FieldInfo
+
+from evalkit.errors import SchemaError
+from evalkit_schemas_standard.named import named_schema
+
+Part: TypeAlias = str | type[BaseModel]
+"""A schema as a user gives it: its name, or a model."""
+
+_MAY_DIFFER = {"extra", "title", "json_schema_extra"}
+"""Settings of models that a product may be made of all the same."""
+
+
+def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel]:
+    """Return one schema with the fields of several.
+
+    Validators of the parts run in the product too. A field that several parts declare
+    alike is one field. The product refuses undeclared fields where a part does.
+
+    Args:
+        components: The schemas, by name or as models; the fields stand in their order.
+        name: Name of the new model.
+
+    Returns:
+        A model that inherits from all parts.
+
+    Raises:
+        SchemaError: There is no component, one is given twice, two declare a field
+            differently, or their settings contradict each other.
+        PluginError: A name stands for no schema.
+    """
+    if isinstance(components, str) or not components:
+        raise SchemaError("a product needs a list of at least one schema")
+    parts = [(_label(each), model_of(each)) for each in components]
+    models = [model for _, model in parts]
+    for place, (label, model) in enumerate(parts):
+        if model in models[:place]:
+            raise SchemaError(f"the schema {label} is given twice")
+    _refuse_contradictions(parts)
+    settings = ConfigDict(title=name)
+    if any(model.model_config.get("extra") == "forbid" for model in models):
+        settings["extra"] = "forbid"
+    body = {"model_config": settings, "__module__": __name__, "__doc__": None}
+    # pydantic collects the fields of the last base first
+    bases = tuple(reversed(list(_without_inherited(models))))
+    try:
+        return types.new_class(name, bases, {}, lambda space: space.update(body))
+    except TypeError as error:
+        labels = " and ".join(label for label, _ in parts)
+        reason = " ".join(str(error).split())
+        raise SchemaError(f"{labels} make no product: {reason}") from error
+
+
+def model_of(part: Part) -> type[BaseModel]:
+    """Return the model that a part of a product stands for.
+
+    Args:
+        part: A name, or a model.
+
+    Raises:
+        SchemaError: It is neither.
+        PluginError: A name stands for no schema.
+    """
+    if isinstance(part, str):
+        return named_schema(part)
+    if isinstance(part, type) and issubclass(part, BaseModel):
+        return part
+    raise SchemaError(f"{part!r} is neither the name of a schema nor a pydantic model")
+
+
+def _label(part: Part) -> str:
+    return part if isinstance(part, str) else getattr(part, "__name__", repr(part))
+
+
+def _without_inherited(models: Sequence[type[BaseModel]]) -> Iterator[type[BaseModel]]:
+    """Leave out models that others inherit from, which add nothing."""
+    for model in models:
+        if not any(other is not model and issubclass(other, model) for other in models):
+            yield model
+
+
+def _refuse_contradictions(parts: Sequence[tuple[str, type[BaseModel]]]) -> None:
+    """Refuse parts that say different things of one field, or of a setting."""
+    fields: dict[tuple[str, str], tuple[str, FieldInfo]] = {}
+    first, first_model = parts[0]
+    for label, model in parts:
+        for attribute, field in model.model_fields.items():
+            column = field.alias or attribute
+            for key in (("field", column), ("attribute", attribute)):
+                other, known = fields.setdefault(key, (label, field))
+                if _definition(known) != _definition(field):
+                    raise SchemaError(
+                        f"the {key[0]} {key[1]!r} is {_shown(known)} in {other} and "
+                        f"{_shown(field)} in {label}; rename one of them"
+                    )
+        settings, expected = model.model_config, first_model.model_config
+        for name in sorted({*settings, *expected} - _MAY_DIFFER):
+            if settings.get(name) != expected.get(name):
+                raise SchemaError(
+                    f"the setting {name!r} of {first} is {expected.get(name)!r} and "
+                    f"that of {label} is {settings.get(name)!r}; a product has one"
+                )
+
+
+def _definition(field: FieldInfo) -> Any:
+    return (
+        *(field.alias, field.annotation, field.metadata, field.description),
+        *(field.default, field.default_factory),
+    )
+
+
+def _shown(field: FieldInfo) -> str:
+    name = getattr(field.annotation, "__name__", None)
+    kind = name if name and "[" not in repr(field.annotation) else field.annotation
+    described = f" ({field.description})" if field.description else ""
+    return f"{kind}{described}"

@@ -1,0 +1,138 @@
+"""`evalkit schema` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from evalkit.errors import SchemaError
+from evalkit_schemas_standard.command import schema_command
+
+SPANS = {"spans": [{"start": 0, "end": 2, "tag": "PER"}]}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def schema(*arguments: str) -> Result:
+    return CliRunner().invoke(schema_command, arguments, catch_exceptions=False)
+
+
+def write_lines(*rows: Any, name: str = "rows.jsonl") -> str:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return name
+
+
+def test_list_names_the_distributions() -> None:
+    shown = schema("list").output.splitlines()
+    assert shown[0].split() == ["schema", "distribution"]
+    assert "text.Text evalkit-schemas-standard" in " ".join(" ".join(shown).split())
+    found = {each["name"]: each for each in json.loads(schema("list", "--json").output)}
+    assert found["text.Text"]["distribution"] == "evalkit-schemas-standard"
+    assert found["text.Text"]["problem"] == ""
+
+
+class TestCheck:
+    def test_rows_that_keep_the_schema_are_ok(self) -> None:
+        done = schema("check", write_lines({"text": "a"}), "--schema", "text.Text")
+        assert (done.exit_code, done.output) == (0, "1 row checked: ok\n")
+
+    def test_each_problem_has_file_line_field_and_rule(self) -> None:
+        path = write_lines({"text": "a"}, {"text": 5}, {}, {"text": "b", "more": 1})
+        with Path(path).open("a") as stream:
+            stream.write("{oops\n")
+        done = schema("check", path, "--schema", "text.Text")
+        assert done.exit_code == 1
+        assert done.output.splitlines() == [
+            "rows.jsonl: line 2: text: must be a valid string, found 5",
+            "rows.jsonl: line 3: text: is required",
+            "rows.jsonl: line 4: more: is not declared, and undeclared keys are "
+            "forbidden, found 1",
+            "rows.jsonl: line 5: (line): must be JSON (Expecting property name "
+            "enclosed in double quotes: column 2), found '{oops'",
+            "5 rows checked, 4 failed",
+        ]
+
+    def test_many_problems_are_counted_and_few_shown(self) -> None:
+        path = write_lines(*[{"label": 1, "text": 2}] * 30)
+        names = ("--schema", "classification.Label", "--schema", "text.Text")
+        done = schema("check", path, *names, "--limit", "3")
+        assert len(done.output.splitlines()) == 5
+        assert "… and 57 more problems\n30 rows checked, 30 failed\n" in done.output
+        found = json.loads(schema("check", path, *names, "-n", "1", "--json").output)
+        assert found == {
+            "file": "rows.jsonl",
+            "rows": 30,
+            "failed": 30,
+            "problems": 60,
+            "first": [
+                {
+                    "line": 1,
+                    "field": "label",
+                    "rule": "must be a valid string",
+                    "text": "label: must be a valid string, found 1",
+                }
+            ],
+        }
+
+    def test_a_cell_is_what_the_schema_takes(self) -> None:
+        Path("rows.csv").write_text("_index_,text\n1,5\n2,\n-1,a\nx,b\n")
+        names = ("--schema", "Item", "--schema", "text.Text")
+        done = schema("check", "rows.csv", *names)
+        assert done.output.splitlines() == [
+            "rows.csv: line 3: text: is required",
+            "rows.csv: line 4: _index_: must be greater than or equal to 0, found -1",
+            "rows.csv: line 5: _index_: must be a valid integer, unable to parse "
+            "string as an integer, found 'x'",
+            "4 rows checked, 3 failed",
+        ]
+
+    @pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
+    def test_tables_are_checked_alike(self, name: str) -> None:
+        spans = [SPANS["spans"], [{"start": -1, "end": 2, "tag": None}], None]
+        frame = pl.DataFrame({"text": ["a", "b", None], "spans": spans})
+        frame.write_parquet(name) if name[-1] == "t" else frame.write_ipc(name)
+        both = ("--schema", "text.TaggedSpans", "--schema", "text.Text")
+        done = schema("check", name, *both)
+        assert done.output.splitlines() == [
+            f"{name}: row 2: spans.0.start: must be greater than or equal to 0, "
+            "found -1",
+            f"{name}: row 2: spans.0.tag: is required",
+            f"{name}: row 3: spans: is required",
+            f"{name}: row 3: text: is required",
+            "3 rows checked, 2 failed",
+        ]
+        frame.head(1).write_parquet("good.parquet")
+        assert schema("check", "good.parquet", *both).exit_code == 0
+
+    def test_a_schema_may_be_of_a_task_or_of_a_file(self) -> None:
+        path = write_lines({"id": "1", "label": "entailed", "prob": {"entailed": 1.0}})
+        assert schema("check", path, "--schema", "tasks/nli:Output").exit_code == 0
+        assert schema("check", path, "--schema", "tasks/nli:Input").exit_code == 1
+        code = "import pydantic\nclass M(pydantic.BaseModel):\n    id: int = 0\n"
+        Path("own.py").write_text(code)
+        assert schema("check", path, "--schema", "own.py:M").exit_code == 0
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("own.py:Missing", r"own\.py: Missing is no pydantic model there"),
+            ("bad.py:M", r"bad\.py: importing it failed with SystemExit: 3"),
+            ("none.py:M", "there is no such file"),
+            ("tasks/nli:Score", "Input and Output, not 'Score'"),
+        ],
+    )
+    def test_a_schema_that_is_not_there_is_an_error(
+        self, name: str, message: str
+    ) -> None:
+        Path("own.py").write_text("M = 7\n")
+        Path("bad.py").write_text("raise SystemExit(3)\n")
+        with pytest.raises(SchemaError, match=message):
+            schema("check", write_lines({"text": "a"}), "--schema", name)

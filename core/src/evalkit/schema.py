@@ -17,12 +17,34 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import names_of_distribution
 
 if TYPE_CHECKING:
+    from evalkit_schemas_standard import Float16 as Float16
     from evalkit_schemas_standard import Float32 as Float32
     from evalkit_schemas_standard import Float64 as Float64
+    from evalkit_schemas_standard import Int8 as Int8
+    from evalkit_schemas_standard import Int16 as Int16
+    from evalkit_schemas_standard import Int32 as Int32
     from evalkit_schemas_standard import Int64 as Int64
+    from evalkit_schemas_standard import Semantics as Semantics
+    from evalkit_schemas_standard import UInt8 as UInt8
+    from evalkit_schemas_standard import UInt16 as UInt16
+    from evalkit_schemas_standard import UInt32 as UInt32
+    from evalkit_schemas_standard import UInt64 as UInt64
+    from evalkit_schemas_standard import Unit as Unit
+    from evalkit_schemas_standard import arrow_schema as arrow_schema
+    from evalkit_schemas_standard import arrow_table as arrow_table
     from evalkit_schemas_standard import embedding as embedding
+    from evalkit_schemas_standard import input_model as input_model
+    from evalkit_schemas_standard import json_schema as json_schema
+    from evalkit_schemas_standard import model_from_arrow as model_from_arrow
+    from evalkit_schemas_standard import (
+        model_from_json_schema as model_from_json_schema,
+    )
     from evalkit_schemas_standard import named_schema as named_schema
+    from evalkit_schemas_standard import output_model as output_model
     from evalkit_schemas_standard import product as product
+    from evalkit_schemas_standard import replication_id as replication_id
+    from evalkit_schemas_standard import rows_of_table as rows_of_table
+    from evalkit_schemas_standard import schema_identity as schema_identity
     from evalkit_schemas_standard import schema_names as schema_names
     from evalkit_schemas_standard import to_dyff_arrow as to_dyff_arrow
 else:
@@ -30,6 +52,9 @@ else:
         __name__,
         "evalkit-schemas-standard",
         "plugins/schemas/standard",
-        "Float32 Float64 Int64 embedding named_schema product schema_names "
-        "to_dyff_arrow",
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
+        "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding "
+        "input_model json_schema model_from_arrow model_from_json_schema "
+        "named_schema output_model product replication_id rows_of_table "
+        "schema_identity schema_names to_dyff_arrow",
     )

@@ -10,30 +10,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalkit_schemas_standard.dyff import to_dyff_arrow
-    from evalkit_schemas_standard.embeddings import embedding
-    from evalkit_schemas_standard.named import named_schema, schema_names
-    from evalkit_schemas_standard.products import product
-    from evalkit_schemas_standard.scalars import Float32, Float64, Int64
-
-__all__ = [
-    "Float32",
-    "Float64",
-    "Int64",
-    "embedding",
-    "named_schema",
-    "product",
-    "schema_names",
-    "to_dyff_arrow",
-]
+    from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema
+    from evalkit_schemas_standard.arrow import model_from_arrow as model_from_arrow
+    from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
+    from evalkit_schemas_standard.embeddings import embedding as embedding
+    from evalkit_schemas_standard.identity import schema_identity as schema_identity
+    from evalkit_schemas_standard.json_schema import json_schema as json_schema
+    from evalkit_schemas_standard.json_schema import (
+        model_from_json_schema as model_from_json_schema,
+    )
+    from evalkit_schemas_standard.named import named_schema as named_schema
+    from evalkit_schemas_standard.named import schema_names as schema_names
+    from evalkit_schemas_standard.products import product as product
+    from evalkit_schemas_standard.rows import input_model as input_model
+    from evalkit_schemas_standard.rows import output_model as output_model
+    from evalkit_schemas_standard.rows import replication_id as replication_id
+    from evalkit_schemas_standard.scalars import Float16 as Float16
+    from evalkit_schemas_standard.scalars import Float32 as Float32
+    from evalkit_schemas_standard.scalars import Float64 as Float64
+    from evalkit_schemas_standard.scalars import Int8 as Int8
+    from evalkit_schemas_standard.scalars import Int16 as Int16
+    from evalkit_schemas_standard.scalars import Int32 as Int32
+    from evalkit_schemas_standard.scalars import Int64 as Int64
+    from evalkit_schemas_standard.scalars import Semantics as Semantics
+    from evalkit_schemas_standard.scalars import UInt8 as UInt8
+    from evalkit_schemas_standard.scalars import UInt16 as UInt16
+    from evalkit_schemas_standard.scalars import UInt32 as UInt32
+    from evalkit_schemas_standard.scalars import UInt64 as UInt64
+    from evalkit_schemas_standard.scalars import Unit as Unit
+    from evalkit_schemas_standard.values import arrow_table as arrow_table
+    from evalkit_schemas_standard.values import rows_of_table as rows_of_table
 
 _HOMES = {
+    "arrow": "arrow_schema model_from_arrow",
     "dyff": "to_dyff_arrow",
     "embeddings": "embedding",
+    "identity": "schema_identity",
+    "json_schema": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
     "products": "product",
-    "scalars": "Float32 Float64 Int64",
+    "rows": "input_model output_model replication_id",
+    "scalars": (
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics "
+        "UInt16 UInt32 UInt64 UInt8 Unit"
+    ),
+    "values": "arrow_table rows_of_table",
 }
+
+__all__ = sorted(name for names in _HOMES.values() for name in names.split())
 
 
 def __getattr__(name: str) -> Any:

@@ -1,41 +1,96 @@
-"""Numbers of a declared size, as annotations of fields."""
+"""Types of numbers by their width, and what else may stand in `Annotated`."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
+
+from evalkit_schemas_standard.shapes import Kind
+
+INTEGERS: dict[str, tuple[int, int]] = {
+    **{f"int{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)},
+    **{f"uint{n}": (0, 2**n - 1) for n in (8, 16, 32, 64)},
+}
+"""Least and greatest value of each type of integers."""
+
+FLOATS: dict[str, float] = {
+    "float16": 65504.0,
+    "float32": (2 - 2**-23) * 2.0**127,
+    "float64": math.inf,
+}
+"""Greatest finite value of each type of floats (IEEE 754)."""
 
 
 @dataclass(frozen=True)
-class Sized:
-    """Says, as metadata of a field, which numbers of a size there are."""
+class Stored:
+    """How the values of a field are stored.
 
-    arrow: str
-    """Name of the Arrow type, such as `int64`."""
-    least: float | None = None
-    greatest: float | None = None
+    Attributes:
+        kind: The type, where the annotation leaves it open.
+        zone: Time zone that instants are shown in.
+    """
+
+    kind: Kind
+    zone: str | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Add the range to the rules of the field; the narrower bound counts."""
+        """Refuse what the type does not hold (called by pydantic)."""
         schema: Any = handler(source)
-        if self.least is not None and self.greatest is not None:
-            schema["ge"] = max(schema.get("ge", self.least), self.least)
-            schema["le"] = min(schema.get("le", self.greatest), self.greatest)
-        return cast("CoreSchema", schema)
+        if self.kind in INTEGERS:
+            least, most = INTEGERS[self.kind]
+            # a field may have narrower bounds, which stand before those of its type
+            schema["ge"] = max(schema.get("ge", least), least)
+            schema["le"] = min(schema.get("le", most), most)
+        most_float = FLOATS.get(self.kind, math.inf)
+        if math.isinf(most_float):
+            return cast("CoreSchema", schema)
+
+        def check(value: float) -> float:
+            if most_float < abs(value) < math.inf:
+                raise ValueError(
+                    f"must be from {-most_float!r} to {most_float!r} ({self.kind})"
+                )
+            return value
+
+        return core_schema.no_info_after_validator_function(check, schema)
 
 
-Int64 = Annotated[int, Sized("int64", -(2**63), 2**63 - 1)]
-"""An integer of 64 bits."""
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a field's values, such as `ms`.
 
-Float32 = Annotated[
-    float, Sized("float", -3.4028234663852886e38, 3.4028234663852886e38)
-]
-"""A number of 32 bits."""
+    Attributes:
+        name: The unit.
+    """
 
-Float64 = Annotated[float, Sized("double")]
-"""A number of 64 bits."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """What a field's values mean.
+
+    Attributes:
+        name: A word, such as `probability`, or the address of a definition.
+    """
+
+    name: str
+
+
+Int8 = Annotated[int, Stored("int8")]
+Int16 = Annotated[int, Stored("int16")]
+Int32 = Annotated[int, Stored("int32")]
+Int64 = Annotated[int, Stored("int64")]
+UInt8 = Annotated[int, Stored("uint8")]
+UInt16 = Annotated[int, Stored("uint16")]
+UInt32 = Annotated[int, Stored("uint32")]
+UInt64 = Annotated[int, Stored("uint64")]
+Float16 = Annotated[float, Stored("float16")]
+Float32 = Annotated[float, Stored("float32")]
+Float64 = Annotated[float, Stored("float64")]

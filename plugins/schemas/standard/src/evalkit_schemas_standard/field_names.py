@@ -1,0 +1,74 @@
+"""Which names fields may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evalkit.errors import SchemaError
+from evalkit_schemas_standard.shapes import Member, Shape
+
+_WITHIN = re.compile(r"_.+_", re.DOTALL)
+_OWNED = re.compile(r"([^/]*)/.+", re.DOTALL)
+_DOMAIN = re.compile(r"(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
+_DYFF = "dyff.io"
+
+_INDEX = Shape(kind="int64", ge=0)
+_DEFINED = {
+    "_index_": _INDEX,
+    "_replication_": Shape(kind="string"),
+    "_response_index_": _INDEX,
+}
+"""The reserved names that have a meaning, and their shapes."""
+
+
+def check_members(model: str, members: Sequence[Member]) -> None:
+    """Check the names of a struct's fields.
+
+    Args:
+        model: Name of the model, for errors.
+        members: The fields.
+
+    Raises:
+        SchemaError: Two fields have one name; a name is empty, cannot be encoded or is
+            reserved: `_x_` in any spelling, but for `_index_`, `_replication_` and
+            `_response_index_` with the shape that they have; `dyff.io/x` and
+            `sub.dyff.io/x`; `a/x` where `a` is no domain.
+    """
+    seen = set()
+    for member in members:
+        problem = _problem_of(member)
+        if member.name in seen:
+            problem = "is the name of two fields"
+        if problem:
+            raise SchemaError(f"{model}: the field name {member.name!r} {problem}")
+        seen.add(member.name)
+
+
+def _problem_of(member: Member) -> str:
+    name = member.name
+    if not name:
+        return "is empty"
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        return "holds half a surrogate pair"
+    if _WITHIN.fullmatch(name):
+        return _problem_of_reserved(member)
+    owned = _OWNED.fullmatch(name)
+    if owned is None:
+        return ""
+    owner = owned[1].lower()
+    if owner == _DYFF or owner.endswith("." + _DYFF):
+        return f"is reserved: names that begin with {owner}/ are Dyff's"
+    if not _DOMAIN.fullmatch(owner):
+        return "has a / without a domain before it, as in example.org/name"
+    return ""
+
+
+def _problem_of_reserved(member: Member) -> str:
+    defined = _DEFINED.get(member.name)
+    if defined is None:
+        return "is reserved: names between underscores are evalkit's"
+    if member.shape != defined or not member.required:
+        least = "" if defined.ge is None else f", {defined.ge} or more"
+        return f"is reserved for a required {defined.kind}{least}"
+    return ""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evalkit.adapting.sources import checked_rows as checked_rows
     from evalkit.adapting.sources import file_frames as file_frames
     from evalkit.adapting.sources import file_rows as file_rows
+    from evalkit.adapting.sources import validated_rows as validated_rows
     from evalkit.adapting.stages import Stage as Stage
     from evalkit.base.names import is_reserved as is_reserved
     from evalkit.reading.formats import MANIFEST_FILE as MANIFEST_FILE
@@ -40,7 +41,7 @@ else:
         {
             "adapting.files": "read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
-            "adapting.sources": "checked_rows file_frames file_rows",
+            "adapting.sources": "checked_rows file_frames file_rows validated_rows",
             "adapting.stages": "Stage",
             "base.names": "is_reserved",
             "reading.formats": "MANIFEST_FILE",

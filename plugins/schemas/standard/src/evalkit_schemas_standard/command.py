@@ -14,6 +14,7 @@ from evalkit_cli.commanding import (
     json_option,
     plugin_output_to_stderr,
 )
+from evalkit_schemas_standard.write_command import verify_command, write_command
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -55,6 +56,10 @@ def list_command(as_json: bool) -> None:
     for each in found:
         if each.problem:
             echo(f"{each.origin}: {each.problem}", err=True)
+
+
+schema_command.add_command(write_command)
+schema_command.add_command(verify_command)
 
 
 class _Report(NamedTuple):

@@ -213,6 +213,23 @@ def test_what_is_there_is_kept_unless_it_is_overwritten(tmp_path: Path) -> None:
         write_data_set(ROWS, tmp_path / "mine", Row, overwrite=True)
 
 
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(StorageError, match="file/set: cannot be written: Not a dir"):
+        write_data_set(ROWS, file / "set", Row)
+    with pytest.raises(StorageError, match="file: is a file; name a folder"):
+        write_data_set(ROWS, file, Row, overwrite=True)
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_is_read_only_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o555)
+    with pytest.raises(StorageError, match="set: cannot be written: Permission denied"):
+        write_data_set(ROWS, tmp_path / "locked" / "set", Row)
+
+
 def test_of_two_writers_to_one_folder_the_second_is_refused(tmp_path: Path) -> None:
     def rows() -> Any:
         yield ROWS[0]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import names_of_distribution
 
 if TYPE_CHECKING:
+    from evalkit_schemas_standard import DataSchema as DataSchema
     from evalkit_schemas_standard import Float16 as Float16
     from evalkit_schemas_standard import Float32 as Float32
     from evalkit_schemas_standard import Float64 as Float64
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import embedding as embedding
     from evalkit_schemas_standard import input_model as input_model
     from evalkit_schemas_standard import json_schema as json_schema
+    from evalkit_schemas_standard import make_input_schema as make_input_schema
+    from evalkit_schemas_standard import make_output_schema as make_output_schema
     from evalkit_schemas_standard import model_from_arrow as model_from_arrow
     from evalkit_schemas_standard import (
         model_from_json_schema as model_from_json_schema,
@@ -56,10 +59,10 @@ else:
         __name__,
         "evalkit-schemas-standard",
         "plugins/schemas/standard",
-        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
-        "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding "
-        "input_model json_schema model_from_arrow model_from_json_schema "
-        "named_schema output_model product read_data_set replication_id "
-        "rows_of_table schema_identity schema_names to_dyff_arrow verify_data_set "
-        "write_data_set write_files",
+        "DataSchema Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
+        "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding input_model "
+        "json_schema make_input_schema make_output_schema model_from_arrow "
+        "model_from_json_schema named_schema output_model product read_data_set "
+        "replication_id rows_of_table schema_identity schema_names to_dyff_arrow "
+        "verify_data_set write_data_set write_files",
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit.base.failures import hook_failures, located
 from evalkit.base.violations import Violation, from_pydantic
-from evalkit.errors import DataError
+from evalkit.errors import DataError, SchemaError
 from evalkit.plugins.validation import validated
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
@@ -80,16 +81,18 @@ def checked_rows(
         The line or number of each row, and all that it breaks.
 
     Raises:
-        DataError: The file cannot be read, or has no fields.
+        DataError: The file cannot be read, or has no fields; or a validator fails
+            otherwise than by refusing a row.
     """
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        for row in read_rows(path, detect_format(path), cell_texts(model), ()):
+        texts = _keys(model, cell_texts(model))
+        for row in read_rows(path, detect_format(path), texts, ()):
             yield row.line, _violations(model, row)
         return
     plan = plan_of(model, apart=())
-    nullable = {*model.model_fields, *_aliases(model)}
+    nullable = _keys(model, model.model_fields)
     first = 1
     for frame in frames:
         passes = None if plan is None else _passes(plan, frame)
@@ -103,10 +106,11 @@ def checked_rows(
         first += frame.height
 
 
-def _aliases(model: type[BaseModel]) -> Iterator[str]:
-    for field in model.model_fields.values():
-        if isinstance(field.validation_alias, str):
-            yield field.validation_alias
+def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
+    """Return the keys of a row under which fields may stand."""
+    found = {*names}
+    aliases = (model.model_fields[name].validation_alias for name in names)
+    return found | {alias for alias in aliases if isinstance(alias, str)}
 
 
 def validated_rows(
@@ -123,15 +127,17 @@ def validated_rows(
         The line or number of each row, and the instance, or all that the row breaks.
 
     Raises:
-        DataError: The file cannot be read, or has no fields.
+        DataError: The file cannot be read, or has no fields; or a validator fails
+            otherwise than by refusing a row.
     """
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        for row in read_rows(path, detect_format(path), cell_texts(model), ()):
+        texts = _keys(model, cell_texts(model))
+        for row in read_rows(path, detect_format(path), texts, ()):
             yield row.line, _instance(model, row)
         return
-    nullable = {*model.model_fields, *_aliases(model)}
+    nullable = _keys(model, model.model_fields)
     values = (row for frame in frames for row in frame.iter_rows(named=True))
     for number, given in enumerate(values, start=1):
         plain = row_of_table(model, plain_values(given, nullable))
@@ -145,6 +151,11 @@ def _instance(model: type[BaseModel], row: Row) -> BaseModel | list[Violation]:
         return validated(model, row.values)
     except ValidationError as error:
         return from_pydantic(error)
+    except hook_failures() as error:
+        raise SchemaError(
+            f"row {row.line}: a validator of {model.__name__} failed with "
+            f"{located(error)}"
+        ) from error
 
 
 def _violations(model: type[BaseModel], row: Row) -> list[Violation]:

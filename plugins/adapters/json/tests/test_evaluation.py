@@ -159,3 +159,38 @@ def test_validate_uses_them_too(data: Path) -> None:
     )
     assert not found.refusals
     assert found.counts["scored"] == 4
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_outputs_of_dyff_with_other_names_of_fields(tmp_path: Path, kind: str) -> None:
+    examples = [
+        {"_index_": number, "statement": row["statement"], "label": row["label"]}
+        for number, row in enumerate(DATA)
+    ]
+    data = tmp_path / "items.parquet"
+    pl.DataFrame(examples).write_parquet(data)
+    outputs = [
+        {
+            "_index_": number,
+            "_replication_": replication,
+            "responses": [
+                {"_response_index_": 0, "text": label},
+                {"_response_index_": 1, "text": "positive"},
+            ],
+        }
+        for replication in ("6af613b6569c5c22", "0159d6c7973f5e7a")
+        for number, label in enumerate(PREDICTED)
+    ]
+    predictions = tmp_path / f"model.{kind}"
+    frame = pl.DataFrame(outputs)
+    frame.write_ndjson(predictions) if kind == "jsonl" else frame.write_parquet(
+        predictions
+    )
+    rename = {"kind": "Rename", "configuration": {"text": "label"}}
+    each = {"collections": ["responses"], "adapter": rename}
+    result = evaluate(data, predictions, [{"kind": "Map", "configuration": each}])
+    assert result["accuracy"].value == 0.75
+    assert result.counts["scored"] == 8
+    assert result.counts["replications"] == 2
+    assert result.examples is not None
+    assert result.examples["id"].unique(maintain_order=True).to_list() == [*"0123"]

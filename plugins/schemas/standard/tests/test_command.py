@@ -136,3 +136,32 @@ class TestCheck:
         Path("bad.py").write_text("raise SystemExit(3)\n")
         with pytest.raises(SchemaError, match=message):
             schema("check", write_lines({"text": "a"}), "--schema", name)
+
+
+class TestShow:
+    def test_a_product_is_shown_in_each_view(self) -> None:
+        names = ("Item", "text.Text")
+        assert schema("show", *names).output == SOURCE
+        document = json.loads(schema("show", *names, "--as", "json").output)
+        assert document["required"] == ["_index_", "text"]
+        fields = schema("show", *names, "--as", "arrow").output
+        assert fields.startswith("_index_: int64 not null\n  -- field metadata --\n")
+        assert "\ntext: string not null\n" in fields
+
+    def test_a_schema_without_an_arrow_type_is_an_error(self) -> None:
+        with pytest.raises(SchemaError, match="value"):
+            schema("show", "run.Problem", "--as", "arrow")
+
+
+SOURCE = """\
+from typing import Annotated
+from pydantic import BaseModel, ConfigDict, Field
+from evalkit.schema import Int64
+
+
+class Product(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    field_0: Annotated[Int64, Field(ge=0)] = Field(alias="_index_", \
+description="The index of the item in the dataset")
+    text: str = Field(description="Text data")
+"""

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,9 +14,10 @@ from pydantic import ValidationError
 from evalkit.errors import (
     PluginContractError,
     PluginLoadError,
+    SchemaError,
     UnknownPluginError,
 )
-from evalkit.schema import named_schema, schema_names
+from evalkit.schema import arrow_schema, named_schema, schema_names
 from evalkit_schemas_standard.named import schema_components
 
 ROWS = {
@@ -117,3 +122,42 @@ def test_an_illegal_name_hides_no_other(install: Install, name: str) -> None:
     assert "not a legal name" in listed[name]
     assert {*ROWS} <= {*schema_names()}
     assert name not in schema_names()
+
+
+def test_every_named_schema_has_an_arrow_schema_but_problems() -> None:
+    for name in schema_names():
+        if name == "run.Problem":  # what breaks a rule may be anything
+            with pytest.raises(SchemaError, match=r"value.*Any"):
+                arrow_schema(named_schema(name))
+        else:
+            assert arrow_schema(named_schema(name)).names
+
+
+def test_the_page_for_authors_shows_a_package_that_works(
+    fake_distribution: Callable[..., Any],
+) -> None:
+    page = Path(__file__).parents[4] / "docs" / "authoring" / "schemas.md"
+    text = page.read_text(encoding="utf-8")
+    (toml,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", text)
+    code, use = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
+    project = tomllib.loads(toml)["project"]
+    (group,) = project["entry-points"]
+    ((name, value),) = project["entry-points"][group].items()
+    assert value.partition(":")[0] == project["name"].replace("-", "_")
+    points = {group: {name: value.partition(":")[2]}}
+    fake_distribution(code, points, name=project["name"])
+    exec(use, {})
+
+
+def test_listing_names_imports_no_library() -> None:
+    code = (
+        "import sys\n"
+        "import evalkit_schemas_standard.command\n"
+        "from evalkit.schema import schema_names\n"
+        "assert 'text.Text' in schema_names()\n"
+        "print({'polars', 'pyarrow', 'pydantic', 'numpy'} & {*sys.modules})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "set()\n"

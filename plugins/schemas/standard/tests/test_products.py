@@ -77,7 +77,7 @@ def test_a_field_declared_alike_is_one_field() -> None:
         (["text.Text", "text.Text"], r"the schema text\.Text is given twice"),
         (
             ["text.Text", Strict],
-            "'strict' of text.Text is None and that of Strict is T",
+            "'strict' of text.Text is False and that of Strict is T",
         ),
         ([], "at least one schema"),
         ("text.Text", "a list of at least one schema"),

@@ -2,6 +2,18 @@
 
 `evalkit.schema` is another name for this package. Each name is imported when it is
 first used, so that listing schemas imports no library.
+
+```python
+from pydantic import BaseModel
+
+from evalkit.schema import Float32, arrow_schema
+
+class Scored(BaseModel):
+    text: str
+    confidence: Float32 | None = None
+
+print(arrow_schema(Scored))
+```
 """
 
 from __future__ import annotations
@@ -12,11 +24,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema
     from evalkit_schemas_standard.arrow import model_from_arrow as model_from_arrow
+    from evalkit_schemas_standard.data_schemas import DataSchema as DataSchema
+    from evalkit_schemas_standard.data_schemas import (
+        make_input_schema as make_input_schema,
+    )
+    from evalkit_schemas_standard.data_schemas import (
+        make_output_schema as make_output_schema,
+    )
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
     from evalkit_schemas_standard.embeddings import embedding as embedding
     from evalkit_schemas_standard.identity import schema_identity as schema_identity
-    from evalkit_schemas_standard.json_schema import json_schema as json_schema
-    from evalkit_schemas_standard.json_schema import (
+    from evalkit_schemas_standard.json_schemas import json_schema as json_schema
+    from evalkit_schemas_standard.json_schemas import (
         model_from_json_schema as model_from_json_schema,
     )
     from evalkit_schemas_standard.named import named_schema as named_schema
@@ -47,16 +66,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
+    "data_schemas": "DataSchema make_input_schema make_output_schema",
     "dyff": "to_dyff_arrow",
     "embeddings": "embedding",
     "identity": "schema_identity",
-    "json_schema": "json_schema model_from_json_schema",
+    "json_schemas": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
     "products": "product",
     "rows": "input_model output_model replication_id",
     "scalars": (
-        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics "
-        "UInt16 UInt32 UInt64 UInt8 Unit"
+        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
+        "UInt32 UInt64 UInt8 Unit"
     ),
     "values": "arrow_table rows_of_table",
     "reading": "read_data_set verify_data_set",

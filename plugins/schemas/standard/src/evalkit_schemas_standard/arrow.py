@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.constraints import normal
-from evalkit_schemas_standard.field_names import check_members
+from evalkit_schemas_standard.field_names import DEFINED, check_members
 from evalkit_schemas_standard.from_models import shape_of_model
 from evalkit_schemas_standard.shapes import (
     ANY_ZONE,
@@ -180,10 +180,13 @@ def _member(field: pa.Field, where: str) -> Member:
     description = documentation.decode() if documentation else None
     said = _decode(field.metadata, FIELD, where)
     if not said:
+        defined = DEFINED.get(field.name)
+        # elsewhere every field may be null, and no bounds are told
+        is_defined = defined is not None and defined.kind == found.kind
         return Member(
             name=field.name,
-            shape=found,
-            required=not field.nullable,
+            shape=defined if defined is not None and is_defined else found,
+            required=is_defined or not field.nullable,
             description=description,
         )
     try:

@@ -11,6 +11,7 @@ from evalkit_cli.commanding import (
     draw,
     echo,
     echo_json,
+    echo_lines,
     json_option,
     plugin_output_to_stderr,
 )
@@ -29,6 +30,7 @@ def schema_command() -> None:
     \b
     Examples:
       evalkit schema list
+      evalkit schema show Item text.Text
       evalkit schema check answers.jsonl --schema text.Text
 
     \b
@@ -56,6 +58,47 @@ def list_command(as_json: bool) -> None:
     for each in found:
         if each.problem:
             echo(f"{each.origin}: {each.problem}", err=True)
+
+
+@schema_command.command("show")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--as",
+    "view",
+    type=click.Choice(["python", "json", "arrow"]),
+    default="python",
+    show_default=True,
+    help="A pydantic model, JSON Schema, or the fields of the Arrow schema.",
+)
+def show_command(names: tuple[str, ...], view: str) -> None:
+    """Show a schema, or the product of several.
+
+    \b
+    Examples:
+      evalkit schema show text.Text
+      evalkit schema show Item classification.Label text.Text --as arrow
+      evalkit schema show tasks/nli:Output --as json > nli.schema.json
+    """  # noqa: D301 - click reads the backspace
+    from evalkit_schemas_standard.references import find_schema
+
+    with plugin_output_to_stderr():
+        model = find_schema(names)
+        if view == "json":
+            from evalkit_schemas_standard.json_schemas import json_schema
+
+            document = json_schema(model)
+        elif view == "arrow":
+            from evalkit_schemas_standard.arrow import arrow_schema
+
+            text = arrow_schema(model).to_string(truncate_metadata=False)
+        else:
+            from evalkit_schemas_standard.sources import model_source
+
+            text = model_source(model)
+    if view == "json":
+        echo_json(document)
+    else:
+        echo_lines(text)
 
 
 schema_command.add_command(write_command)

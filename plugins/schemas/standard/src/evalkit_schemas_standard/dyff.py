@@ -19,7 +19,7 @@ from evalkit.errors import SchemaError
 from evalkit_schemas_standard.items import Item, ResponseItem, with_responses
 from evalkit_schemas_standard.models import SchemaModel
 from evalkit_schemas_standard.products import Part, model_of
-from evalkit_schemas_standard.scalars import Stored
+from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Stored
 from evalkit_schemas_standard.text import TaggedSpan
 
 if TYPE_CHECKING:
@@ -184,6 +184,6 @@ def _sized_type(rules: Sequence[Any]) -> pa.DataType | None:
     import pyarrow as pa
 
     for rule in rules:
-        if isinstance(rule, Stored):
+        if isinstance(rule, Stored) and rule.kind in (*INTEGERS, *FLOATS):
             return pa.type_for_alias(rule.kind)
     return None

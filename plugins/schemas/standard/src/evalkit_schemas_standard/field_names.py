@@ -14,7 +14,7 @@ _DOMAIN = re.compile(r"(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
 _DYFF = "dyff.io"
 
 _INDEX = Shape(kind="int64", ge=0)
-_DEFINED = {
+DEFINED = {
     "_index_": _INDEX,
     "_replication_": Shape(kind="string"),
     "_response_index_": _INDEX,
@@ -65,7 +65,7 @@ def _problem_of(member: Member) -> str:
 
 
 def _problem_of_reserved(member: Member) -> str:
-    defined = _DEFINED.get(member.name)
+    defined = DEFINED.get(member.name)
     if defined is None:
         return "is reserved: names between underscores are evalkit's"
     if member.shape != defined or not member.required:

@@ -17,6 +17,8 @@ Part: TypeAlias = str | type[BaseModel]
 
 _MAY_DIFFER = {"extra", "title", "json_schema_extra"}
 """Settings of models that a product may be made of all the same."""
+_DEFAULTS = {"strict": False}
+"""What a setting is that a model does not have; None for all others."""
 
 
 def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel]:
@@ -103,10 +105,12 @@ def _refuse_contradictions(parts: Sequence[tuple[str, type[BaseModel]]]) -> None
                     )
         settings, expected = model.model_config, first_model.model_config
         for name in sorted({*settings, *expected} - _MAY_DIFFER):
-            if settings.get(name) != expected.get(name):
+            default = _DEFAULTS.get(name)
+            own, others = settings.get(name, default), expected.get(name, default)
+            if own != others:
                 raise SchemaError(
-                    f"the setting {name!r} of {first} is {expected.get(name)!r} and "
-                    f"that of {label} is {settings.get(name)!r}; a product has one"
+                    f"the setting {name!r} of {first} is {others!r} and that of "
+                    f"{label} is {own!r}; a product has one"
                 )
 
 

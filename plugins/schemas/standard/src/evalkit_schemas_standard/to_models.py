@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -79,8 +79,8 @@ def model_of_shape(shape: Shape, name: str) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for number, member in enumerate(shape.fields):
         where = f"{title}.{member.name}"
-        python_name = _python_name(member.name, number, fields)
-        fields[python_name] = _field(member, python_name, where)
+        attribute = python_name(member.name, number, fields)
+        fields[attribute] = _field(member, attribute, where)
     config = ConfigDict(title=title, strict=shape.strict)
     if shape.closed:
         config["extra"] = "forbid"
@@ -98,15 +98,21 @@ def model_of_shape(shape: Shape, name: str) -> type[BaseModel]:
     return model
 
 
-def _python_name(name: str, number: int, taken: dict[str, Any]) -> str:
-    """Return the attribute of a field: its name, where Python and pydantic take it."""
+def python_name(name: str, number: int, taken: Container[str]) -> str:
+    """Return the attribute of a field: its name, where Python and pydantic take it.
+
+    Args:
+        name: The name in the data.
+        number: The field's position.
+        taken: Attributes that there are.
+    """
     is_free = name not in _TAKEN and name not in taken and not name.startswith("model_")
     if name.isidentifier() and name.isascii() and name[0] != "_" and is_free:
         return name + "_" if keyword.iskeyword(name) else name
     return f"field_{number}"
 
 
-def _field(member: Member, python_name: str, where: str) -> tuple[Any, Any]:
+def _field(member: Member, attribute: str, where: str) -> tuple[Any, Any]:
     annotation = annotation_of(member.shape, where)
     notes = [
         *([Unit(member.unit)] if member.unit is not None else []),
@@ -114,7 +120,7 @@ def _field(member: Member, python_name: str, where: str) -> tuple[Any, Any]:
     ]
     if notes:
         annotation = Annotated[(annotation, *notes)]
-    alias = None if python_name == member.name else member.name
+    alias = None if attribute == member.name else member.name
     settings: dict[str, Any] = {"alias": alias, "description": member.description}
     if not member.required:
         settings["default"] = _default(member, annotation, where)

@@ -1,0 +1,119 @@
+"""Rows of files, checked against a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from evalkit.adapters import checked_rows
+from evalkit.errors import DataError, SchemaError
+
+
+class Rated(BaseModel):
+    """A model whose rules can be seen from columns."""
+
+    text: str = Field(min_length=1)
+    stars: int = Field(ge=1, le=5)
+    kind: Literal["a", "b"] = "a"
+    note: str | None = None
+
+
+class Named(BaseModel):
+    """A model whose rules cannot."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(alias="the code")
+    sizes: dict[str, int] = {}
+
+    @field_validator("code")
+    @classmethod
+    def is_known(cls, value: str) -> str:
+        if value == "odd":
+            raise LookupError("no such code")
+        assert value != "bad", "must be good"
+        return value
+
+
+ROWS = st.fixed_dictionaries(
+    {
+        "text": st.sampled_from(["", "x", None]),
+        "stars": st.sampled_from([0, 1, 5, 6, None]),
+        "kind": st.sampled_from(["a", "b", "c", None]),
+        "note": st.sampled_from(["x", None]),
+    }
+)
+
+
+def broken_fields(row: dict[str, Any]) -> list[str]:
+    """Return what pydantic says of a row that leaves nulls out."""
+    given_values = {name: value for name, value in row.items() if value is not None}
+    try:
+        Rated.model_validate(given_values)
+    except ValidationError as error:
+        return [str(each["loc"][0]) for each in error.errors()]
+    return []
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=8))
+def test_tables_and_lines_are_judged_as_pydantic_does(
+    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    schema = {"text": pl.String, "stars": pl.Int64, "kind": pl.String}
+    frame = pl.DataFrame(rows, schema={**schema, "note": pl.String})
+    frame.write_parquet(folder / "rows.parquet")
+    without = [{k: v for k, v in row.items() if v is not None} for row in rows]
+    lines = "".join(json.dumps(row) + "\n" for row in without)
+    (folder / "rows.jsonl").write_text(lines)
+    expected = [(n, broken_fields(row)) for n, row in enumerate(rows, start=1)]
+    for name in ("rows.parquet", "rows.jsonl"):
+        found = [
+            (number, [each.field for each in violations])
+            for number, violations in checked_rows(folder / name, Rated)
+        ]
+        assert found == expected
+
+
+def test_cells_are_what_the_field_of_an_alias_takes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('the code,sizes\n7,"{""x"": 1}"\nbad,\n8,x\n')
+    found = [
+        (line, [f"{each.field}: {each.rule}".splitlines()[0] for each in violations])
+        for line, violations in checked_rows(path, Named)
+    ]
+    assert found == [
+        (2, []),
+        (3, ["the code: must be good"]),
+        (4, ["sizes: must be a valid dictionary"]),
+    ]
+
+
+def test_a_map_of_a_table_is_a_mapping(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    entries = [{"key": "x", "value": 1}]
+    pl.DataFrame({"the code": ["a"], "sizes": [entries]}).write_parquet(path)
+    assert list(checked_rows(path, Named)) == [(1, [])]
+
+
+def test_a_validator_that_fails_is_named_with_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"the code": "a"}\n{"the code": "odd"}\n')
+    with pytest.raises(
+        SchemaError, match=r"row 2: a validator of Named .* no such code"
+    ):
+        list(checked_rows(path, Named))
+
+
+def test_plain_lines_have_no_fields_to_check(tmp_path: Path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text("a\n")
+    with pytest.raises(DataError, match="plain lines have none"):
+        list(checked_rows(path, Rated))

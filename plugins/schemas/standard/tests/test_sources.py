@@ -1,0 +1,37 @@
+"""Source code of a schema defines the same schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from random_models import models
+
+from evalkit.schema import named_schema, schema_identity, schema_names
+from evalkit_schemas_standard.sources import model_source
+
+
+def defined(source: str) -> type[BaseModel]:
+    """Run source code; return the class that it defines last."""
+    found: dict[str, Any] = {"__name__": "copied"}
+    exec(compile(source, "copied", "exec", dont_inherit=True), found)
+    name = source.rpartition("\nclass ")[2].partition("(")[0]
+    model: type[BaseModel] = found[name]
+    return model
+
+
+@pytest.mark.parametrize("name", sorted({*schema_names()} - {"run.Problem"}))
+def test_a_named_schema_can_be_copied(name: str) -> None:
+    model = named_schema(name)
+    assert schema_identity(defined(model_source(model))) == schema_identity(model)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_schema_can_be_copied(data: st.DataObject) -> None:
+    model = data.draw(models())
+    source = model_source(model)
+    assert schema_identity(defined(source)) == schema_identity(model), source

@@ -656,6 +656,7 @@ def test_tools_know_every_member() -> None:
         "evalkit_adapters_json.command -> evalkit_cli.commanding",
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",
+        "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
     ]
     circles = contracts["No circle of imports, not even of types alone"]
     faces = contracts[

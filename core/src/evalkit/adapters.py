@@ -25,8 +25,15 @@ if TYPE_CHECKING:
     from evalkit.adapting.sources import checked_rows as checked_rows
     from evalkit.adapting.sources import file_frames as file_frames
     from evalkit.adapting.sources import file_rows as file_rows
+    from evalkit.adapting.sources import validated_rows as validated_rows
     from evalkit.adapting.stages import Stage as Stage
     from evalkit.base.names import is_reserved as is_reserved
+    from evalkit.reading.formats import MANIFEST_FILE as MANIFEST_FILE
+    from evalkit.reading.manifests import DataFile as DataFile
+    from evalkit.reading.manifests import Manifest as Manifest
+    from evalkit.reading.manifests import ManifestField as ManifestField
+    from evalkit.reading.manifests import check_files as check_files
+    from evalkit.reading.manifests import read_manifest as read_manifest
     from evalkit.reading.rows import Row as Row
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -34,9 +41,13 @@ else:
         {
             "adapting.files": "read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
-            "adapting.sources": "checked_rows file_frames file_rows",
+            "adapting.sources": "checked_rows file_frames file_rows validated_rows",
             "adapting.stages": "Stage",
             "base.names": "is_reserved",
+            "reading.formats": "MANIFEST_FILE",
+            "reading.manifests": (
+                "DataFile Manifest ManifestField check_files read_manifest"
+            ),
             "reading.rows": "Row",
         },
     )

@@ -12,7 +12,7 @@ EvalkitError                    printed without a traceback, exit code 1
 │   ├── AdapterError            an adapter cannot use its configuration, or a row
 │   └── AlignmentError          predictions and examples do not match
 ├── MetricError                 a metric failed while computing
-└── StorageError                a run could not be read or written
+└── StorageError                a run or data set could not be read or written
 ```
 
 A message says what is wrong, where (plugin, distribution and version; file and
@@ -124,4 +124,4 @@ class MetricError(EvalkitError):
 
 
 class StorageError(EvalkitError):
-    """A run folder cannot be read or written."""
+    """The folder of a run or of a data set cannot be read or written."""

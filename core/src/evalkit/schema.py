@@ -45,11 +45,15 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard import named_schema as named_schema
     from evalkit_schemas_standard import output_model as output_model
     from evalkit_schemas_standard import product as product
+    from evalkit_schemas_standard import read_data_set as read_data_set
     from evalkit_schemas_standard import replication_id as replication_id
     from evalkit_schemas_standard import rows_of_table as rows_of_table
     from evalkit_schemas_standard import schema_identity as schema_identity
     from evalkit_schemas_standard import schema_names as schema_names
     from evalkit_schemas_standard import to_dyff_arrow as to_dyff_arrow
+    from evalkit_schemas_standard import verify_data_set as verify_data_set
+    from evalkit_schemas_standard import write_data_set as write_data_set
+    from evalkit_schemas_standard import write_files as write_files
 else:
     __getattr__, __dir__, __all__ = names_of_distribution(
         __name__,
@@ -58,6 +62,7 @@ else:
         "DataSchema Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
         "UInt32 UInt64 UInt8 Unit arrow_schema arrow_table embedding input_model "
         "json_schema make_input_schema make_output_schema model_from_arrow "
-        "model_from_json_schema named_schema output_model product replication_id "
-        "rows_of_table schema_identity schema_names to_dyff_arrow",
+        "model_from_json_schema named_schema output_model product read_data_set "
+        "replication_id rows_of_table schema_identity schema_names to_dyff_arrow "
+        "verify_data_set write_data_set write_files",
     )

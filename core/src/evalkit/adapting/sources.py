@@ -113,11 +113,42 @@ def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
     return found | {alias for alias in aliases if isinstance(alias, str)}
 
 
-def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
+def validated_rows(
+    path: str | Path, model: type[BaseModel]
+) -> Iterator[tuple[int, BaseModel | list[Violation]]]:
+    """Read the rows of a file as instances of a model.
+
+    Args:
+        path: JSON lines, CSV, TSV, Parquet, Arrow or the folder of a data set; values
+            are taken as `checked_rows` takes them.
+        model: What every row must keep.
+
+    Yields:
+        The line or number of each row, and the instance, or all that the row breaks.
+
+    Raises:
+        DataError: The file cannot be read, or has no fields; or a validator fails
+            otherwise than by refusing a row.
+    """
+    path = Path(path)
+    frames = file_frames(path)
+    if frames is None:
+        texts = _keys(model, cell_texts(model))
+        for row in read_rows(path, detect_format(path), texts, ()):
+            yield row.line, _instance(model, row)
+        return
+    nullable = _keys(model, model.model_fields)
+    values = (row for frame in frames for row in frame.iter_rows(named=True))
+    for number, given in enumerate(values, start=1):
+        plain = row_of_table(model, plain_values(given, nullable))
+        yield number, _instance(model, Row(number, plain))
+
+
+def _instance(model: type[BaseModel], row: Row) -> BaseModel | list[Violation]:
     if row.values is None:
         return [row.problem or Violation("(row)", "must be readable")]
     try:
-        validated(model, row.values)
+        return validated(model, row.values)
     except ValidationError as error:
         return from_pydantic(error)
     except hook_failures() as error:
@@ -125,7 +156,11 @@ def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
             f"row {row.line}: a validator of {model.__name__} failed with "
             f"{located(error)}"
         ) from error
-    return []
+
+
+def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
+    found = _instance(model, row)
+    return found if isinstance(found, list) else []
 
 
 def _passes(plan: ColumnPlan, frame: pl.DataFrame) -> list[bool] | None:

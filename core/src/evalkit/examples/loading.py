@@ -20,11 +20,11 @@ from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.sources import sha256_of
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_tables import Wanted, read_json_table
+from evalkit.reading.manifests import data_sha256
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.tables import holds_integers, read_frames
@@ -153,7 +153,7 @@ def _read_file(
     dataset: BoundDataset, task: BoundTask, path: Path, kept: Collection[str] | None
 ) -> ExampleRows:
     kind = detect_format(path)
-    sha256 = in_background(sha256_of, path)
+    sha256 = in_background(data_sha256, path)
     return _read_rows(dataset, task, path, kind, kept)._replace(sha256=sha256)
 
 

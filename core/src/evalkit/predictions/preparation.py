@@ -23,15 +23,15 @@ from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
-from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
-from evalkit.reading.formats import Format, detect_format, model_name
+from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
 from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
 from evalkit.reading.row_blocks import row_blocks
 from evalkit.reading.rows import Row, object_row
@@ -229,9 +229,10 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         return {**identify(predictions.given), "adapters": adapters}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        refuse_other_than_file(path)
+        if not is_data_set(path):
+            refuse_other_than_file(path)
         try:
-            return {"name": path.name, "sha256": sha256_of(path)}
+            return {"name": path.name, "sha256": data_sha256(path)}
         except OSError as error:
             reason = error.strerror or error
             raise DataError(f"{path}: cannot be read: {reason}") from error

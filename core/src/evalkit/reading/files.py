@@ -26,7 +26,7 @@ ROW_READERS: Mapping[Format, RowReader] = {
 OF_TEXTS = frozenset({Format.CSV, Format.TSV})
 """Formats whose cells are all texts."""
 
-TABLES = frozenset({Format.PARQUET, Format.ARROW})
+TABLES = frozenset({Format.PARQUET, Format.ARROW, Format.DATA_SET})
 """Formats of typed tables, which `reading.tables` reads."""
 
 

@@ -20,7 +20,13 @@ class Format(Enum):
     PARQUET = "Parquet"
     ARROW = "Arrow"
     PLAIN = "plain lines"
+    DATA_SET = "data set"
+    """A folder of Parquet or Arrow files, with a manifest."""
 
+
+MANIFEST_FILE = "_manifest.json"
+"""Says what the files of a data set hold. Other readers of folders of Parquet pass over
+files whose names begin so."""
 
 _SUFFIXES = {
     ".jsonl": Format.JSON_LINES,
@@ -57,7 +63,7 @@ def detect_format(path: Path) -> Format:
     """Tell in which format a file is written.
 
     Args:
-        path: The file.
+        path: The file, or the folder of a data set.
 
     Returns:
         The format of its suffix, after that of a compression; else what its first
@@ -67,6 +73,8 @@ def detect_format(path: Path) -> Format:
     Raises:
         DataError: It cannot be read, or is of a format that is not supported.
     """
+    if is_data_set(path):
+        return Format.DATA_SET
     refuse_other_than_file(path)
     advice = _UNSUPPORTED.get(path.suffix.lower())
     if advice:
@@ -84,6 +92,14 @@ def detect_format(path: Path) -> Format:
     if found is Format.JSON_LINES:
         _refuse_array(path)
     return found
+
+
+def is_data_set(path: Path) -> bool:
+    """Tell whether a path is a folder with the manifest of a data set."""
+    try:
+        return (path / MANIFEST_FILE).is_file()
+    except OSError:
+        return False
 
 
 def _sniff(path: Path) -> Format:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.formats import Format
+from evalkit.reading.manifests import check_files, read_manifest
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import refuse_other_than_file
@@ -26,11 +28,11 @@ BATCH_ROWS = 100_000
 def read_table_blocks(
     path: Path, kind: Format, plan: ColumnPlan | None, nullable: Collection[str] = ()
 ) -> Iterator[Block]:
-    """Read Parquet or Arrow as blocks of rows.
+    """Read Parquet, Arrow or a data set as blocks of rows.
 
     Args:
-        path: The file.
-        kind: `PARQUET` or `ARROW`.
+        path: The file or folder.
+        kind: `PARQUET`, `ARROW` or `DATA_SET`.
         plan: The columns that are wanted; None for rows only.
         nullable: Columns of which null is a value.
 
@@ -47,11 +49,11 @@ def read_table_blocks(
 
 
 def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
-    """Read Parquet or Arrow in batches.
+    """Read Parquet, Arrow or a data set in batches.
 
     Args:
-        path: The file.
-        kind: `PARQUET` or `ARROW`.
+        path: The file or folder.
+        kind: `PARQUET`, `ARROW` or `DATA_SET`.
 
     Yields:
         Data frames.
@@ -61,6 +63,9 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
     """
     import pyarrow as pa
 
+    if kind is Format.DATA_SET:
+        yield from _data_set_frames(path)
+        return
     refuse_other_than_file(path)
     try:
         for batch in _BATCHES[kind](path):
@@ -78,6 +83,42 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         raise DataError(
             f"{path}: cannot be read as {kind.value}: {_first_line(error)}"
         ) from error
+
+
+def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:
+    """Read the files of a data set, with the fields that it is partitioned by."""
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    types = _types_of(manifest.schema_of_rows)
+    for file in manifest.files:
+        path = folder / file.path
+        shared = [
+            _shared(name, value, types[name]) for name, value in file.partition.items()
+        ]
+        rows = 0
+        for frame in read_frames(path, Format[manifest.format.upper()]):
+            rows += frame.height
+            frame = frame.with_columns(
+                each.new_from_index(0, frame.height) for each in shared
+            )
+            if dict(frame.schema) != types:
+                raise DataError(f"{path}: its fields are not those of the manifest")
+            yield frame.select(all_named(types))
+        if rows != file.rows:
+            raise DataError(f"{path}: holds {rows:,} rows, not {file.rows:,}")
+
+
+def _types_of(schema: Any) -> dict[str, pl.DataType]:
+    empty = pl.from_arrow(schema.remove_metadata().empty_table())
+    assert isinstance(empty, pl.DataFrame)
+    return dict(empty.schema)
+
+
+def _shared(name: str, value: Any, dtype: pl.DataType) -> pl.Series:
+    """Return the value that all rows of a file have in a field."""
+    if dtype == pl.Date and isinstance(value, str):
+        value = date.fromisoformat(value)
+    return pl.Series(name, [value], dtype)
 
 
 def _read_names(kind: Any) -> None:

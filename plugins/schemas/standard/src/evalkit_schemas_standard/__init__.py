@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
     from evalkit_schemas_standard.products import product as product
+    from evalkit_schemas_standard.reading import read_data_set as read_data_set
+    from evalkit_schemas_standard.reading import verify_data_set as verify_data_set
     from evalkit_schemas_standard.rows import input_model as input_model
     from evalkit_schemas_standard.rows import output_model as output_model
     from evalkit_schemas_standard.rows import replication_id as replication_id
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.scalars import Unit as Unit
     from evalkit_schemas_standard.values import arrow_table as arrow_table
     from evalkit_schemas_standard.values import rows_of_table as rows_of_table
+    from evalkit_schemas_standard.writing import write_data_set as write_data_set
+    from evalkit_schemas_standard.writing import write_files as write_files
 
 _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
@@ -75,6 +79,8 @@ _HOMES = {
         "UInt32 UInt64 UInt8 Unit"
     ),
     "values": "arrow_table rows_of_table",
+    "reading": "read_data_set verify_data_set",
+    "writing": "write_data_set write_files",
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names.split())

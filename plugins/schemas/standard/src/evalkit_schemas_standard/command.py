@@ -15,6 +15,7 @@ from evalkit_cli.commanding import (
     json_option,
     plugin_output_to_stderr,
 )
+from evalkit_schemas_standard.write_command import verify_command, write_command
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -98,6 +99,10 @@ def show_command(names: tuple[str, ...], view: str) -> None:
         echo_json(document)
     else:
         echo_lines(text)
+
+
+schema_command.add_command(write_command)
+schema_command.add_command(verify_command)
 
 
 class _Report(NamedTuple):

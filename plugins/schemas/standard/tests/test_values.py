@@ -170,3 +170,37 @@ def test_rows_of_random_models_come_back(data: st.DataObject) -> None:
     back = [*rows_of_table(model, table)]
     assert are_equal([row.model_dump() for row in back], [r.model_dump() for r in rows])
     assert arrow_table(model, back).equals(table) or "nan" in repr(rows)
+
+
+def test_a_time_with_a_zone_is_refused_as_a_column_would_drop_it() -> None:
+    class Timed(BaseModel):
+        at: time
+
+    row = {"at": time(1, tzinfo=timezone(timedelta(hours=2)))}
+    with pytest.raises(SchemaError, match=r"row 2: 01:00:00\+02:00: .* no zone"):
+        arrow_table(Timed, [{"at": time(1)}, row])
+
+
+def test_a_map_with_a_key_twice_is_refused() -> None:
+    class Counted(BaseModel):
+        counts: dict[str, int]
+
+    counts = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(SchemaError, match="row 1: the key 'a' is in a map twice"):
+        list(rows_of_table(Counted, pa.table({"counts": counts})))
+
+
+def test_a_map_may_have_the_values_of_an_enum_as_keys() -> None:
+    class Colored(BaseModel):
+        counts: dict[Color, int]
+
+    row = Colored(counts={Color.RED: 1})
+    assert list(rows_of_table(Colored, arrow_table(Colored, [row]))) == [row]
+
+
+def test_an_arrow_schema_of_a_thousand_levels_is_refused() -> None:
+    kind = pa.string()
+    for _ in range(1000):
+        kind = pa.list_(kind)
+    with pytest.raises(SchemaError, match="Row: nested too deeply"):
+        model_from_arrow(pa.schema([("deep", kind)]))

@@ -1,6 +1,7 @@
 """One model, seen as Arrow and as JSON Schema, and back."""
 
 import json
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
@@ -169,3 +170,12 @@ def test_a_bound_that_takes_more_than_the_type_holds_is_refused() -> None:
         SchemaError, match=r"Wider\.field: ge=-200 takes values that int8"
     ):
         arrow_schema(Wider)
+
+
+@pytest.mark.parametrize("default", [math.nan, math.inf])
+def test_a_default_that_json_does_not_have_is_refused(default: float) -> None:
+    class Timed(BaseModel):
+        seconds: float = default
+
+    with pytest.raises(SchemaError, match=r"Timed\.seconds: its default .* of JSON"):
+        json_schema(Timed)

@@ -75,7 +75,10 @@ def model_from_arrow(schema: pa.Schema, name: str = "Row") -> type[BaseModel]:
         SchemaError: A type has no counterpart; the message names the field. Or metadata
             and types contradict each other.
     """
-    return model_of_shape(shape_of_arrow(schema, name), name)
+    try:
+        return model_of_shape(shape_of_arrow(schema, name), name)
+    except RecursionError:
+        raise SchemaError(f"{name}: nested too deeply") from None
 
 
 def shape_of_arrow(schema: pa.Schema, name: str) -> Shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
@@ -320,6 +321,8 @@ def _default_of(field: FieldInfo, shape: Shape, where: str) -> Any:
         )
     except (ValidationError, PydanticSerializationError) as error:
         raise SchemaError(f"{where}: its default is no value of it: {error}") from error
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SchemaError(f"{where}: its default {value} is no number of JSON")
     if field.get_default(call_default_factory=True) != default:
         raise SchemaError(f"{where}: its default is another one each time")
     return value

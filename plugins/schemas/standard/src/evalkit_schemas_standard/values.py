@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import time
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,7 +46,10 @@ def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
             made = row if isinstance(row, model) else model.model_validate(row)
         except ValidationError as error:
             raise SchemaError(f"row {number}: {error}") from error
-        found.append(convert(made.model_dump(by_alias=True)))
+        try:
+            found.append(convert(made.model_dump(by_alias=True)))
+        except SchemaError as error:
+            raise SchemaError(f"row {number}: {error}") from error
     try:
         return pa.Table.from_pylist(found, schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError) as error:
@@ -72,7 +76,7 @@ def rows_of_table(model: type[Model], table: pa.Table) -> Iterator[Model]:
             number += 1
             try:
                 yield model.model_validate(convert(row), strict=False)
-            except ValidationError as error:
+            except (SchemaError, ValidationError) as error:
                 raise SchemaError(f"row {number}: {error}") from error
 
 
@@ -107,10 +111,12 @@ def _to_arrow(shape: Shape) -> _Convert:
         assert shape.items is not None
         item = _to_arrow(shape.items)
         return _unless_none(
-            lambda value: [(key, item(each)) for key, each in value.items()]
+            lambda value: [(_constant(key), item(each)) for key, each in value.items()]
         )
     if shape.kind in ("uuid", "string"):
         return _unless_none(lambda value: str(_constant(value)))
+    if shape.kind == "time":
+        return _unless_none(_without_zone)
     return _constant
 
 
@@ -131,7 +137,9 @@ def _from_arrow(shape: Shape) -> _Convert:
     if shape.kind == "map":
         assert shape.items is not None
         item = _from_arrow(shape.items)
-        return _unless_none(lambda value: {key: item(each) for key, each in value})
+        return _unless_none(
+            lambda value: {key: item(each) for key, each in _distinct(value)}
+        )
     return lambda value: value
 
 
@@ -145,3 +153,19 @@ def _constant(value: Any) -> Any:
 
 def _sorted(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (value is None, value))
+
+
+def _without_zone(value: time) -> time:
+    """Refuse a time with a zone, which Arrow would drop without a word."""
+    if value.tzinfo is not None:
+        raise SchemaError(f"{value}: a column of times has no zone")
+    return value
+
+
+def _distinct(entries: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Refuse a map that has a key twice, of which a dict would keep the last."""
+    keys = [key for key, _ in entries]
+    if len({*keys}) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise SchemaError(f"the key {twice!r} is in a map twice")
+    return entries

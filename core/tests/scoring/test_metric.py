@@ -466,8 +466,8 @@ def test_an_answer_kind_that_is_not_taken_is_named() -> None:
     class Ranked(SumMean):
         answer_kinds = ("ranked",)
 
-    found = score(Ranked, [1.0], [1.0])["ranked"]
-    assert found.reason == "the metric does not take answers of the kind 'one'"
+    with pytest.raises(DataError, match="ranked .* scores answers of the kind ranked"):
+        score(Ranked, [1.0], [1.0])
 
 
 def test_a_column_that_is_not_there_is_named() -> None:

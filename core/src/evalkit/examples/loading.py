@@ -139,7 +139,7 @@ def _load_adapted(
     if path is None and (given := _as_frame(loaded)) is None:
         given = _as_rows(dataset, loaded)
     try:
-        sha256 = None if path is None else in_background(sha256_of, path)
+        sha256 = None if path is None else in_background(data_sha256, path)
         found = adapt_examples(dataset, task, path, given)
         if isinstance(found, pl.DataFrame):
             return ExampleRows(found, None, path, sha256=sha256)

@@ -172,6 +172,9 @@ def normal(shape: Shape, where: str) -> Shape:
         found["finite"] = False
     if not shape.min_length:
         found["min_length"] = None
+    if shape.values is not None:
+        # Python takes Literal[1, 2] for Literal[2, 1]
+        found["values"] = tuple(sorted(shape.values))
     return shape.changed(**found)
 
 

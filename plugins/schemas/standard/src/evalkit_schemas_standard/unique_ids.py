@@ -82,5 +82,5 @@ class UniqueIds:
         raise SchemaError("; ".join(problems) + tail)
 
     def _hashed(self, table: pa.Table) -> NDArray[np.uint64]:
-        frame = pl.DataFrame(table.select(self._names))
-        return frame.hash_rows().to_numpy()
+        columns = {name: pl.from_arrow(table.column(name)) for name in self._names}
+        return pl.DataFrame(columns).hash_rows().to_numpy()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import Metric, MetricError, Result, Score, score
+from evalkit import DataError, Metric, MetricError, Result, Score, score
 from evalkit.base.terms import MetricContext
 from evalkit.inference.bounded_means import bounded_mean_interval
 from evalkit.plugins.bound import Bound
@@ -466,7 +466,7 @@ def test_an_answer_kind_that_is_not_taken_is_named() -> None:
     class Ranked(SumMean):
         answer_kinds = ("ranked",)
 
-    with pytest.raises(DataError, match="ranked .* scores answers of the kind ranked"):
+    with pytest.raises(DataError, match=r"ranked .* scores answers of the kind ranked"):
         score(Ranked, [1.0], [1.0])
 
 

@@ -29,6 +29,11 @@ def test_a_named_schema_can_be_copied(name: str) -> None:
     assert schema_identity(defined(model_source(model))) == schema_identity(model)
 
 
+def test_a_type_at_the_end_of_a_line_is_imported() -> None:
+    row = type("Row", (BaseModel,), {"__annotations__": {"count": int}})
+    assert schema_identity(defined(model_source(row))) == schema_identity(row)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_schema_can_be_copied(data: st.DataObject) -> None:

@@ -84,7 +84,7 @@ def model_source(model: type[BaseModel]) -> str:
 def _imports(body: str) -> str:
     lines = []
     for home, names in _HOMES.items():
-        used = [name for name in names if re.search(rf"\b{name}\b[\[(.,\]: |)]", body)]
+        used = [name for name in names if re.search(rf"\b{name}\b", body)]
         if used:
             lines.append(f"from {home} import {', '.join(used)}")
     return "\n".join(lines)

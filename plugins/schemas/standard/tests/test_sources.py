@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from random_models import models
 
 from evalkit.schema import named_schema, schema_identity, schema_names
@@ -31,6 +31,13 @@ def test_a_named_schema_can_be_copied(name: str) -> None:
 
 def test_a_type_at_the_end_of_a_line_is_imported() -> None:
     row = type("Row", (BaseModel,), {"__annotations__": {"count": int}})
+    assert schema_identity(defined(model_source(row))) == schema_identity(row)
+
+
+def test_a_field_does_not_hide_the_class_of_another() -> None:
+    inner = type("A", (BaseModel,), {"__annotations__": {"word": str}})
+    fields = {"A": (inner, ...), "b": (inner | None, None)}
+    row: type[BaseModel] = create_model("Row", **fields)  # type: ignore[call-overload]
     assert schema_identity(defined(model_source(row))) == schema_identity(row)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
+from collections.abc import Iterator, Set
 from typing import Any
 
 from pydantic import BaseModel
@@ -75,8 +76,9 @@ def model_source(model: type[BaseModel]) -> str:
     Raises:
         SchemaError: The model is outside of what a schema can say.
     """
-    writer = _Writer()
-    writer.write_class(shape_of_model(model), model.__name__)
+    shape = shape_of_model(model)
+    writer = _Writer({*_field_names(shape)})
+    writer.write_class(shape, model.__name__)
     body = "\n\n\n".join(writer.classes)
     return f"{_imports(body)}\n\n\n{body}"
 
@@ -90,10 +92,22 @@ def _imports(body: str) -> str:
     return "\n".join(lines)
 
 
-class _Writer:
-    """Writes classes, those that others hold first."""
+def _field_names(shape: Shape) -> Iterator[str]:
+    for inner in (shape.items, *(member.shape for member in shape.fields)):
+        if inner is not None:
+            yield from _field_names(inner)
+    yield from (member.name for member in shape.fields)
 
-    def __init__(self) -> None:
+
+class _Writer:
+    """Writes classes, those that others hold first.
+
+    Args:
+        field_names: Names of all fields, which would hide a class of the same name.
+    """
+
+    def __init__(self, field_names: Set[str]) -> None:
+        self._field_names = field_names
         self.classes: list[str] = []
         self._names: dict[str, str] = {}
 
@@ -124,7 +138,11 @@ class _Writer:
 
     def _add(self, name: str, body: str) -> str:
         free, number = name, 2
-        while self._names.get(free, body) != body or keyword.iskeyword(free):
+        while (
+            self._names.get(free, body) != body
+            or keyword.iskeyword(free)
+            or free in self._field_names
+        ):
             free, number = f"{name}{number}", number + 1
         if free not in self._names:
             self._names[free] = body

@@ -329,6 +329,9 @@ def test_a_command_writes_what_an_evaluation_reads(tmp_path: Path) -> None:
         assert "4 rows in 1 file written to" in done.output
     checked = CliRunner().invoke(schema_command, ["verify", str(tmp_path / "gold")])
     assert "4 rows in 1 file: as written" in checked.output
+    gold = [str(tmp_path / "gold"), "--schema", f"{models}:Gold"]
+    judged = CliRunner().invoke(schema_command, ["check", *gold])
+    assert (judged.exit_code, judged.output) == (0, "4 rows checked: ok\n")
 
     results = [
         evaluate(data, task="sentiment", predictions=predictions)

@@ -116,7 +116,7 @@ class _Report(NamedTuple):
 
 
 @schema_command.command("check")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--schema",
     "names",
@@ -144,7 +144,7 @@ def check_command(
       evalkit schema check items.parquet --schema Item --schema text.Text
       evalkit schema check gold.csv --schema tasks/nli:Input
 
-    FILE is JSON lines, CSV, TSV, Parquet or Arrow.
+    FILE is JSON lines, CSV, TSV, Parquet, Arrow, or a folder of `evalkit schema write`.
 
     Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
     usage.

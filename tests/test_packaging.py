@@ -50,8 +50,8 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    # commands are listed only when asked for; what is known is no plugin
-    if group not in ("evalkit.commands", "evalkit.known")
+    # commands and schemas are listed only when asked for; what is known is no plugin
+    if group not in ("evalkit.commands", "evalkit.schemas", "evalkit.known")
     for name in names
 }
 

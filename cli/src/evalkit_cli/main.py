@@ -140,9 +140,10 @@ class _Group(click.Group):
         if command is None:
             command = self._installed(ctx).by_name.get(cmd_name)
         if command is None and not ctx.resilient_parsing:
-            from evalkit.catalog import find_command
+            from evalkit.catalog import COMMANDS, find_component
 
-            found = find_command(self._installed(ctx).catalog, cmd_name)
+            catalog = self._installed(ctx).catalog
+            found = find_component(catalog, COMMANDS, cmd_name)
             command = InstalledCommand(found) if found else self._refuse(ctx, cmd_name)
         return command
 

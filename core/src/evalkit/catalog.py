@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import command_failure as command_failure
-    from evalkit.plugins.commands import find_command as find_command
+    from evalkit.plugins.commands import find_component as find_component
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import COMMANDS as COMMANDS
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
+    from evalkit.plugins.discovery import SCHEMAS as SCHEMAS
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
+    from evalkit.plugins.importing import import_schema as import_schema
     from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
@@ -63,14 +65,14 @@ else:
                 "Bound BoundAnnotator BoundDataset BoundMetric BoundPerturbation "
                 "BoundTask"
             ),
-            "plugins.commands": "command_failure find_command",
+            "plugins.commands": "command_failure find_component",
             "plugins.components": "Catalog Component DiscoveryProblem",
             "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
-                "COMMANDS KINDS OBSERVERS find_components iter_kinds"
+                "COMMANDS KINDS OBSERVERS SCHEMAS find_components iter_kinds"
             ),
             "plugins.functions": "FunctionMetric",
-            "plugins.importing": "import_component",
+            "plugins.importing": "import_component import_schema",
             "plugins.metadata": "required_distribution",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",

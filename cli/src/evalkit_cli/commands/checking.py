@@ -93,9 +93,11 @@ def _main() -> None:
     from evalkit import Component
     from evalkit.catalog import (
         COMMANDS,
+        SCHEMAS,
         Registry,
         Resolver,
         import_component,
+        import_schema,
         load_component,
     )
     from evalkit.errors import EvalkitError, RequiredParameterError
@@ -109,6 +111,8 @@ def _main() -> None:
         seconds = time.perf_counter() - start
         if component.kind == COMMANDS:
             InstalledCommand(component).load()
+        elif component.kind == SCHEMAS:
+            import_schema(component)
         else:
             bound = load_component(component)
             if component.kind == "perturbations":

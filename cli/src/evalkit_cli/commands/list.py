@@ -66,7 +66,7 @@ class ChosenDatasets:
 
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "annotators"),
-    *("adapters", "recognisers", "observers", "commands"),
+    *("adapters", "recognisers", "observers", "commands", "schemas"),
 )
 
 
@@ -108,8 +108,8 @@ def list_command(
 ) -> None:
     """List the installed plugins; nothing is imported unless data sets are chosen.
 
-    KIND is tasks, datasets, metrics, perturbations, annotators, recognisers, observers
-    or commands; all but observers and commands by default.
+    KIND is tasks, datasets, metrics, perturbations, annotators, adapters, recognisers,
+    observers, commands or schemas; all but the last three by default.
     """
     from evalkit import find_components
     from evalkit.catalog import COMMANDS, OBSERVERS, iter_kinds

@@ -142,8 +142,12 @@ def show_command(
     if what is None:
         raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
     kind, _, name = what.partition("/")
-    if kind == "commands" and not Path(what).is_dir():
-        raise click.UsageError(f"{what} is a command; see evalkit {name} --help.")
+    elsewhere = {
+        "commands": f"a command; see evalkit {name} --help",
+        "schemas": f"a schema; see evalkit schema show {name}",
+    }
+    if kind in elsewhere and not Path(what).is_dir():
+        raise click.UsageError(f"{what} is {elsewhere[kind]}.")
     wants_rows = kind == "datasets" and _is_given(context, "limit")
     if show_text and not wants_rows:
         raise click.UsageError("--show-text needs datasets/NAME and -n.")

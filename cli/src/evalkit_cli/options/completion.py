@@ -45,11 +45,14 @@ def complete_ids(
 ) -> list[CompletionItem]:
     """Complete `KIND/NAME`."""
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS
+    from evalkit.catalog import COMMANDS, SCHEMAS
 
     catalog = find_components()
-    shown = (found for found in catalog.components if found.kind != COMMANDS)
-    ids = [(found.id, found) for found in shown]
+    ids = [
+        (found.id, found)
+        for found in catalog.components
+        if found.kind not in (COMMANDS, SCHEMAS)
+    ]
     return _items(ids, catalog, incomplete)
 
 

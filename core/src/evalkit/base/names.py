@@ -13,6 +13,10 @@ COMPONENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 MAX_NAME_LENGTH = 62
 
+_SCHEMA_NAME = re.compile(
+    r"[A-Za-z][A-Za-z0-9_]{,61}(?:\.[A-Za-z][A-Za-z0-9_]{,61}){,3}"
+)
+
 _REFERENCE = re.compile(
     r"(?P<name>[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
     re.DOTALL,
@@ -32,6 +36,11 @@ class Reference(NamedTuple):
 def is_component_name(name: str) -> bool:
     """Tell whether a name follows the rule for component names."""
     return len(name) <= MAX_NAME_LENGTH and bool(COMPONENT_NAME.fullmatch(name))
+
+
+def is_schema_name(name: str) -> bool:
+    """Tell whether a name follows the rule for schemas, as `text.Text` does."""
+    return bool(_SCHEMA_NAME.fullmatch(name))
 
 
 def normalise_distribution(name: str) -> str:

@@ -1,7 +1,7 @@
-"""Finds the command of a distribution that a user typed, and other components by name.
+"""Finds a command or a schema that a user typed, and other components by name.
 
-Unlike other plugins a command has no hooks: its value is for the command line alone,
-which knows how to run it.
+Unlike other plugins these two have no hooks: a command is for the command line, which
+knows how to run it, and a schema is a pydantic model.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from evalkit.base.failures import located
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.discovery import COMMANDS
 
 
-def find_command(catalog: Catalog, name: str) -> Component | None:
-    """Find an installed command, without importing it.
+def find_component(catalog: Catalog, kind: str, name: str) -> Component | None:
+    """Find an installed component that has no hooks, without importing it.
 
     Args:
         catalog: What is installed.
+        kind: `commands` or `schemas`.
         name: `NAME[@DISTRIBUTION]`.
 
     Returns:
-        The command; None if nobody declares it.
+        The component; None if nobody declares it.
 
     Raises:
         UnknownPluginError: Several distributions declare it and none ships with
@@ -34,19 +34,19 @@ def find_command(catalog: Catalog, name: str) -> Component | None:
     plain, at, distribution = name.partition("@")
     owner = normalise_distribution(distribution) if at else None
     reference = Reference(plain, owner)
-    found = matching_components(catalog.of_kind(COMMANDS), reference)
+    found = matching_components(catalog.of_kind(kind), reference)
     if len(found) > 1:
         return choose_usual(catalog, found)
     if found:
         return found[0]
-    hidden = [each for each in catalog.withheld if each.kind == COMMANDS]
+    hidden = [each for each in catalog.withheld if each.kind == kind]
     for each in matching_components(hidden, reference):
         raise UnknownPluginError(f"{each.origin}: {each.problem}")
-    known = catalog.known_owner(f"{COMMANDS}/{name}")
+    known = catalog.known_owner(f"{kind}/{name}")
     if known:
         raise UnknownPluginError(
-            f"there is no command {name!r}; it is part of the distribution {known}, "
-            "which is not installed"
+            f"there is no {kind.removesuffix('s')} {name!r}; it is part of the "
+            f"distribution {known}, which is not installed"
         )
     return None
 

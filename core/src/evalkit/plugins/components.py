@@ -16,7 +16,7 @@ class Component(NamedTuple):
     """One plugin as its distribution's metadata declares it, not yet imported."""
 
     kind: str
-    """One of `KINDS`, `observers` or `commands`."""
+    """One of `KINDS`, `observers`, `commands` or `schemas`."""
     name: str
     """The name that users type."""
     value: str

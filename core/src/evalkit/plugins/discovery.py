@@ -13,7 +13,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalkit.base.names import is_component_name, normalise_distribution
+from evalkit.base.names import (
+    is_component_name,
+    is_schema_name,
+    normalise_distribution,
+)
 from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
 from evalkit.plugins.metadata import (
     CoreCheck,
@@ -38,7 +42,10 @@ OBSERVERS = "observers"
 COMMANDS = "commands"
 """Commands for the command line: found like plugins, listed only when asked for."""
 
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS)
+SCHEMAS = "schemas"
+"""Named schemas of data: found like plugins, listed only when asked for."""
+
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,
@@ -58,8 +65,8 @@ def find_components() -> Catalog:
     """Read the metadata of every installed distribution.
 
     Returns:
-        Components of all kinds, observers and commands, and the problems met. Where the
-        same distribution is on the path twice, the first wins, as for imports.
+        Components of all kinds, observers, commands and schemas, and the problems met.
+        Where the path has a distribution twice, the first wins, as for imports.
     """
     search = _Search()
     for distribution in importlib.metadata.distributions():
@@ -192,12 +199,13 @@ class _Search:
                 self._withheld.append(component._replace(problem=refusal))
                 continue
             messages += [excluded] if excluded else []
-            if not is_component_name(name):
+            illegal = _illegal(kind, name)
+            if illegal:
                 shown = (
                     component.id if len(name) <= _LONGEST else f"{kind}/{quote(name)}"
                 )
-                messages.append(f"{shown}: {_ILLEGAL}")
-                self._withheld.append(component._replace(problem=_ILLEGAL))
+                messages.append(f"{shown}: {illegal}")
+                self._withheld.append(component._replace(problem=illegal))
             elif component.id in seen:
                 messages.append(f"{component.id} is declared twice; the first counts")
             else:
@@ -224,10 +232,16 @@ class _Search:
         return [message]
 
 
-_ILLEGAL = (
-    "not a legal name (lower-case letters, digits and single dashes, at most 62 "
-    "characters)"
-)
+def _illegal(kind: str, name: str) -> str:
+    """Say why no component of a kind may have a name; "" where one may."""
+    if kind == SCHEMAS:
+        rule = (
+            "one to four parts with dots between, each a letter and at most 61 "
+            "letters, digits and underscores"
+        )
+        return "" if is_schema_name(name) else f"not a legal name ({rule})"
+    rule = "lower-case letters, digits and single dashes, at most 62 characters"
+    return "" if is_component_name(name) else f"not a legal name ({rule})"
 
 
 def _order(component: Component) -> tuple[str, str, str]:
@@ -273,7 +287,8 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
 
     Args:
         catalog: What was found.
-        kind: One of `KINDS`, `observers` or `commands`; all of `KINDS` by default.
+        kind: One of `KINDS`, `observers`, `commands` or `schemas`; all of `KINDS` by
+            default.
 
     Yields:
         Components, sorted by name within a kind.

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+from typing import TYPE_CHECKING
 
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginLoadError
+from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import value_problem
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def import_component(component: Component) -> object:
@@ -33,6 +37,31 @@ def import_component(component: Component) -> object:
     except hook_failures() as error:
         raise load_error(component, f"importing {component.value}", error) from error
     return loaded
+
+
+def import_schema(component: Component) -> type[BaseModel]:
+    """Import the model that a named schema is.
+
+    Args:
+        component: A component of the kind `schemas`.
+
+    Returns:
+        The pydantic model.
+
+    Raises:
+        PluginLoadError: Importing it failed, or its metadata say that it would.
+        PluginContractError: It is no pydantic model.
+    """
+    from pydantic import BaseModel
+
+    loaded = import_component(component)
+    if isinstance(loaded, type) and issubclass(loaded, BaseModel):
+        return loaded
+    kind = loaded if isinstance(loaded, type) else type(loaded)
+    raise PluginContractError(
+        f"{component.origin}: {component.value} is no pydantic model, found "
+        f"{'the class' if kind is loaded else 'an object of the type'} {kind.__name__}"
+    )
 
 
 def load_error(

@@ -23,7 +23,7 @@ from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.bound import BOUND, Bound
 from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import CONTRACTS, hook_problems, with_article
-from evalkit.plugins.discovery import COMMANDS, find_components
+from evalkit.plugins.discovery import COMMANDS, SCHEMAS, find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.parameters import read_parameters
@@ -129,8 +129,12 @@ def load_component(
             that it would.
         PluginContractError: It does not keep its kind's contract.
     """
-    if component.kind == COMMANDS:
-        problem = "it is a command, which the command line alone can load"
+    if component.kind in (COMMANDS, SCHEMAS):
+        problem = (
+            "it is a command, which the command line alone can load"
+            if component.kind == COMMANDS
+            else "it is a schema, which has no hooks"
+        )
         raise PluginContractError(f"{component.origin}: {problem}")
     bound = bind(component, import_component(component), parameters)
     return replace(bound, loaded_with=dict(parameters or {}))

@@ -84,7 +84,9 @@ def test_a_name_of_two_distributions_needs_the_distribution(install: Install) ->
         code = f"import pydantic\nclass Text(pydantic.BaseModel):\n    {name}: str\n"
         install(name, {"rival.Text": f"{name}:Text"}, code)
     assert "rival.Text" not in schema_names()
-    with pytest.raises(UnknownPluginError, match="distributions: rival_a, rival_b"):
+    with pytest.raises(
+        UnknownPluginError, match=r"distributions: rival_a 2\.1, rival_b 2\.1"
+    ):
         named_schema("rival.Text")
     assert [*named_schema("rival.Text@rival_b").model_fields] == ["rival_b"]
 
@@ -113,6 +115,13 @@ def test_an_entry_that_gives_no_model_names_its_distribution(
         error, match=rf"schemas/broken\.Text \(broken 2\.1\): .*{message}"
     ):
         named_schema("broken.Text")
+
+
+def test_a_hidden_schema_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "schemas/text.Text")
+    assert "text.Text" not in schema_names()
+    with pytest.raises(UnknownPluginError, match="disabled by EVALKIT_DISABLE_PLUGINS"):
+        named_schema("text.Text")
 
 
 @pytest.mark.parametrize("name", ["a b", "../x", "x.", "@a", "é.T", "x" * 300])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    NaiveDatetime,
     RootModel,
     StringConstraints,
     ValidationError,
@@ -318,6 +320,7 @@ UNPLANNED: dict[str, type[BaseModel]] = {
     "a compiled pattern": with_field(Annotated[str, Field(pattern=re.compile("x"))]),
     "a multiple of a fraction": with_field(Annotated[float, Field(multiple_of=0.5)]),
     "a limit that no float is": with_field(Annotated[float, Field(ge=2**53 + 1)]),
+    "a limit that no column compares": with_field(Annotated[int, Field(lt=10**45)]),
     "a length of a set": with_field(Annotated[set[str], Field(max_length=2)]),
     "a stripped text": with_field(
         Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -347,6 +350,14 @@ def test_a_model_whose_rules_columns_do_not_show_has_no_plan(
     model: type[BaseModel],
 ) -> None:
     assert plan_of(model, LABELS) is None
+
+
+@pytest.mark.parametrize("annotation", [datetime, NaiveDatetime])
+def test_a_default_that_is_no_time_fills_no_column(annotation: Any) -> None:
+    model = create_model("Timed", at=(annotation, "2024-02-29T01:02:03"))
+    plan = plan_of(model)
+    assert plan is not None
+    assert plan.columns["at"].default is None
 
 
 @pytest.mark.parametrize("label", ["*", "**", "a*", "^x$", "^"])

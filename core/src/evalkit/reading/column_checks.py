@@ -332,7 +332,7 @@ def _check_length(
 def _is_limit(limit: Any, dtype: pl.DataType) -> bool:
     """Tell whether polars and pydantic compare with the very same number."""
     if dtype == pl.Int64:
-        return type(limit) is int
+        return type(limit) is int and abs(limit) < 2**127
     try:
         return (
             type(limit) in (int, float)

@@ -176,7 +176,7 @@ def _instance(dtype: Any) -> pl.DataType:
 
 def _in_zone(value: Any, dtype: pl.DataType) -> Any:
     """Return a time without a zone as one of the column's, which is UTC or none."""
-    if not isinstance(dtype, pl.Datetime):
+    if value is None or not isinstance(dtype, pl.Datetime):
         return value
     if dtype.time_zone is None:
         return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value

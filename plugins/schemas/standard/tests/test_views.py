@@ -10,7 +10,15 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from pydantic import AwareDatetime, BaseModel, Field, FiniteFloat, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    create_model,
+)
 
 from evalkit.errors import SchemaError
 from evalkit.schema import (
@@ -179,3 +187,30 @@ def test_a_default_that_json_does_not_have_is_refused(default: float) -> None:
 
     with pytest.raises(SchemaError, match=r"Timed\.seconds: its default .* of JSON"):
         json_schema(Timed)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ConfigDict(str_strip_whitespace=True),
+        ConfigDict(str_min_length=1),
+        ConfigDict(coerce_numbers_to_str=True),
+        ConfigDict(regex_engine="python-re"),
+    ],
+)
+def test_settings_that_change_a_verdict_count_in_the_identity(
+    config: ConfigDict,
+) -> None:
+    plain = create_model("Answer", text=(str, ...))
+    other = create_model("Answer", __config__=config, text=(str, ...))
+    assert schema_identity(other) != schema_identity(plain)
+    assert (
+        next(iter(config)).encode() in arrow_schema(other).metadata[b"evalkit.struct"]
+    )
+
+
+def test_settings_that_change_no_verdict_do_not_count() -> None:
+    plain = create_model("Answer", text=(str, ...))
+    frozen = ConfigDict(frozen=True, str_to_lower=False)
+    other = create_model("Answer", __config__=frozen, text=(str, ...))
+    assert schema_identity(other) == schema_identity(plain)

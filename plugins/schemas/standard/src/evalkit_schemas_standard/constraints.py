@@ -19,7 +19,7 @@ from annotated_types import (
     MinLen,
     MultipleOf,
 )
-from pydantic import AllowInfNan, Strict, TypeAdapter
+from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Semantics, Stored, Unit
@@ -38,6 +38,31 @@ _OF_KINDS = {
 }
 """The kinds of values that a rule is for."""
 _TIMES = (date, datetime, time, timedelta)
+_SETTINGS = {
+    "allow_inf_nan": True,
+    "coerce_numbers_to_str": False,
+    "populate_by_name": False,
+    "regex_engine": "rust-regex",
+    "str_max_length": None,
+    "str_min_length": 0,
+    "str_strip_whitespace": False,
+    "str_to_lower": False,
+    "str_to_upper": False,
+    "val_json_bytes": "utf8",
+    "val_temporal_unit": "infer",
+    "validate_by_alias": True,
+    "validate_by_name": False,
+    "validate_default": False,
+}
+"""Settings that change what a model takes or makes of it, and pydantic's defaults."""
+
+
+def settings(config: ConfigDict) -> Iterator[str]:
+    """Yield the settings of a model that only Python knows, as `name=value`."""
+    for name, default in _SETTINGS.items():
+        value = config.get(name, default)
+        if value != default:
+            yield f"{name}={value}"
 
 
 def single(rules: Iterable[Any]) -> Iterator[Any]:

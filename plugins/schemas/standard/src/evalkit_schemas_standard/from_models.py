@@ -37,7 +37,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.constraints import normal, single, with_rules
+from evalkit_schemas_standard.constraints import (
+    normal,
+    settings,
+    single,
+    with_rules,
+)
 from evalkit_schemas_standard.field_names import check_members
 from evalkit_schemas_standard.scalars import Semantics, Unit
 from evalkit_schemas_standard.shapes import (
@@ -130,7 +135,7 @@ class _Reader:
             fields=tuple(members),
             strict=bool(config.get("strict")),
             closed=config.get("extra") == "forbid",
-            rules=_validators(model),
+            rules=(*_validators(model), *settings(config)),
             title=config.get("title") or name,
             description=_own_description(model),
         )

@@ -75,7 +75,7 @@ class Shape(_Frozen):
         unique: Whether the elements of a list are a set.
         fields: Fields of a struct, in order.
         closed: Whether a struct refuses fields that are not named.
-        rules: Names of what only the class in Python checks or does: validators.
+        rules: Names of what only the class in Python does: validators, settings.
         title: Name of a struct.
         description: Documentation of a struct.
     """

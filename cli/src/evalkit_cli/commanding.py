@@ -12,6 +12,7 @@ from evalkit_cli.options.runs import (
     format_option,
     json_option,
     quiet_option,
+    quiet_with,
 )
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
@@ -36,5 +37,6 @@ __all__ = [
     "json_option",
     "plugin_output_to_stderr",
     "quiet_option",
+    "quiet_with",
     "watched",
 ]

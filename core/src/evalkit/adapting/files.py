@@ -11,7 +11,7 @@ from typing import Any
 from evalkit.adapting.pipelines import Pipeline, pipeline
 from evalkit.adapting.stages import DEEPEST, is_nested_too_deeply
 from evalkit.base.violations import shorten
-from evalkit.errors import AdapterError, EvalkitError
+from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.plugins.registry import Registry
 
 MOST_BYTES = 1_000_000
@@ -38,6 +38,8 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         return pipeline([stages] if isinstance(stages, dict) else stages, registry)
     except AdapterError as error:
         raise AdapterError(f"{path}: {error}", field=error.field) from error
+    except UnknownPluginError as error:
+        raise UnknownPluginError(f"{path}: {error}") from error
 
 
 PLACES = ("data", "predictions")
@@ -108,6 +110,8 @@ def _read(path: Path) -> Any:
     if is_nested_too_deeply(found):
         raise AdapterError(f"{path}: it is nested deeper than {DEEPEST} levels")
     _check_values(path, found)
+    if found is None:
+        raise AdapterError(f"{path}: it has no adapters")
     return found
 
 

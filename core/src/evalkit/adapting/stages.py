@@ -13,7 +13,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 
 from evalkit.base.failures import hook_failures
 from evalkit.base.violations import describe, from_pydantic, shorten
-from evalkit.errors import AdapterError, PluginContractError
+from evalkit.errors import AdapterError, PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import BoundAdapter
 from evalkit.plugins.components import Component
 from evalkit.plugins.importing import import_component, load_error
@@ -124,7 +124,10 @@ def bind_stages(
 def _bind_stage(number: int, written: Any, registry: Registry) -> Stage:
     kind = _kind_of(number, written)
     name = kind if isinstance(kind, str) else kind.__name__
-    component, loaded = _find(kind, registry)
+    try:
+        component, loaded = _find(kind, registry)
+    except UnknownPluginError as error:
+        raise UnknownPluginError(f"stage {number}: {error}") from error
     try:
         plugin, configuration = _build(component, loaded, written.get("configuration"))
     except AdapterError as error:
@@ -240,5 +243,6 @@ def _read_settings(model: type[BaseModel], configuration: Any) -> BaseModel:
                 field=unknown.field,
             ) from error
         raise AdapterError(
-            f"the configuration is wrong: {describe(found)}", field=found[0].field
+            f"the configuration is wrong: {describe(found).removeprefix('(row): ')}",
+            field=found[0].field,
         ) from error

@@ -111,13 +111,23 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
             "stage 1 (Drop): the configuration is wrong: fields: is required",
         ),
         ("\ufffd: [", "it is no YAML"),
+        ("", "it has no adapters"),
+        (
+            "- kind: Drop\n  configuration: {fields: [a]}\n- kind: Rname\n",
+            "stage 2: there is no adapter 'rname'; did you mean rename?",
+        ),
+        (
+            "- kind: Rename\n  configuration: [a]\n",
+            "stage 1 (Rename): the configuration is wrong: must be a valid dictionary",
+        ),
     ],
 )
 def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
     Path("wrong.yaml").write_text(text, encoding="utf-8")
     code, error = run("adapt", "in.jsonl", "-a", "wrong.yaml")
     assert code == 1
-    assert f"wrong.yaml: {message}" in error or message in error
+    assert "wrong.yaml: " in error
+    assert message in error
     assert "Traceback" not in error
 
 

@@ -15,7 +15,7 @@ from evalkit_cli.commanding import (
     echo_lines,
     json_option,
     plugin_output_to_stderr,
-    quiet_option,
+    quiet_with,
     watched,
 )
 
@@ -57,7 +57,7 @@ _SHOWN = 3
     help="Print what each stage makes of one row, the first by default.",
 )
 @json_option
-@quiet_option
+@quiet_with("Print no progress and no summary.")
 def adapt_command(
     file: Path,
     adapter: Path,

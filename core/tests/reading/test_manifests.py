@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from evalkit.errors import DataError
 from evalkit.reading.formats import MANIFEST_FILE, Format, detect_format
-from evalkit.reading.manifests import data_sha256, read_manifest
+from evalkit.reading.manifests import check_files, data_sha256, read_manifest
 from evalkit.reading.tables import read_frames
 
 SCHEMA = pa.schema([("code", pa.string()), ("n", pa.int64())])
@@ -66,6 +67,7 @@ def test_a_folder_with_a_manifest_is_read_with_its_types(
     [
         ("path", "../part-0.parquet", "must be the path of a file in this folder"),
         ("path", "/etc/passwd", "must be the path of a file in this folder"),
+        ("path", "a\0b", "must be the path of a file in this folder"),
         ("path", "gone.parquet", r"gone\.parquet: is missing"),
         ("bytes", 3, r"part-0\.parquet: was changed"),
         ("partition", {}, "is not partitioned as the data set"),
@@ -97,6 +99,28 @@ def test_a_manifest_that_cannot_be_understood_is_refused(
 
     with pytest.raises(DataError, match=message):
         assert read_manifest(tmp_path).schema_of_rows
+
+
+def test_a_file_that_is_named_twice_is_refused(
+    tmp_path: Path, data: dict[str, Any]
+) -> None:
+    (file,) = data["files"]
+    data["files"].append({**file, "path": f"./{file['path']}"})
+    write(tmp_path, {**data, "rows": 4})
+    with pytest.raises(DataError, match=r"part-0\.parquet: is named twice"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("name", [MANIFEST_FILE, "code=01/part-0.parquet"])
+def test_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, data: dict[str, Any], name: str
+) -> None:
+    write(tmp_path, data)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(DataError, match=f"{name}: is no regular file"):
+        check_files(tmp_path, read_manifest(tmp_path))
 
 
 def test_the_sha256_of_changed_contents_is_told(

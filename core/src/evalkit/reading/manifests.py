@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from base64 import b64decode
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -18,7 +21,8 @@ _DIGEST = r"^[0-9a-f]{64}$"
 
 def _inside(path: str) -> str:
     parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or ".." in parts or "\\" in path:
+    is_outside = not parts or path.startswith("/") or ".." in parts
+    if is_outside or "\\" in path or "\0" in path:
         raise ValueError("must be the path of a file in this folder")
     return path
 
@@ -104,6 +108,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST_FILE
     try:
+        _refuse_special(path)
         found = Manifest.model_validate_json(path.read_bytes())
     except OSError as error:
         reason = error.strerror or error
@@ -113,6 +118,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(f"{path}: is no manifest of a data set: {problems}") from error
     if found.rows != sum(file.rows for file in found.files):
         raise DataError(f"{path}: the rows of its files are not {found.rows:,}")
+    paths = Counter(PurePosixPath(file.path) for file in found.files)
+    if twice := next((each for each, count in paths.items() if count > 1), None):
+        raise DataError(f"{path}: {twice}: is named twice")
     names = {field.name for field in found.fields}
     for file in found.files:
         if [*file.partition] != found.partition_fields or not names >= {
@@ -136,7 +144,7 @@ def check_files(folder: Path, manifest: Manifest, *, contents: bool = False) -> 
     for file in manifest.files:
         path = folder / file.path
         try:
-            size = path.stat().st_size
+            size = _refuse_special(path).st_size
             found = sha256_of(path) if contents and size == file.bytes else file.sha256
         except FileNotFoundError as error:
             raise DataError(
@@ -150,6 +158,14 @@ def check_files(folder: Path, manifest: Manifest, *, contents: bool = False) -> 
             raise DataError(f"{changed}: {size:,} bytes, not {file.bytes:,}")
         if found != file.sha256:
             raise DataError(f"{changed}: its SHA-256 is {found}, not {file.sha256}")
+
+
+def _refuse_special(path: Path) -> os.stat_result:
+    """Refuse what is no regular file: reading a pipe would wait for ever."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise DataError(f"{path}: is no regular file")
+    return found
 
 
 def data_sha256(path: Path) -> str:

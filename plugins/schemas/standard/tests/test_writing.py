@@ -333,6 +333,15 @@ def test_a_command_writes_what_an_evaluation_reads(tmp_path: Path) -> None:
     judged = CliRunner().invoke(schema_command, ["check", *gold])
     assert (judged.exit_code, judged.output) == (0, "4 rows checked: ok\n")
 
+    (part,) = (tmp_path / "answers").glob("*.parquet")
+    content = part.read_bytes()
+    part.write_bytes(content[:20] + bytes([content[20] ^ 1]) + content[21:])
+    changed = [str(tmp_path / "answers"), "--schema", f"{models}:Answer"]
+    judged = CliRunner().invoke(schema_command, ["check", *changed])
+    assert judged.exit_code == 1
+    assert "was changed after" in str(judged.exception)
+    part.write_bytes(content)
+
     results = [
         evaluate(data, task="sentiment", predictions=predictions)
         for data, predictions in (

@@ -144,7 +144,8 @@ def check_command(
       evalkit schema check items.parquet --schema Item --schema text.Text
       evalkit schema check gold.csv --schema tasks/nli:Input
 
-    FILE is JSON lines, CSV, TSV, Parquet, Arrow, or a folder of `evalkit schema write`.
+    FILE is JSON lines, CSV, TSV, Parquet, Arrow, or a folder of `evalkit schema write`,
+    whose files must be as they were written.
 
     Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
     usage.
@@ -171,8 +172,11 @@ def check_command(
 
 
 def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
-    from evalkit.adapters import checked_rows
+    from evalkit.adapters import MANIFEST_FILE, checked_rows
+    from evalkit_schemas_standard.reading import verify_data_set
 
+    if (file / MANIFEST_FILE).exists():
+        verify_data_set(file)
     rows = failed = problems = 0
     first: list[tuple[int, Violation]] = []
     for line, violations in checked_rows(file, model):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,6 +112,91 @@ def test_a_plugin_that_sleeps_is_cut_short(fake_distribution: Make) -> None:
 def test_what_a_plugin_prints_hides_no_outcome(fake_distribution: Make) -> None:
     noisy = "import sys; sys.stderr.write('no end of line'); sys.stdin.read()\n"
     assert check(install(fake_distribution, noisy + HEALTHY)) is None
+
+
+def test_nothing_of_the_current_folder_is_run(
+    fake_distribution: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("json", "subprocess", "evalkit", "polars"):
+        code = f"open({str(tmp_path / 'was_run')!r}, 'w')\n"
+        (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    assert check(install(fake_distribution, HEALTHY)) is None
+    assert not (tmp_path / "was_run").exists()
+
+
+FAKE = """
+import json, os, sys
+json.dumps = lambda *_, **__: "true"
+for descriptor in (1, 2):
+    os.write(descriptor, b"0\\n0.1\\n")
+print("evalkit-check: [null, 0.1]", file=sys.stderr, flush=True)
+sys.stdout.write("x" * 3_000_000)
+"""
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)", "1 / 0"])
+def test_a_fake_report_of_a_plugin_is_none(fake_distribution: Make, end: str) -> None:
+    problem = check(install(fake_distribution, FAKE + end))
+    assert problem is not None
+    assert problem.startswith("observers/it (checked 1.2.3): ")
+
+
+def test_a_plugin_that_writes_to_every_descriptor_is_named(
+    fake_distribution: Make,
+) -> None:
+    code = """
+import os
+for descriptor in range(100):
+    try:
+        os.write(descriptor, b"ok\\n0.1\\n")
+    except OSError:
+        pass
+"""
+    ended = "its process ended with exit code 0 while it was loaded"
+    problem = check(install(fake_distribution, code + HEALTHY))
+    assert problem == f"observers/it (checked 1.2.3): {ended}"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    "code",
+    ["", pytest.param("time.sleep(60)", marks=pytest.mark.slow), "os._exit(3)"],
+)
+def test_what_a_plugin_started_ends_with_it(
+    fake_distribution: Make, tmp_path: Path, code: str
+) -> None:
+    started = tmp_path / "pid"
+    forking = f"""
+import os, pathlib, time
+pid = os.fork()
+if not pid:
+    time.sleep(60)
+pathlib.Path({str(started)!r}).write_text(str(pid))
+{code}
+"""
+    problem = check(install(fake_distribution, forking + HEALTHY), timeout=5)
+    assert (problem is None) == (code == "")
+    assert not _is_running(int(started.read_text()))
+
+
+def _is_running(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    for _ in range(100):  # killed at once, and reaped by another process when it can
+        try:
+            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return False
+            os.kill(pid, 0)
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_thread_that_goes_on_delays_nothing(fake_distribution: Make) -> None:
+    thread = "threading.Thread(target=time.sleep, args=[60]).start()\n"
+    code = "import threading, time\n" + thread
+    assert check(install(fake_distribution, code + HEALTHY), timeout=20) is None
 
 
 def test_observers_are_checked_with_all_others(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -11,7 +13,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -43,6 +46,9 @@ class Outcome(NamedTuple):
 def check_components(components: Sequence[Component], timeout: float) -> list[Outcome]:
     """Load each component in a process of its own.
 
+    What a plugin prints is lost, and processes that it starts end with its own, unless
+    they leave the process group.
+
     Args:
         components: What to check.
         timeout: Seconds that each gets.
@@ -50,30 +56,76 @@ def check_components(components: Sequence[Component], timeout: float) -> list[Ou
     Returns:
         What was found out about each component.
     """
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return [*pool.map(partial(_check, timeout=timeout), components)]
-
-
-def _check(component: Component, timeout: float) -> Outcome:
-    command = [sys.executable, "-m", "evalkit_cli.commands.checking"]
+    running: set[subprocess.Popen[bytes]] = set()
+    check = partial(_check, timeout=timeout, running=running)
+    pool = ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(list(component)),
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        problem = f"{component.origin}: was not loaded within {timeout:g} seconds"
-        return Outcome(component, problem)
-    report = [line for line in done.stderr.splitlines() if line.startswith(_MARK)]
-    if report:
-        return Outcome(component, *json.loads(report[-1].removeprefix(_MARK)))
-    ended = _how_it_ended(done.returncode)
+        return [*pool.map(check, components)]
+    finally:  # Ctrl-C does not reach other process groups
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in [*running]:
+            _kill_group(process)
+        pool.shutdown()
+
+
+def _check(
+    component: Component, timeout: float, running: set[subprocess.Popen[bytes]]
+) -> Outcome:
+    nonce = secrets.token_hex(16)
+    process = subprocess.Popen(
+        # -P: a json.py in the current folder is nobody's plugin
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        process_group=0 if os.name == "posix" else None,
+    )
+    with process:
+        running.add(process)
+        try:
+            _write(process, json.dumps([nonce, *component]))
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            problem = f"{component.origin}: was not loaded within {timeout:g} seconds"
+            return Outcome(component, problem)
+        finally:
+            _kill_group(process)
+            running.discard(process)
+        report = _read(process)
+    if code == 0 and report.startswith(f"{nonce}\n"):
+        _, seconds, problem = report.split("\n", 2)
+        return Outcome(component, problem or None, float(seconds) if seconds else None)
+    ended = _how_it_ended(code)
     return Outcome(component, f"{component.origin}: {ended} while it was loaded")
+
+
+def _write(process: subprocess.Popen[bytes], text: str) -> None:
+    with contextlib.suppress(BrokenPipeError), _pipe(process.stdin) as stream:
+        stream.write(text.encode())
+
+
+def _read(process: subprocess.Popen[bytes]) -> str:
+    """Return what was written, without waiting for a process that is left."""
+    descriptor = _pipe(process.stdout).fileno()
+    if os.name == "posix":
+        os.set_blocking(descriptor, False)
+    try:
+        return os.read(descriptor, _MOST_BYTES).decode(errors="replace")
+    except BlockingIOError:
+        return ""
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if os.name != "posix":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _how_it_ended(code: int) -> str:
@@ -86,11 +138,28 @@ def _how_it_ended(code: int) -> str:
     return f"its process was killed by {name}"
 
 
-_MARK = "evalkit-check: "
+_MOST_BYTES = 32_768
+"""More than a report has, and less than a pipe holds."""
 
 
 def _main() -> None:
+    """Load the component that stdin names, and report on what was stdout."""
     from evalkit import Component
+    from evalkit_cli.printing.streams import fitting
+
+    write, leave, report = os.write, os._exit, os.dup(1)
+    nonce, *fields = json.load(sys.stdin)
+    with Path(os.devnull).open("r+b") as nothing:
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing.fileno(), descriptor)
+    problem, seconds = _load(Component(*fields))
+    text = f"{nonce}\n{'' if seconds is None else seconds}\n{fitting(problem or '')}"
+    write(report, text.encode(errors="backslashreplace"))
+    leave(0)
+
+
+def _load(component: Component) -> tuple[str | None, float | None]:
+    """Return what is wrong with a component, and how long its import took."""
     from evalkit.catalog import (
         COMMANDS,
         SCHEMAS,
@@ -103,7 +172,6 @@ def _main() -> None:
     from evalkit.errors import EvalkitError, RequiredParameterError
     from evalkit_cli.installed_commands import InstalledCommand
 
-    component = Component(*json.load(sys.stdin))
     problem = seconds = None
     try:
         start = time.perf_counter()
@@ -129,7 +197,7 @@ def _main() -> None:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:
         problem = str(error)
-    print("\n" + _MARK + json.dumps([problem, seconds]), file=sys.stderr)
+    return problem, seconds
 
 
 if __name__ == "__main__":

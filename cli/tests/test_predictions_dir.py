@@ -83,6 +83,23 @@ def test_all_data_sets_with_a_file_are_evaluated(invoke: Invoke, folder: Path) -
         assert json.loads(run.read_text("utf-8")) == record
 
 
+def test_a_written_data_set_is_found_by_its_name(
+    invoke: Invoke, folder: Path, tmp_path: Path
+) -> None:
+    model = (
+        "import pydantic\nclass A(pydantic.BaseModel):\n    id: int\n    label: str\n"
+    )
+    (tmp_path / "a.py").write_text(model)
+    (tmp_path / "a.jsonl").write_text(HALF)
+    (folder / "notes").mkdir()
+    written = str(folder / "reviews-a")
+    schema = ("--schema", f"{tmp_path / 'a.py'}:A")
+    invoke("schema", "write", str(tmp_path / "a.jsonl"), "-o", written, *schema)
+    done = invoke("eval", "--predictions-dir", str(folder), "-m", "accuracy", "--json")
+    (record,) = json.loads(done.stdout)
+    assert (record["dataset"], record["scores"][0]["value"]) == ("reviews-a", 0.5)
+
+
 def test_a_task_leaves_the_other_data_sets_out(invoke: Invoke, folder: Path) -> None:
     fill(folder, reviews_a=GOOD, reviews_b=HALF, answers=ANSWER)
     arguments = ("eval", "--task", "sentiment", "--predictions-dir", str(folder))

@@ -158,7 +158,8 @@ def jobs_of_folder(
 
     Args:
         registry: Where plugins are found; only data sets with a file are imported.
-        given: The folder; a file is `<data set>.<suffix>`.
+        given: The folder; a file is `<data set>.<suffix>`, and a folder that
+            `evalkit schema write` wrote is `<data set>`.
         task: Leave out data sets of other tasks; None for none.
         model: Name of the model; the folder's by default.
         quiet: Do not say which files were left out.
@@ -170,12 +171,17 @@ def jobs_of_folder(
         DataError: The folder cannot be read, two files are of one data set, or there
             is none.
     """
+    from evalkit.adapters import MANIFEST_FILE
     from evalkit.catalog import local_path, model_name
     from evalkit.errors import DataError
 
     folder = local_path(given)
     try:
-        files = sorted(path for path in folder.iterdir() if path.is_file())
+        files = sorted(
+            path
+            for path in folder.iterdir()
+            if path.is_file() or (path / MANIFEST_FILE).is_file()
+        )
     except OSError as error:
         raise DataError(
             f"{folder}: cannot be read: {error.strerror or error}"

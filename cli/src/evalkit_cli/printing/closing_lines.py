@@ -106,7 +106,7 @@ def account(result: Result) -> list[str]:
         result: The result.
 
     Returns:
-        Its notices and warnings, the counts, and the run folder.
+        Its notices and warnings, its adapters, the counts, and the run folder.
     """
     counts = result.counts
     left = {
@@ -116,6 +116,7 @@ def account(result: Result) -> list[str]:
     }
     lines = [f"notice: {notice}" for notice in result.notices]
     lines += [f"warning: {warning}" for warning in result.warnings]
+    lines += _adapters(result)
     scored = f"{_of_examples(counts)} scored"
     if left:
         kinds = ", ".join(f"{count} {status}" for status, count in left.items())
@@ -131,6 +132,19 @@ def account(result: Result) -> list[str]:
         kept = " (an identical run was there already)" if result.was_there else ""
         lines.append(f"run folder: {result.path}{kept}")
     return lines
+
+
+def _adapters(result: Result) -> list[str]:
+    """Say what changed rows before they were checked."""
+    places = {
+        "examples": result.record.data.adapters,
+        "predictions": result.record.predictions.adapters,
+    }
+    return [
+        f"adapters of {place}: {', '.join(each.kind for each in adapters)}"
+        for place, adapters in places.items()
+        if adapters
+    ]
 
 
 def _of_examples(counts: Mapping[str, int], noun: str = "examples") -> str:

@@ -114,7 +114,7 @@ def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
 
 
 def validated_rows(
-    path: str | Path, model: type[BaseModel]
+    path: str | Path, model: type[BaseModel], keys: set[str] | None = None
 ) -> Iterator[tuple[int, BaseModel | list[Violation]]]:
     """Read the rows of a file as instances of a model.
 
@@ -122,6 +122,7 @@ def validated_rows(
         path: JSON lines, CSV, TSV, Parquet, Arrow or the folder of a data set; values
             are taken as `checked_rows` takes them.
         model: What every row must keep.
+        keys: Where given, gets the keys of all rows that were read, declared or not.
 
     Yields:
         The line or number of each row, and the instance, or all that the row breaks.
@@ -135,11 +136,15 @@ def validated_rows(
     if frames is None:
         texts = _keys(model, cell_texts(model))
         for row in read_rows(path, detect_format(path), texts, ()):
+            if keys is not None:
+                keys.update(row.values or ())
             yield row.line, _instance(model, row)
         return
     nullable = _keys(model, model.model_fields)
     values = (row for frame in frames for row in frame.iter_rows(named=True))
     for number, given in enumerate(values, start=1):
+        if keys is not None:
+            keys.update(given)
         plain = row_of_table(model, plain_values(given, nullable))
         yield number, _instance(model, Row(number, plain))
 

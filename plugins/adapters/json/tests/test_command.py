@@ -149,6 +149,10 @@ def test_eval_takes_adapters() -> None:
     )
     for command in (("eval", "-m", "accuracy"), ("validate",)):
         assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
+    from evalkit_cli.main import cli
+
+    shown = CliRunner().invoke(cli, ["show", "latest"])
+    assert "adapters of predictions: rename\n" in shown.stdout
     for wrong in ("m.yaml", "answers=m.yaml"):
         code, error = run("eval", *arguments, "--adapter", wrong)
         assert code == 2

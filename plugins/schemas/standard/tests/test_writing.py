@@ -5,15 +5,17 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from evalkit import evaluate
 from evalkit.errors import DataError, SchemaError, StorageError
@@ -221,6 +223,25 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="file: is a file; name a folder"):
         write_data_set(ROWS, file, Row, overwrite=True)
     assert file.read_text() == "mine"
+
+
+def test_keys_that_are_not_written_are_named(tmp_path: Path) -> None:
+    class Loose(BaseModel):
+        id: str
+        label: str = Field(alias="top")
+
+    rows = '{"id": "a", "top": "x", "prob": 1}\n{"id": "b", "top": "y", "z": 0}\n'
+    (tmp_path / "a.jsonl").write_text(rows)
+    pl.DataFrame({"id": ["c"], "top": ["y"], "w": [1]}).write_parquet(
+        tmp_path / "b.parquet"
+    )
+    files = [tmp_path / "a.jsonl", tmp_path / "b.parquet"]
+    with pytest.warns(UserWarning, match="not in the schema, and not written: ") as got:
+        write_files(files, tmp_path / "out", Loose)
+    assert str(got[0].message).endswith(": prob, w, z")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_files([tmp_path / "out"], tmp_path / "again", Loose)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

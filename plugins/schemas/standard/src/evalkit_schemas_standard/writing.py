@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from array import array
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
@@ -139,11 +140,21 @@ def write_files(
         DataError: A file cannot be read.
         SchemaError: Rows break the schema or repeat an id; names files and lines.
         StorageError: Something else is there, or the folder cannot be written.
+
+    Warns:
+        UserWarning: Rows have keys that the schema neither declares nor forbids.
     """
     places = _Places()
     writer = _Writer(model, file_format, partition_by, id_fields, places)
-    rows = _rows_of(files, model, places)
-    return writer.write(rows, Path(folder), overwrite, schema_name)
+    keys: set[str] = set()
+    rows = _rows_of(files, model, places, keys)
+    manifest = writer.write(rows, Path(folder), overwrite, schema_name)
+    if undeclared := sorted(keys - {*arrow_schema(model).names, *model.model_fields}):
+        warnings.warn(
+            f"{folder}: not in the schema, and not written: {', '.join(undeclared)}",
+            stacklevel=2,
+        )
+    return manifest
 
 
 def _counted(rows: Iterable[Any], places: _Places) -> Iterator[Any]:
@@ -153,7 +164,10 @@ def _counted(rows: Iterable[Any], places: _Places) -> Iterator[Any]:
 
 
 def _rows_of(
-    files: Sequence[str | Path], model: type[BaseModel], places: _Places
+    files: Sequence[str | Path],
+    model: type[BaseModel],
+    places: _Places,
+    keys: set[str],
 ) -> Iterator[BaseModel]:
     """Read files; once a row breaks the schema, the others are only checked."""
     problems: list[str] = []
@@ -161,7 +175,7 @@ def _rows_of(
     for file in files:
         unit = "line" if file_frames(file) is None else "row"
         places.begin(f"{file}: {unit}")
-        for line, found in validated_rows(file, model):
+        for line, found in validated_rows(file, model, keys):
             if isinstance(found, list):
                 failed += 1
                 if failed <= _SHOWN:

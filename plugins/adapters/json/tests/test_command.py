@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from evalkit.errors import SchemaError
 from evalkit_adapters_json.command import adapt_command
 
 
@@ -157,3 +158,34 @@ def test_eval_takes_adapters() -> None:
         code, error = run("eval", *arguments, "--adapter", wrong)
         assert code == 2
         assert "not of the form predictions=FILE" in error
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1], [2.5]],
+        [{"x": 1}, {"y": 2}],
+        [[[1]], [["a"]]],
+        [1.5, 2**60 + 1],
+        [2, True],
+        [{}, {}],
+    ],
+)
+def test_a_table_that_would_change_values_is_refused(values: list[Any]) -> None:
+    lines = "".join(json.dumps({"a": value, "l": ["x"]}) + "\n" for value in values)
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    with pytest.raises(SchemaError, match=r"write \.jsonl"):
+        adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.parquet")
+    assert not Path("out.parquet").exists()
+    assert adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.jsonl").exit_code == 0
+    written = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["b"] for line in written] == values
+
+
+def test_a_key_that_objects_of_a_table_lack_is_null() -> None:
+    lines = '{"a": [{"x": 1}, {"y": 2}], "l": [0]}\n{"a": null, "l": [1]}\n'
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    done = adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.parquet")
+    assert done.exit_code == 0, done.output
+    held = pl.read_parquet("out.parquet")["b"].to_list()
+    assert held == [[{"x": 1, "y": None}, {"x": None, "y": 2}], None]

@@ -86,13 +86,13 @@ def _write(
         found = _adapted_table(pipeline, source, limit)
         if found is not None:
             frame, read = found
-            frame.write_parquet(partial)
+            _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
     counted = _Counted(file_rows(source), source, limit, progress)
     rows = _adapted(pipeline, counted, source)
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
-        frame.write_parquet(partial)
+        _write_table(frame, partial, target)
         return AdaptedFile(counted.read, frame.height)
     written = 0
     with partial.open("w", encoding="utf-8", newline="\n") as stream:
@@ -179,4 +179,36 @@ def _frame_of(rows: list[Any], target: Path) -> pl.DataFrame:
         raise SchemaError(
             f"{target}: a column has values of several types ({error}); write .jsonl"
         ) from error
+    for name, column in columns.items():
+        for number, (row, held) in enumerate(zip(rows, column, strict=True), start=1):
+            if not _is_same(row.get(name), held):
+                raise SchemaError(
+                    f"{target}: row {number}: {name}: {row.get(name)!r:.80} does not"
+                    f" fit a column of {column.dtype}; write .jsonl"
+                )
     return pl.DataFrame(columns)
+
+
+def _is_same(given: Any, held: Any) -> bool:
+    """Tell whether a column holds what it was given: polars changes nested values."""
+    if isinstance(held, pl.Series):
+        held = held.to_list()
+    if isinstance(given, dict) and isinstance(held, dict):
+        return given.keys() <= held.keys() and all(
+            _is_same(given.get(key), value) for key, value in held.items()
+        )
+    if isinstance(given, list | tuple) and isinstance(held, list):
+        return len(given) == len(held) and all(map(_is_same, given, held))
+    if isinstance(given, bool) or isinstance(held, bool):
+        return given is held
+    is_nan = given != given and held != held
+    return is_nan or bool(given == held)
+
+
+def _write_table(frame: pl.DataFrame, partial: Path, target: Path) -> None:
+    try:
+        frame.write_parquet(partial)
+    except pl.exceptions.PolarsError as error:
+        raise SchemaError(
+            f"{target}: Parquet cannot hold a column ({error}); write .jsonl"
+        ) from error

@@ -90,6 +90,11 @@ def _of_row(
         for field in schema:
             try:
                 pa.array([row[field.name]], field.type)
+            except OverflowError:
+                return SchemaError(
+                    f"row {number}: {field.name}: {row[field.name]!r:.80} holds a"
+                    f" number too large for {field.type}"
+                )
             except Exception as problem:  # whatever the table was refused for
                 return SchemaError(f"row {number}: {field.name}: {problem}")
     return SchemaError(str(error))

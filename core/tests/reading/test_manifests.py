@@ -148,3 +148,28 @@ def test_other_fields_or_rows_than_the_manifest_says_are_an_error(
     write(tmp_path, data)
     with pytest.raises(DataError, match="holds 3 rows, not 2"):
         list(read_frames(tmp_path, Format.DATA_SET))
+
+
+@pytest.mark.parametrize("value", [1, True])
+def test_the_value_of_a_partition_has_the_type_of_its_field(
+    tmp_path: Path, data: dict[str, Any], value: object
+) -> None:
+    data["files"][0]["partition"] = {"code": value}
+    write(tmp_path, data)
+    with pytest.raises(DataError, match=rf"code = {value}, which is no String"):
+        list(read_frames(tmp_path, Format.DATA_SET))
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (', "files": [], "rows": 0}', "the key 'rows' is given twice"),
+        (', "id_fields": ' + "[" * 9999, "is no manifest of a data set"),
+    ],
+)
+def test_a_manifest_that_names_a_key_twice_is_refused(
+    tmp_path: Path, data: dict[str, Any], end: str, message: str
+) -> None:
+    (tmp_path / MANIFEST_FILE).write_text(json.dumps(data)[:-1] + end)
+    with pytest.raises(DataError, match=message):
+        read_manifest(tmp_path)

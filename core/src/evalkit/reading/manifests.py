@@ -15,6 +15,7 @@ from evalkit.base.violations import describe, from_pydantic
 from evalkit.errors import DataError
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.formats import MANIFEST_FILE, is_data_set
+from evalkit.reading.rows import decode_json
 
 _DIGEST = r"^[0-9a-f]{64}$"
 
@@ -109,13 +110,17 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_FILE
     try:
         _refuse_special(path)
-        found = Manifest.model_validate_json(path.read_bytes())
+        text = path.read_bytes()
+        decode_json(text.decode("utf-8"))  # pydantic takes the last of equal keys
+        found = Manifest.model_validate_json(text)
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path}: cannot be read: {reason}") from error
     except ValidationError as error:
         problems = describe(from_pydantic(error))
         raise DataError(f"{path}: is no manifest of a data set: {problems}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is no manifest of a data set: {error}") from error
     if found.rows != sum(file.rows for file in found.files):
         raise DataError(f"{path}: the rows of its files are not {found.rows:,}")
     paths = Counter(PurePosixPath(file.path) for file in found.files)

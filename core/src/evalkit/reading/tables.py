@@ -93,7 +93,7 @@ def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:
     for file in manifest.files:
         path = folder / file.path
         shared = [
-            _shared(name, value, types[name]) for name, value in file.partition.items()
+            _shared(path, name, value, types) for name, value in file.partition.items()
         ]
         rows = 0
         for frame in read_frames(path, Format[manifest.format.upper()]):
@@ -114,11 +114,24 @@ def _types_of(schema: Any) -> dict[str, pl.DataType]:
     return dict(empty.schema)
 
 
-def _shared(name: str, value: Any, dtype: pl.DataType) -> pl.Series:
+def _shared(
+    path: Path, name: str, value: Any, types: dict[str, pl.DataType]
+) -> pl.Series:
     """Return the value that all rows of a file have in a field."""
-    if dtype == pl.Date and isinstance(value, str):
-        value = date.fromisoformat(value)
-    return pl.Series(name, [value], dtype)
+    dtype = types.get(name)
+    try:
+        if isinstance(value, bool) and dtype != pl.Boolean:
+            raise TypeError("is a truth value")
+        typed = (
+            date.fromisoformat(value)
+            if dtype == pl.Date and isinstance(value, str)
+            else value
+        )
+        return pl.Series(name, [typed], dtype)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path}: the manifest says {name} = {value!r:.80}, which is no {dtype}"
+        ) from error
 
 
 def _read_names(kind: Any) -> None:

@@ -1,5 +1,5 @@
 """Runs the command line as `python -m evalkit_cli`."""
 
-from evalkit_cli.main import main
+from evalkit_cli.supervision import main
 
 main()

@@ -268,15 +268,11 @@ def _collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
-def main() -> None:
-    """Run the command line and exit with its code."""
+def main() -> NoReturn:
+    """Run the command line in this process and exit with its code."""
     # pydantic reads the metadata of every distribution for plugins of its own, and
     # fails where one of them is malformed
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # the caller closed it
-            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, nowhere)
     warnings.showwarning = _show_warning
     _collect_seldom()
     if isinstance(sys.stdout, io.TextIOWrapper):

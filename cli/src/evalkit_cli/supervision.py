@@ -1,0 +1,163 @@
+"""Runs the command line in a process of its own, so that its end tells the truth.
+
+A plugin, or a library that it calls, may end the process with the exit code 0 before
+there is a result. On Linux the command line forks before it imports anything large: the
+child does the work and says when it is done, and the parent turns an end without that
+word into an error. Elsewhere, and under a debugger or a profiler, there is one process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_BY_A_PROCESS = 0
+"""The code of a signal that a process sent, and no terminal."""
+_DIE_WITH_PARENT = 1
+"""The option of `prctl` that has the kernel kill a child with its parent."""
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller closed it
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    supervised(_run)
+
+
+def _run() -> NoReturn:
+    from evalkit_cli.main import main
+
+    main()
+
+
+_NO_PLUGIN = ("--help", "-h", "--version")
+"""Options with which no plugin is loaded."""
+
+
+def _loads_plugins(arguments: Sequence[str]) -> bool:
+    """Tell whether a plugin may run: a process of its own takes 20 ms."""
+    if not arguments or {*arguments} & {*_NO_PLUGIN}:
+        return False
+    return arguments[0] != "list" or any(each[:2] == "--" for each in arguments)
+
+
+def supervised(command: Callable[[], NoReturn]) -> NoReturn:
+    """Run a command, and exit with 0 only if it ended itself.
+
+    Args:
+        command: What to run; it ends with `SystemExit`.
+
+    Raises:
+        SystemExit: Always; with 1 in place of 0 if the process ended before the command
+            did. A signal that kills the child kills this process too.
+    """
+    is_watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if sys.platform != "linux" or is_watched or not _loads_plugins(sys.argv[1:]):
+        command()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    waited = {signal.Signals[name] for name in (*_PASSED_ON, "SIGCHLD")}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        _end_with(parent)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _work(command, writer)
+    os.close(writer)
+    status = _wait(child, waited)
+    said = _read(reader)
+    code = os.waitstatus_to_exitcode(status)
+    if not said.startswith(_DONE):
+        _tell(code, said)
+    if code < 0:
+        _die_by(-code)
+    os._exit(code or (int(said[len(_DONE) :]) if said.startswith(_DONE) else 1))
+
+
+_DONE = "done "
+
+
+def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
+    """Run the command in the child, and say how it ended, or where it was left."""
+    own, leave, is_done = os.getpid(), os._exit, False
+
+    def leave_at(status: int) -> NoReturn:
+        caller = sys._getframe().f_back
+        if caller is not None and os.getpid() == own and not is_done:
+            place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+            os.write(writer, place.encode(errors="backslashreplace"))
+        leave(status)
+
+    os._exit = leave_at
+    try:
+        command()
+    except SystemExit as ended:
+        given = ended.code
+        code = given if isinstance(given, int) else int(given is not None)
+        is_done = True
+        os.write(writer, f"{_DONE}{code}".encode())
+        raise
+
+
+def _end_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before
+        os._exit(1)
+
+
+def _wait(child: int, waited: set[signal.Signals]) -> int:
+    """Wait for the child, pass signals on to it, and return its status."""
+    while True:
+        found = signal.sigwaitinfo(waited)
+        if found.si_signo == signal.SIGCHLD:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                return status
+        elif found.si_code <= _BY_A_PROCESS:  # a terminal tells the child by itself
+            os.kill(child, found.si_signo)
+
+
+def _read(reader: int) -> str:
+    os.set_blocking(reader, False)  # a process that is left may hold the other end
+    try:
+        return os.read(reader, 10_000).decode()
+    except BlockingIOError:
+        return ""
+
+
+def _tell(code: int, place: str) -> None:
+    """Say that the child ended before the command did."""
+    from evalkit_cli.printing.streams import echo_lines
+
+    names = {each.value: each.name for each in signal.Signals}
+    killer = names.get(-code, f"signal {-code}")
+    if killer in _PASSED_ON:
+        return
+    ended = f"was killed by {killer}" if code < 0 else f"ended with exit code {code}"
+    where = f" at {place}" if place else ""
+    echo_lines(
+        f"evalkit: error: its process {ended}{where} before the command was done; a "
+        "plugin or a library did that",
+        err=True,
+    )
+
+
+def _die_by(number: int) -> None:
+    """End by the same signal as the child, for whoever waits for this process."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child has written its own
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)

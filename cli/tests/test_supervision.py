@@ -1,0 +1,164 @@
+"""That an end of the process is never taken for success."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one process there")
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Make = Callable[..., Any]
+
+METRIC = """
+import ctypes, os, signal, subprocess, sys, time
+
+def quits(predictions, targets, called=[]):
+    if not called:
+        called.append(True)
+        {code}
+    return 1.0
+"""
+EVAL = ("eval", "sample-sentiment", "-m", "quits")
+
+
+@pytest.fixture
+def quits(fake_distribution: Make) -> Callable[[str], Path]:
+    """Return what installs a metric with this line, and tells its file."""
+
+    def install(code: str) -> Path:
+        text = METRIC.format(code=code)
+        fake = fake_distribution(text, {"evalkit.metrics": {"quits": "quits"}})
+        return Path(fake.folder) / f"{fake.module}.py"
+
+    return install
+
+
+@pytest.mark.parametrize("option", [(), ("--fail-under", "quits=0.5")])
+def test_an_exit_of_a_plugin_is_no_success_and_is_placed(
+    quits: Callable[[str], Path], run_evalkit: Run, option: tuple[str, ...]
+) -> None:
+    file = quits("os._exit(0)")
+    done = run_evalkit(*EVAL, *option)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        f"evalkit: error: its process ended with exit code 0 at {file}:7 before the "
+        "command was done; a plugin or a library did that\n"
+    )
+    assert not [*Path().rglob("run.json")]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "said"),
+    [
+        ("ctypes.CDLL(None)._exit(0)", 1, "ended with exit code 0 before"),
+        ("ctypes.CDLL(None)._exit(7)", 7, "ended with exit code 7 before"),
+        ("os._exit(7)", 7, "ended with exit code 7 at "),
+        ("os.kill(os.getpid(), 9)", -9, "was killed by SIGKILL before"),
+        ("ctypes.string_at(0)", -11, "was killed by SIGSEGV before"),
+        ("os.kill(os.getpid(), 40)", -40, "was killed by signal 40 before"),
+    ],
+)
+def test_other_ends_are_told_and_keep_their_code(
+    quits: Callable[[str], Path],
+    run_evalkit: Run,
+    code: str,
+    expected: int,
+    said: str,
+) -> None:
+    quits(code)
+    done = run_evalkit(*EVAL)
+    assert done.returncode == expected
+    assert f"evalkit: error: its process {said}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.fork() or os._exit(0)",  # of a process of its own
+        "subprocess.Popen(['sleep', '30'])",  # which holds what it got of this one
+        "__import__('atexit').register(os._exit, 0)",
+    ],
+)
+def test_what_ends_beside_a_result_does_no_harm(
+    quits: Callable[[str], Path], run_evalkit: Run, code: str
+) -> None:
+    quits(code)
+    start = time.monotonic()
+    out = ("-o", "kept", "--quiet")
+    with Path("out").open("w") as stream:  # a pipe would wait for the other process
+        done = subprocess.run(
+            [Path(sys.executable).with_name("evalkit"), *EVAL, *out],
+            stdout=stream,
+            stderr=stream,
+            check=False,
+        )
+    assert done.returncode == 0, Path("out").read_text()
+    assert time.monotonic() - start < 25
+    assert [*Path("kept").rglob("run.json")]
+
+
+def test_a_wrong_end_stays_wrong(
+    quits: Callable[[str], Path], run_evalkit: Run
+) -> None:
+    quits("__import__('atexit').register(os._exit, 0)")
+    assert run_evalkit(*EVAL, "--fail-under", "quits=2").returncode == 3
+
+
+def test_the_child_ends_with_its_parent_also_in_c_code(
+    quits: Callable[[str], Path], tmp_path: Path
+) -> None:
+    note = tmp_path / "pid"
+    # ctypes.PyDLL keeps the lock of Python, so that no Python code runs meanwhile
+    quits(
+        f"open({str(note)!r}, 'w').write(str(os.getpid())); "
+        "open('ready', 'w').close(); ctypes.PyDLL(None).sleep(60)"
+    )
+    script = Path(sys.executable).with_name("evalkit")
+    process = subprocess.Popen([script, *EVAL], cwd=tmp_path)
+    end = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    child = int(note.read_text())
+    assert child != process.pid
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=30)
+    for _ in range(200):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        if Path(f"/proc/{child}/stat").read_text().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail("it goes on")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_reaches_the_work(
+    quits: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+) -> None:
+    quits("open('ready', 'w').close(); time.sleep(60)")
+    script = Path(sys.executable).with_name("evalkit")
+    process = subprocess.Popen(
+        [script, *EVAL], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert "its process" not in error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.tables import plain_values, read_frames, table_blocks
+from evalkit.reading.typed_values import mapped_row
 
 
 class AdaptedPredictions(NamedTuple):
@@ -80,15 +81,17 @@ def _blocks_of_frames(
         found = pipeline.adapt_frame(frame, numbers)
         # rows of one height are the rows that came, in their order
         if found is not None and found.height == frame.height:
-            yield from table_blocks(found, first, reader.plan, reader.nullable)
+            yield from table_blocks(
+                found, first, reader.plan, reader.nullable, reader.output
+            )
         else:
-            rows = _rows_of_frame(frame, first, pipeline, reader.nullable)
+            rows = _rows_of_frame(frame, first, pipeline, reader)
             yield Block(rows=rows)
         first += frame.height
 
 
 def _rows_of_frame(
-    frame: pl.DataFrame, first: int, pipeline: Pipeline, nullable: Collection[str]
+    frame: pl.DataFrame, first: int, pipeline: Pipeline, reader: ResponseReader
 ) -> Iterator[Row]:
     named = enumerate(frame.iter_rows(named=True), start=first)
     rows = (Row(number, row) for number, row in named)
@@ -96,4 +99,5 @@ def _rows_of_frame(
         if row.values is None:
             yield row
         else:
-            yield row._replace(values=plain_values(row.values, nullable))
+            values = plain_values(row.values, reader.nullable)
+            yield row._replace(values=mapped_row(reader.output, values))

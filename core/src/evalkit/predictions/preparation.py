@@ -261,7 +261,9 @@ def read_prediction_file(
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
     if found in TABLES:
-        return read_table_blocks(path, found, reader.plan, reader.nullable)
+        return read_table_blocks(
+            path, found, reader.plan, reader.nullable, reader.output
+        )
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
         return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
@@ -293,7 +295,7 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
         Blocks of its rows, which are numbered from 1.
     """
     if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan, reader.nullable)
+        return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
     return row_blocks(_object_rows(predictions), reader.plan)
 
 

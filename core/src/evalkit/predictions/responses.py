@@ -34,7 +34,7 @@ from evalkit.predictions.alternatives import (
 from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
-from evalkit.reading.typed_values import holds_null, large_integers, row_of_table
+from evalkit.reading.typed_values import holds_null, large_integers
 
 
 class ResponseReader:
@@ -59,6 +59,7 @@ class ResponseReader:
         nullable: Fields of `Output` that may be null and have no default: what a
             table, which cannot leave a value out, has as null, and a cell with nothing
             in it.
+        output: The model of responses.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -73,7 +74,7 @@ class ResponseReader:
         self._task = task
         self._dataset = dataset
         self._labels = examples.labels
-        self._output: type[BaseModel] = task.Output
+        self.output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
@@ -89,8 +90,8 @@ class ResponseReader:
             for name in self.scored_fields
             if name.startswith(OF_ALTERNATIVES)
         }
-        self._reports_errors = "error" not in self._output.model_fields
-        of_output = self._output.model_fields.items()
+        self._reports_errors = "error" not in self.output.model_fields
+        of_output = self.output.model_fields.items()
         aliases = {field.validation_alias for _, field in of_output}
         names = {*dict(of_output), *(key for key in aliases if isinstance(key, str))}
         self._reads_alternatives = RESPONSES_KEY not in names
@@ -100,11 +101,11 @@ class ResponseReader:
         self._takes_lists = task.answer_kind in ("all-of", "spans")
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
-        self.text_fields = cell_texts(self._output) | keys
+        self.text_fields = cell_texts(self.output) | keys
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
-        self.nullable = [n for n in names if holds_null(self._output, n)]
-        self.field_types = types_of_fields(self._output, self._labels)
+        self.nullable = [n for n in names if holds_null(self.output, n)]
+        self.field_types = types_of_fields(self.output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
@@ -118,7 +119,7 @@ class ResponseReader:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
-        plan = plan_of(self._output, self._labels)
+        plan = plan_of(self.output, self._labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
         if isinstance(plan.columns[column].dtype, pl.Struct):
@@ -320,23 +321,13 @@ class ResponseReader:
     ) -> tuple[Mapping[str, Any], list[Violation]]:
         """Validate a response; the fields of `Output` get their validated values."""
         try:
-            validated = self._validated(response)
+            validated = self._task.validate_output(response)
         except ValidationError as error:
             return response, from_pydantic(error)
         values = validated.model_dump()
         rule = "must be an integer of 64 bits"
         large = large_integers(values, self.field_types)
         return {**response, **values}, [Violation(n, rule, values[n]) for n in large]
-
-    def _validated(self, response: Mapping[str, Any]) -> BaseModel:
-        try:
-            return self._task.validate_output(response)
-        except ValidationError as error:
-            kinds = {each["type"] for each in error.errors()}
-            if not kinds & {"dict_type", "mapping_type"}:
-                raise
-            # a table holds a map as a list of its entries
-            return self._task.validate_output(row_of_table(self._output, response))
 
     def _verify_violations(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import BaseModel
 
 from evalkit.base.columns import all_named, frame_of, is_pattern, named
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
@@ -21,12 +22,17 @@ from evalkit.reading.manifests import check_files, read_manifest
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import refuse_other_than_file
+from evalkit.reading.typed_values import mapped_row
 
 BATCH_ROWS = 100_000
 
 
 def read_table_blocks(
-    path: Path, kind: Format, plan: ColumnPlan | None, nullable: Collection[str] = ()
+    path: Path,
+    kind: Format,
+    plan: ColumnPlan | None,
+    nullable: Collection[str] = (),
+    model: type[BaseModel] | None = None,
 ) -> Iterator[Block]:
     """Read Parquet, Arrow or a data set as blocks of rows.
 
@@ -35,6 +41,7 @@ def read_table_blocks(
         kind: `PARQUET`, `ARROW` or `DATA_SET`.
         plan: The columns that are wanted; None for rows only.
         nullable: Columns of which null is a value.
+        model: As for `table_blocks`.
 
     Yields:
         The blocks; rows are numbered from 1.
@@ -44,7 +51,7 @@ def read_table_blocks(
     """
     first = 1
     for frame in read_frames(path, kind):
-        yield from table_blocks(frame, first, plan, nullable)
+        yield from table_blocks(frame, first, plan, nullable, model)
         first += frame.height
 
 
@@ -177,6 +184,7 @@ def table_blocks(
     first: int,
     plan: ColumnPlan | None,
     nullable: Collection[str] = (),
+    model: type[BaseModel] | None = None,
 ) -> Iterator[Block]:
     """Return a data frame as blocks of rows.
 
@@ -185,11 +193,12 @@ def table_blocks(
         first: Number of the first row.
         plan: The columns that are wanted; None for rows only.
         nullable: Columns of which null is a value; in others it is none.
+        model: Whose maps are mappings in the rows, not lists of entries as in tables.
 
     Yields:
         One block; rows of other types than planned, or with an error, are apart.
     """
-    row_at = partial(_row, frame, first, nullable)
+    row_at = partial(_row, frame, first, nullable, model)
     planned = None if plan is None else _planned(frame, plan)
     if plan is None or planned is None:
         yield Block(rows=map(row_at, range(frame.height)))
@@ -218,9 +227,16 @@ def table_blocks(
     )
 
 
-def _row(frame: pl.DataFrame, first: int, nullable: Collection[str], index: int) -> Row:
+def _row(
+    frame: pl.DataFrame,
+    first: int,
+    nullable: Collection[str],
+    model: type[BaseModel] | None,
+    index: int,
+) -> Row:
+    values = plain_values(frame.row(index, named=True), nullable)
     return object_row(
-        first + index, plain_values(frame.row(index, named=True), nullable)
+        first + index, values if model is None else mapped_row(model, values)
     )
 
 

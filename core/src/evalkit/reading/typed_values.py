@@ -246,6 +246,16 @@ def row_of_table(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, An
     return found
 
 
+def mapped_row(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a table with mappings in the place of entries of maps."""
+    found = dict(row)
+    for name, field in model.model_fields.items():
+        for key in (name, field.validation_alias):
+            if isinstance(key, str) and isinstance(row.get(key), list | Mapping):
+                found[key] = as_mappings(row[key], field.annotation, keeps_null=True)
+    return found
+
+
 def holds_null(kind: Any, name: str) -> bool:
     """Tell whether null is a value of a field, and not the lack of one.
 
@@ -280,13 +290,13 @@ def as_mappings(value: Any, annotation: Any, *, keeps_null: bool = False) -> Any
         keeps_null: Whether fields of structs that are null are kept.
 
     Returns:
-        The value with mappings in the place of entries of maps, and without the fields
-        of structs that are null.
+        The value with mappings in the place of entries of maps whose keys are not
+        repeated, and without the fields of structs that are null.
     """
     annotation = bare(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(value, list):
-        if origin in (dict, Mapping) and all(map(_is_entry, value)):
+        if origin in (dict, Mapping) and _are_entries(value):
             value = {entry[KEY]: entry[VALUE] for entry in value}
         else:
             inner = arguments[0] if arguments else None
@@ -304,5 +314,9 @@ def as_mappings(value: Any, annotation: Any, *, keeps_null: bool = False) -> Any
     return value
 
 
-def _is_entry(item: Any) -> bool:
-    return isinstance(item, Mapping) and item.keys() == {KEY, VALUE}
+def _are_entries(items: Sequence[Any]) -> bool:
+    """Tell whether items are the entries of a map, no two of which have one key."""
+    are_entries = all(
+        isinstance(item, Mapping) and item.keys() == {KEY, VALUE} for item in items
+    )
+    return are_entries and len({repr(item[KEY]) for item in items}) == len(items)

@@ -151,7 +151,12 @@ def test_a_signal_reaches_the_work(
     quits("open('ready', 'w').close(); time.sleep(60)")
     script = Path(sys.executable).with_name("evalkit")
     process = subprocess.Popen(
-        [script, *EVAL], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [script, *EVAL],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        # nohup ignores hang-ups for all that it starts
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     end = time.monotonic() + 60
     while not (tmp_path / "ready").exists():

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 51_000
+MOST_LINES = 52_000
 """Room for the second edition of the contract; to be lowered again."""
 
 MOST_OF_A_MODULE = 400

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from edited_runs import write_record
 
 from evalkit_cli.main import main
 from evalkit_cli.printing import progress_bar
@@ -256,7 +257,7 @@ def test_run_folders_that_somebody_edited(
         record["dataset"] = record["task"] = record["split"] = f"edited{HOSTILE}"
         for score in record["scores"]:
             score["unit"] = score["flag"] = score["reason"] = HOSTILE
-        path.write_text(json.dumps(record), "utf-8")
+        write_record(path.parent, record)
     for way in ways:
         assert command("runs", *way).code == 0
         assert command("show", "latest", *way).code == 0

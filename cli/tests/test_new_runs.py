@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import Result
+from edited_runs import seal_again, write_record
 
 from evalkit_cli.main import cli
 from evalkit_cli.options.completion import complete_runs
@@ -278,7 +279,7 @@ def rewrite(run: Path, change: Callable[[Any], None]) -> None:
     path = run / "run.json"
     record = json.loads(path.read_text("utf-8"))
     change(record)
-    path.write_text(json.dumps(record), encoding="utf-8")
+    write_record(run, record)
 
 
 def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
@@ -335,6 +336,7 @@ def test_many_differences_are_counted(
     invoke("eval", "tiny", "-p", predict("three.jsonl", THREE), "-q")
     path = only_run(tmp_path) / "examples.parquet"
     pl.read_parquet(path).with_columns(pred=pl.lit("neutral")).write_parquet(path)
+    seal_again(path.parent)
     done = invoke("verify", "latest")
     assert done.exit_code == 1
     differences = json.loads(invoke("verify", "latest", "--json").stdout)["differences"]

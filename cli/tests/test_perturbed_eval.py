@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from edited_runs import write_record
 from jsonschema import Draft202012Validator
 
 PERTURBATIONS = '''
@@ -304,7 +305,7 @@ def test_a_run_without_tests_says_that_nothing_is_adjusted(
         for field in ("ci_low_adjusted", "ci_high_adjusted"):
             del score[field]
         score["p_value"] = score["p_adjusted"] = None
-    path.write_text(json.dumps(record), "utf-8")
+    write_record(path.parent, record)
     shown = invoke("show", str(path.parent)).stdout
     assert "each 95 % CI holds by itself, not all at once" in shown
     assert "was shown" not in shown
@@ -482,7 +483,7 @@ class TestFlips:
         for stored in record["scores"]:
             if (stored["computed_on"], stored["tag"]) == ("worst", None):
                 stored["value"] = 0.123
-        (path / "run.json").write_text(json.dumps(record), "utf-8")
+        write_record(path, record)
         done = invoke("verify", "latest")
         assert done.exit_code == 1
         assert "all examples, worst under lower" in done.stdout

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from edited_runs import write_record
 
 from evalkit import Score
 
@@ -42,7 +43,7 @@ def evaluate(
         record = json.loads(invoke(*arguments).stdout)
         path = tmp_path / "runs" / "tiny" / record["run_id"]
         record["timings"]["started"] = f"2025-03-01T09:{next(minutes)}:30+00:00"
-        (path / "run.json").write_text(json.dumps(record), "utf-8")
+        write_record(path, record)
         return path
 
     return run
@@ -183,7 +184,7 @@ def test_a_run_without_a_start_has_a_dash(
     path = evaluate("three", THREE)
     record = json.loads((path / "run.json").read_text())
     del record["timings"]
-    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
     assert invoke("runs").stdout.splitlines()[1].split()[1:3] == ["–", "tiny"]
 
 
@@ -224,7 +225,7 @@ def test_names_cannot_speak_to_the_terminal(
     path = evaluate("three", THREE)
     record = json.loads((path / "run.json").read_text())
     record["model"] = "a\x1b[31m\nb"
-    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
     assert "a\\x1b[31m\\nb" in invoke("runs").stdout
 
 
@@ -264,7 +265,7 @@ def test_a_repeat_with_other_numbers_is_listed_as_one(
     record = json.loads((path / "run.json").read_text("utf-8"))
     for score in record["scores"]:
         score["value"] = 0.5
-    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
     done = invoke("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
     assert done.exit_code == 0
     assert "75 %" in done.stdout

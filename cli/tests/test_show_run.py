@@ -220,7 +220,9 @@ def test_a_broken_table_is_an_error_only_where_it_is_needed(
         done = invoke("show", "latest", view)
         assert done.exit_code == 1
         assert done.stderr.startswith("evalkit: error: runs/tiny/")
-        assert "examples.parquet: is no Parquet file: " in done.stderr
+        assert (
+            "examples.parquet: is damaged or was changed: it has 0 bytes" in done.stderr
+        )
 
 
 @pytest.mark.parametrize("view", ["--wrong", "--confusion"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from edited_runs import seal_again
 
 import evalkit
 from evalkit.annotating import annotations, cache
@@ -395,9 +396,11 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     assert first.path is not None
     table = first.path / "annotations" / "judge.parquet"
     pl.read_parquet(table).with_columns(failed=pl.lit("no")).write_parquet(table)
+    seal_again(first.path)
     with pytest.raises(evalkit.EvalkitError, match="its column 'failed' is of the typ"):
         evalkit.verify(evalkit.read_run(first.path))
     table.unlink()
+    seal_again(first.path)
     (change,) = evalkit.verify(evalkit.read_run(first.path)).changes
     assert change.what == "what judge said, as the run holds it"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from edited_runs import write_record
 
 import evalkit
 from evalkit import Result
@@ -376,7 +377,7 @@ class TestFiles:
         for stored in record["scores"]:
             if stored["computed_on"] == "drop":
                 stored["value"] = 0.123
-        path.write_text(json.dumps(record), "utf-8")
+        write_record(path.parent, record)
         other = score(out=tmp_path)
         assert other.to_dict()["repeat_of"] == result.run_id
         assert other.notices[-1].startswith("right: not as in the run ")

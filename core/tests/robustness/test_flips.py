@@ -154,5 +154,5 @@ class TestRefusals:
         with pytest.raises(StorageError, match="has no scores of single copies"):
             find_flips(stored)
         (path / "perturbed.parquet").unlink()
-        with pytest.raises(StorageError, match=r"has no perturbed\.parquet"):
+        with pytest.raises(StorageError, match=r"perturbed\.parquet: is missing"):
             find_flips(read_run(path))

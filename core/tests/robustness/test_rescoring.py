@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from edited_runs import seal_again, write_record
 from pydantic import BaseModel
 
 import evalkit
@@ -124,6 +125,7 @@ class TestRescoring:
         parent = score(metrics=["right"], out=tmp_path)
         assert parent.path is not None
         (parent.path / "perturbed.parquet").unlink()
+        seal_again(parent.path)
         again = rescore(parent.path, ["distance"], registry=REGISTRY)
         assert len(again.under_perturbation) == len(parent.under_perturbation)
         assert again.notices[-1].startswith("distance: not computed under perturbation")
@@ -133,6 +135,7 @@ class TestRescoring:
         assert parent.path is not None
         path = parent.path / "perturbed.parquet"
         pl.read_parquet(path).with_columns(input_id=pl.lit("9")).write_parquet(path)
+        seal_again(parent.path)
         with pytest.raises(StorageError, match="copies of examples that it does not"):
             rescore(parent.path, ["distance"], registry=REGISTRY)
 
@@ -281,6 +284,7 @@ class TestVerification:
         path = edited(result, forget)
         pairs = pl.read_parquet(path / "perturbed.parquet")
         pairs.drop("as expected").write_parquet(path / "perturbed.parquet")
+        seal_again(path)
         verified = verify(path, registry=REGISTRY)
         assert verified.differences == ()
         assert "`expect`" in verified.unverified["scores under perturbation"]
@@ -341,6 +345,7 @@ class TestVerification:
         path = result.path / "perturbed.parquet"
         whole = pl.read_parquet(path)
         whole.drop("pred").write_parquet(path)
+        seal_again(result.path)
         found = verify(result.path, registry=REGISTRY)
         assert (
             "holds no answers and predictions, as"
@@ -348,6 +353,7 @@ class TestVerification:
         )
         assert (found.agrees, found.scores) == (True, plain)
         path.unlink()
+        seal_again(result.path)
         found = verify(result.path, registry=REGISTRY)
         assert found.unverified == {
             "scores under perturbation": "the run has no perturbed.parquet"
@@ -361,6 +367,7 @@ class TestVerification:
         assert result.path is not None
         path = result.path / "perturbed.parquet"
         pl.read_parquet(path).drop("conf").write_parquet(path)
+        seal_again(result.path)
         found = verify(result.path, registry=REGISTRY)
         assert found.agrees
         assert list(found.unverified) == ["distance under perturbation"]
@@ -375,7 +382,7 @@ def edited(result: Result, edit: Callable[[dict[str, Any]], None]) -> Path:
     path = result.path / "run.json"
     record = json.loads(path.read_text("utf-8"))
     edit(record)
-    path.write_text(json.dumps(record), "utf-8")
+    write_record(result.path, record)
     return result.path
 
 

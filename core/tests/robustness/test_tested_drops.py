@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from edited_runs import write_record
 from scipy import stats
 from sklearn.metrics import recall_score
 
@@ -291,7 +292,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     record = json.loads((path / "run.json").read_text("utf-8"))
     for score in record["scores"]:
         edit(score)
-    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
 
 
 def test_a_metric_that_is_added_later_has_the_same_tests(path: Path) -> None:

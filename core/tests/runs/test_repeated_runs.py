@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from edited_runs import write_record
 
 import evalkit
-from evalkit.runs.folders import RUN_FILE, last_evaluation, note_evaluation
+from evalkit.runs.evaluation_times import last_evaluation, note_evaluation
+from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.listing import LATEST, find_run, list_runs
+from evalkit.runs.repeats import what_differs
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import COMPUTED, Score
-from evalkit.runs.storage import what_differs
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -48,7 +50,7 @@ def begin(path: Path, started: str) -> None:
     """Say of a run that it began at another time."""
     record = json.loads((path / RUN_FILE).read_text("utf-8"))
     record["timings"]["started"] = started
-    (path / RUN_FILE).write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -274,7 +276,7 @@ def test_other_counts_are_named(evaluated: Evaluate) -> None:
     path = path_of(first) / RUN_FILE
     record = json.loads(path.read_text("utf-8"))
     record["counts"]["missing"] += 1
-    path.write_text(json.dumps(record), "utf-8")
+    write_record(path.parent, record)
     other = evaluated("a", RIGHT[:2], on_missing="skip")
     assert other.to_dict()["repeat_of"] == first.run_id
     assert other.notices[-1].startswith("the counts of examples: not as in the run ")
@@ -288,7 +290,7 @@ def test_a_repeat_with_any_other_number_is_a_run_of_its_own(
     path = path_of(first) / RUN_FILE
     record = json.loads(path.read_text("utf-8"))
     record["scores"][0][field] = (record["scores"][0][field] or 0) + 1
-    path.write_text(json.dumps(record), "utf-8")
+    write_record(path.parent, record)
     differs = what_differs(path.parent, first.record, first.scores)
     assert differs == [record["scores"][0]["metric"]]
 

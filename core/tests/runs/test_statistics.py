@@ -9,12 +9,18 @@ from hypothesis import strategies as st
 
 from evalkit import StorageError
 from evalkit.runs.folders import STATISTICS_FOLDER, read_table, statistics_file
-from evalkit.runs.storage import write_tables
+from evalkit.runs.storage import write_parquet
 
 FRAME = pl.DataFrame(
     {"position": [0, 2], "gold": ["a", None], "n": [1.0, 0.1]},
     schema_overrides={"position": pl.UInt32},
 )
+
+
+def write(tables: dict[str, pl.DataFrame], folder: Path) -> None:
+    folder.mkdir()
+    for name, frame in tables.items():
+        write_parquet(frame, folder / statistics_file(name))
 
 
 def read(folder: Path, metric: str) -> pl.DataFrame | None:
@@ -74,7 +80,7 @@ def test_parameters_that_differ_in_case_do_not_share_a_file() -> None:
 
 def test_statistics_are_read_as_they_were_written(tmp_path: Path) -> None:
     given_statistics = {"f1:label=*[a]": FRAME, "accuracy": FRAME.drop("gold")}
-    write_tables(given_statistics, tmp_path / STATISTICS_FOLDER)
+    write(given_statistics, tmp_path / STATISTICS_FOLDER)
     for name, frame in given_statistics.items():
         found = read(tmp_path, name)
         assert found is not None
@@ -83,15 +89,9 @@ def test_statistics_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read(tmp_path, "macro-f1") is None
 
 
-def test_nothing_is_written_where_there_is_nothing(tmp_path: Path) -> None:
-    write_tables({}, tmp_path / STATISTICS_FOLDER)
-    assert list(tmp_path.iterdir()) == []
-    assert read(tmp_path, "accuracy") is None
-
-
 def test_broken_files_are_named(tmp_path: Path) -> None:
     folder = tmp_path / STATISTICS_FOLDER
-    write_tables({"accuracy": FRAME}, folder)
+    write({"accuracy": FRAME}, folder)
     path = folder / "accuracy.parquet"
     content = path.read_bytes()
     for broken in (b"", b"PAR1", content[:-20], b"not parquet at all"):
@@ -109,7 +109,8 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_is_there_already_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / STATISTICS_FOLDER).mkdir()
+def test_a_file_that_is_there_already_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").symlink_to(tmp_path / "victim")
     with pytest.raises(OSError, match="exists"):
-        write_tables({"accuracy": FRAME}, tmp_path / STATISTICS_FOLDER)
+        write_parquet(FRAME, tmp_path / "a.parquet")
+    assert not (tmp_path / "victim").exists()

@@ -22,7 +22,7 @@ from evalkit.runs.results import Result
 
 RUN_ID = "0123456789abcdef"
 RECORD = {
-    **{"format": 2, "run_id": RUN_ID, "status": "complete", "dataset": "mini"},
+    **{"format": 3, "run_id": RUN_ID, "status": "complete", "dataset": "mini"},
     "counts": {},
 }
 
@@ -241,13 +241,17 @@ def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:
     "text",
     ["", "{", "[]", "{}", '{"scores": 1}', '{"scores": [1]}', '{"scores": [{}]}'],
 )
-def test_a_broken_run_in_its_place_is_a_storage_error(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_broken_run_in_its_place_is_moved_aside(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mini" / RUN_ID / "run.json"
     path.parent.mkdir(parents=True)
     path.write_text(text, "utf-8")
-    with pytest.raises(StorageError, match="move the folder away") as caught:
-        result().save(tmp_path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert path.read_text("utf-8") == text
+    given = result()
+    folder = given.save(tmp_path)
+    assert whole(folder)
+    [aside] = tmp_path.glob("mini/.*.damaged")
+    assert (aside / "run.json").read_text("utf-8") == text
+    assert not given.was_there
+    [warning] = given.warnings
+    assert warning.startswith("the run was there and damaged, so it was written anew")
+    assert aside.name in warning
+    assert str(path) in warning

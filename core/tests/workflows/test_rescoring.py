@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from edited_runs import write_record
 
 import evalkit
 from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
@@ -355,7 +356,7 @@ def test_older_runs_are_rescored_with_the_defaults(run: Run) -> None:
     record = json.loads(path.read_text("utf-8"))
     for key in ("min_n", "resample_lists", "merged", "errors", "replications", "by"):
         record.pop(key, None)
-    path.write_text(json.dumps(record), "utf-8")
+    write_record(parent.path, record)
     rescored = evalkit.rescore(evalkit.read_run(parent.path), ["closeness"])
     direct = run("accuracy", "closeness")
     assert scores_of(rescored, "closeness") == scores_of(direct, "closeness")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from edited_runs import write_record
 
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification
@@ -43,7 +44,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     """Edit the `run.json` of a run."""
     record = json.loads((path / "run.json").read_text("utf-8"))
     edit(record)
-    (path / "run.json").write_text(json.dumps(record), "utf-8")
+    write_record(path, record)
 
 
 @pytest.mark.parametrize(

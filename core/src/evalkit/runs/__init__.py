@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evalkit.runs.citations import Works as Works
     from evalkit.runs.citations import bibtex_entries as bibtex_entries
     from evalkit.runs.citations import cited_works as cited_works
+    from evalkit.runs.folders import find_damage as find_damage
     from evalkit.runs.listing import LATEST as LATEST
     from evalkit.runs.listing import RunSummary as RunSummary
     from evalkit.runs.listing import as_result as as_result
@@ -33,6 +34,7 @@ else:
         __name__,
         {
             "runs.citations": "Work Works bibtex_entries cited_works",
+            "runs.folders": "find_damage",
             "runs.listing": "LATEST RunSummary as_result find_run list_runs",
             "runs.record": "RunRecord",
             "runs.results": "Result",

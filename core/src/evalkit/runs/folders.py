@@ -5,22 +5,16 @@ is one Parquet file for each metric: `position` (the row in `examples.parquet`),
 metric's keys and its number columns. They are kept by example and not as sums, because
 intervals need what clusters and resampled examples have, and parts of a set that are
 merged may share clusters.
-
-When a run was evaluated again is remembered beside the run, which is immutable: a
-repeat is noted in `.evaluated/<run id>` beside the run folder, a file of its own for
-each run, replaced in one step, so that writers do not wait for each other. Runs that
-were evaluated once have none; what they record themselves is the time.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from evalkit.base.violations import Violation, shorten
@@ -32,7 +26,16 @@ from evalkit.predictions.problems import (
     Problem,
     Problems,
 )
+from evalkit.runs.digests import (
+    SEAL,
+    SEALED_SINCE,
+    check_seal,
+    checked_lines,
+    read_checked,
+    read_file,
+)
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.recorded import FileDigest
 from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
@@ -131,7 +134,11 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     from pydantic import TypeAdapter, ValidationError
 
     path = folder / RUN_FILE
-    found = _read_object(path)
+    content = read_file(path)
+    found = _read_object(path, content)
+    if found["format"] >= SEALED_SINCE or SEAL in found:
+        check_seal(path, content)
+        del found[SEAL]
     rows = [
         {key: value for key, value in row.items() if key in Score._fields}
         if isinstance(row, dict)
@@ -152,12 +159,10 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
         raise _foreign(path, f"scores.{place}: {first['msg']}") from error
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def _read_object(path: Path, content: bytes) -> dict[str, Any]:
     """Read what any version of a record is: an object with some keys, of a format."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
+        found = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, f"is not JSON: {error}") from error
     if not isinstance(found, dict):
@@ -193,7 +198,9 @@ def statistics_file(metric: str) -> str:
 
 
 def read_table(
-    path: Path, columns: Sequence[str] | Mapping[str, str]
+    path: Path,
+    columns: Sequence[str] | Mapping[str, str],
+    expected: FileDigest | None = None,
 ) -> pl.DataFrame | None:
     """Read a table of a run folder.
 
@@ -201,6 +208,7 @@ def read_table(
         path: The file: of examples, perturbed copies, or a metric's statistics.
         columns: Columns that every such file has; where it is a mapping with the name
             of the type of each.
+        expected: What the file must be; None where the run recorded none.
 
     Returns:
         The table; None where the run has no such file.
@@ -210,10 +218,11 @@ def read_table(
     """
     import polars as pl
 
-    if not path.exists():
+    if expected is None and not path.exists():
         return None
+    content = read_checked(path, expected)
     try:
-        frame = pl.read_parquet(path, glob=False)
+        frame = pl.read_parquet(io.BytesIO(content))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise _unreadable(path, f"is no Parquet file: {reason}") from error
@@ -231,11 +240,12 @@ def read_table(
     return frame
 
 
-def read_problems(folder: Path) -> Problems:
+def read_problems(folder: Path, expected: FileDigest | None = None) -> Problems:
     """Read the `problems.jsonl` of a run folder.
 
     Args:
         folder: The run folder.
+        expected: What the file must be; None where the run recorded none.
 
     Returns:
         The problems, kept on disk once they are many.
@@ -243,18 +253,16 @@ def read_problems(folder: Path) -> Problems:
     Raises:
         StorageError: It cannot be read, or a line of it is no problem.
     """
-    return Problems(_iterate_problems(folder / PROBLEMS_FILE))
+    path = folder / PROBLEMS_FILE
+    return Problems(_iterate_problems(path, expected))
 
 
-def _iterate_problems(path: Path) -> Iterator[Problem]:
+def _iterate_problems(path: Path, expected: FileDigest | None) -> Iterator[Problem]:
     number = 0
     try:
-        with path.open("rb") as stream:
-            for line in stream:
-                number += 1
-                yield _problem(json.loads(line))
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
+        for line in checked_lines(path, expected):
+            number += 1
+            yield _problem(json.loads(line))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise StorageError(
             f"{path}, line {number}: is no record of a problem: {error!r}"
@@ -274,117 +282,32 @@ def _problem(row: Any) -> Problem:
     return Problem(row["status"], row["line"], row["id"], violations, **newer)
 
 
+def find_damage(folder: Path) -> list[str]:
+    """Check every file of a run folder against what was written.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        What is wrong, a sentence for each file; empty where all is as it was written.
+        Of a run of a version that recorded no digests only `run.json` is read.
+    """
+    try:
+        record, _ = read_record(folder)
+    except StorageError as error:
+        return [str(error)]
+    found = []
+    for name, expected in record.files.items():
+        try:
+            read_checked(folder / name, expected)
+        except StorageError as error:
+            found.append(str(error))
+    return found
+
+
 def _unreadable(path: Path, why: str) -> StorageError:
     return StorageError(f"{path}: {why}")
 
 
 def _foreign(path: Path, why: str) -> StorageError:
     return StorageError(f"{path}: is no record of a run: {why}")
-
-
-_FOLDER = ".evaluated"
-
-
-class LastTime(NamedTuple):
-    """When a run was evaluated last."""
-
-    started: str | None
-    """When that began, in ISO 8601; None where nobody recorded it."""
-    order: tuple[float, int]
-    """Greater for a later evaluation."""
-    problem: str | None = None
-    """Why it is not known whether it was evaluated again; None where it is."""
-
-
-def note_evaluation(run: Path, started: str) -> None:
-    """Note that a run was evaluated again; an earlier time does not replace a later.
-
-    Args:
-        run: The run folder.
-        started: When the evaluation began, in ISO 8601.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    place = _place(run)
-    before = _read(place)
-    if before is not None and _moment(before) > _moment(started):
-        return
-    place.parent.mkdir(exist_ok=True)
-    staging = place.with_name(f"{place.name}-{uuid.uuid4().hex[:8]}.partial")
-    try:
-        staging.write_text(started + "\n", encoding="utf-8")
-        staging.replace(place)
-    finally:
-        staging.unlink(missing_ok=True)
-
-
-def last_evaluation(run: Path, recorded: str | None) -> LastTime:
-    """Tell when a run was evaluated last.
-
-    Args:
-        run: The run folder.
-        recorded: When its record says that the evaluation began; None if it does not.
-
-    Returns:
-        The later one of what is recorded and what was noted since; with a problem where
-        the note cannot be read.
-    """
-    place = _place(run)
-    times = [(recorded, run / RUN_FILE)]
-    noted = _read(place)
-    if noted is not None:
-        times.append((noted, place))
-    last = max((_last_time(*each) for each in times), key=lambda time: time.order)
-    if noted is not None or not place.exists():
-        return last
-    return last._replace(
-        problem=f"{place}: holds no time, so that it is not known when the run was "
-        "evaluated again; `latest` may be another one"
-    )
-
-
-def read_start(record: RunRecord) -> str | None:
-    """Return when the evaluation of a run began.
-
-    Args:
-        record: What it recorded.
-
-    Returns:
-        The time in ISO 8601; None where there is no such time.
-    """
-    started = "" if record.timings is None else record.timings.started
-    return started if _is_time(started) else None
-
-
-def _last_time(started: str | None, file: Path) -> LastTime:
-    try:
-        written = file.stat().st_mtime_ns
-    except OSError:  # it was removed just now
-        written = 0
-    # older records count seconds; of several runs of one the last written is later
-    return LastTime(started, (0.0 if started is None else _moment(started), written))
-
-
-def _place(run: Path) -> Path:
-    return run.parent / _FOLDER / run.name
-
-
-def _read(place: Path) -> str | None:
-    try:
-        text = place.read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):  # most runs have none
-        return None
-    return text if _is_time(text) else None
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _moment(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()

@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from evalkit.errors import StorageError
 from evalkit.examples.files import local_path
+from evalkit.runs.evaluation_times import last_evaluation, read_start
 from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,
     is_run,
-    last_evaluation,
     name_runs,
     read_record,
-    read_start,
     run_folders,
 )
 from evalkit.runs.results import Result

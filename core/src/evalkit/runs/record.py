@@ -34,7 +34,7 @@ from evalkit.runs.recorded import (
 )
 from evalkit.runs.score_columns import Score
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the run folder's format."""
 
 
@@ -64,6 +64,7 @@ class Changes(TypedDict, total=False):
     perturbed: tuple[recorded.Perturbed, ...]
     perturbations: tuple[recorded.Perturbation, ...]
     timings: recorded.Timings
+    files: Mapping[str, recorded.FileDigest]
 
 
 class RunRecord(recorded.Part):
@@ -176,6 +177,9 @@ class RunRecord(recorded.Part):
     perturbations: tuple[recorded.Perturbation, ...] = ()
     """What is known of each perturbation."""
     timings: Recorded[recorded.Timings] = None
+    files: Mapping[Text, recorded.FileDigest] = {}
+    """Size and SHA-256 of every other file of the run folder, by its path in it; empty
+    where no folder was written."""
 
     @property
     def metrics(self) -> list[recorded.Component]:

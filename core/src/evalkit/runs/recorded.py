@@ -72,6 +72,14 @@ class Part(BaseModel):
         return found
 
 
+class FileDigest(Part):
+    """What a file of the run folder was when it was written."""
+
+    size: Whole
+    """Bytes."""
+    sha256: Sha256
+
+
 def _plain(value: Any) -> Any:
     """Return a copy with lists in the place of tuples, as JSON has them."""
     if isinstance(value, Mapping):

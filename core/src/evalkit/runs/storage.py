@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import errno
 import io
-import json
-import math
-import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple
 
+from evalkit.base.synced_files import make_folder, sync_folder
 from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
-from evalkit.plugins.provenance import run_id_of
+from evalkit.runs.digests import sealed, to_json, write_file
+from evalkit.runs.evaluation_times import note_evaluation, read_start
 from evalkit.runs.folders import (
     ANNOTATIONS_FOLDER,
     EXAMPLES_FILE,
@@ -31,14 +30,15 @@ from evalkit.runs.folders import (
     RUN_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
+    find_damage,
     is_run,
-    note_evaluation,
     read_record,
-    read_start,
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
-from evalkit.runs.score_columns import COMPUTED, Score, scores_frame
+from evalkit.runs.recorded import FileDigest
+from evalkit.runs.repeats import record_of_repeat, what_differs
+from evalkit.runs.score_columns import Score, scores_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,21 +93,24 @@ class LocalStorage:
 
         Returns:
             Where the run is, and as what; an earlier one with the same numbers is kept,
-            and becomes the last evaluated one.
+            and becomes the last evaluated one. One whose files are damaged is moved
+            aside and written anew, which the record warns of.
 
         Raises:
             StorageError: It cannot be written; nothing that passes for a run is left.
         """
         final = self._place(contents.record)
-        if _write_new(final, contents):
-            return Published(final, contents.record)
+        record = _write_new(final, contents) or _repaired(final, contents)
+        if record is not None:
+            return Published(final, record)
         with _storage_errors(final):
             differs = what_differs(final, contents.record, contents.scores)
         if differs:
-            record = record_of_repeat(contents.record, contents.scores, differs)
-            contents = contents._replace(record=record)
-            final = self._place(record)
-            if _write_new(final, contents):
+            repeat = record_of_repeat(contents.record, contents.scores, differs)
+            contents = contents._replace(record=repeat)
+            final = self._place(repeat)
+            record = _write_new(final, contents) or _repaired(final, contents)
+            if record is not None:
                 return Published(final, record)
         return Published(final, _noted(final, contents.record), was_there=True)
 
@@ -115,18 +118,37 @@ class LocalStorage:
         return self._root / str(record.dataset) / record.run_id
 
 
-def _write_new(final: Path, contents: RunContents) -> bool:
+def _write_new(final: Path, contents: RunContents) -> RunRecord | None:
     """Write a run, unless it is there or another process is faster."""
     with _storage_errors(final):
         if is_run(final):
-            return False
+            return None
         with _staging(final) as staging:
-            write_run(contents, staging)
-            return _move(staging, final)
+            record = write_run(contents, staging)
+            return record if _move(staging, final) else None
+
+
+def _repaired(final: Path, contents: RunContents) -> RunRecord | None:
+    """Write a run anew that is there and damaged; None where it is whole."""
+    damage = find_damage(final)
+    if not damage:
+        return None
+    aside = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.damaged")
+    warning = (
+        f"the run was there and damaged, so it was written anew; what was there is now "
+        f"in {aside.name}: {damage[0]}"
+    )
+    record = contents.record
+    record = record.changed(warnings=(*record.warnings, warning))
+    with _storage_errors(final), _staging(final) as staging:
+        record = write_run(contents._replace(record=record), staging)
+        final.rename(aside)
+        return record if _move(staging, final) else None
 
 
 def _noted(final: Path, record: RunRecord) -> RunRecord:
     """Note that a run was evaluated again, which a read-only folder does not let."""
+    record = record.changed(files=read_record(final)[0].files)
     started = read_start(record)
     if started is not None:
         try:
@@ -155,71 +177,68 @@ def _storage_errors(final: Path) -> Iterator[None]:
 @contextmanager
 def _staging(final: Path) -> Iterator[Path]:
     staging = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.partial")
-    staging.mkdir(parents=True)
     try:
+        make_folder(staging)
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def write_run(contents: RunContents, folder: Path) -> None:
+def write_run(contents: RunContents, folder: Path) -> RunRecord:
     """Write the files of a run into a folder, `run.json` last.
 
     Args:
         contents: What to write.
         folder: An empty folder.
+
+    Returns:
+        The record as it was written, which holds what the other files are.
     """
+    tables = [
+        (SCORES_FILE, scores_frame(contents.scores)),
+        (EXAMPLES_FILE, contents.examples),
+        (PERTURBED_FILE, contents.perturbed_examples),
+        *_named(STATISTICS_FOLDER, contents.statistics),
+        *_named(ANNOTATIONS_FOLDER, contents.annotations),
+    ]
+    written = {name: frame for name, frame in tables if frame is not None}
+    for parent in dict.fromkeys((folder / name).parent for name in written):
+        parent.mkdir(exist_ok=True)
+    lines = map(problem_line, contents.problems)
+    # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
+    encoded = (line.encode("utf-8", "backslashreplace") for line in lines)
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:
-        waiting = [
-            threads.submit(_write_examples, contents, folder),
-            threads.submit(
-                write_tables, contents.statistics, folder / STATISTICS_FOLDER
-            ),
-            threads.submit(
-                write_tables, contents.annotations, folder / ANNOTATIONS_FOLDER
-            ),
-        ]
-        write_parquet(scores_frame(contents.scores), folder / SCORES_FILE)
-        for future in waiting:
-            future.result()
-    with _open_text(folder / PROBLEMS_FILE) as stream:
-        stream.writelines(map(problem_line, contents.problems))
-    with _open_text(folder / RUN_FILE) as stream:
-        found = contents.record.with_scores(contents.scores)
-        stream.write(_to_json(found, indent=2) + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+        waiting = {
+            name: threads.submit(write_parquet, frame, folder / name)
+            for name, frame in written.items()
+        }
+        problems = write_file(folder / PROBLEMS_FILE, encoded)
+        files = {name: future.result() for name, future in waiting.items()}
+    files = {PROBLEMS_FILE: problems, **files}
+    record = contents.record.changed(files=dict(sorted(files.items())))
+    write_file(folder / RUN_FILE, [sealed(record.with_scores(contents.scores))])
+    for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):
+        sync_folder(parent)
+    return record
 
 
-def _write_examples(contents: RunContents, folder: Path) -> None:
-    if contents.examples is not None:
-        write_parquet(contents.examples, folder / EXAMPLES_FILE)
-    if contents.perturbed_examples is not None:
-        write_parquet(contents.perturbed_examples, folder / PERTURBED_FILE)
-
-
-def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write the statistics of every metric, or what every annotator said.
-
-    Args:
-        tables: Tables by name of the plugin.
-        folder: Where to; made if there are any.
-
-    Raises:
-        OSError: They cannot be written.
-    """
-    if tables:
-        folder.mkdir()
+def _named(
+    folder: str, tables: Mapping[str, pl.DataFrame]
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Return the tables of plugins by their path in the run folder."""
     for name, frame in tables.items():
-        write_parquet(frame, folder / statistics_file(name))
+        yield f"{folder}/{statistics_file(name)}", frame
 
 
-def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+def write_parquet(frame: pl.DataFrame, path: Path) -> FileDigest:
     """Write a table.
 
     Args:
         frame: The table.
         path: Where to.
+
+    Returns:
+        Size and SHA-256 of what was written.
 
     Raises:
         OSError: It cannot be written, with the system's reason, which polars loses
@@ -228,7 +247,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     packed = io.BytesIO()
     # nobody filters these files by statistics, and level 1 packs as well as 3
     frame.write_parquet(packed, compression_level=1, statistics=False)
-    path.write_bytes(packed.getbuffer())
+    return write_file(path, [packed.getbuffer()])
 
 
 def problem_line(problem: Problem) -> str:
@@ -241,18 +260,7 @@ def problem_line(problem: Problem) -> str:
         {**found._asdict(), "value": json_value(found.value)}
         for found in problem.violations
     ]
-    return _to_json(row) + "\n"
-
-
-def _open_text(path: Path) -> TextIO:
-    # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
-    return path.open("w", encoding="utf-8", errors="backslashreplace")
-
-
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(
-        value, ensure_ascii=False, indent=indent, allow_nan=False, default=str
-    )
+    return to_json(row) + "\n"
 
 
 def _move(staging: Path, final: Path) -> bool:
@@ -276,118 +284,9 @@ def _renamed(folder: Path, final: Path) -> bool:
     """Rename a folder, unless something is there already."""
     try:
         folder.rename(final)
+        sync_folder(final.parent)
     except OSError as error:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
             raise
         return False
     return True
-
-
-COUNTS = "the counts of examples"
-"""Stands for the counts where they differ."""
-
-_MOST_NAMES = 5
-_RELATIVE = 1e-9
-_ABSOLUTE = 1e-12
-_DIGITS = ".9g"
-
-Numbers = Mapping[str, float | None]
-
-
-def what_differs(folder: Path, record: RunRecord, scores: Sequence[Score]) -> list[str]:
-    """Name the metrics of which a run has other numbers than a result.
-
-    Args:
-        folder: The folder of a run whose id is made of the same inputs.
-        record: What the result records.
-        scores: Its scores.
-
-    Returns:
-        Names of scores, and `COUNTS`; empty where all is the same within 1e-9.
-
-    Raises:
-        StorageError: It is no run; a broken one is not passed off either.
-    """
-    try:
-        before, stored_scores = read_record(folder)
-    except StorageError as error:
-        raise StorageError(
-            f"{error}; so this run cannot be kept in its place: move the folder away"
-        ) from error
-    stored, computed = _numbers(stored_scores), _numbers(scores)
-    names = dict.fromkeys(
-        str(key[0])
-        for key in (*computed, *stored)
-        if not _are_equal(stored.get(key), computed.get(key))
-    )
-    return [*names, *([COUNTS] if before.counts != record.counts else [])]
-
-
-def record_of_repeat(
-    record: RunRecord, scores: Sequence[Score], differs: Sequence[str]
-) -> RunRecord:
-    """Return the record of a result that differs from the run of its id.
-
-    Args:
-        record: What the result records.
-        scores: Its scores.
-        differs: What `what_differs` gave.
-
-    Returns:
-        The record of a run of its own. Its id is made of the other id and the numbers,
-        so that a further repeat with the same numbers has the same one.
-    """
-    rows = [
-        [*key, {name: _rounded(number) for name, number in numbers.items()}]
-        for key, numbers in _numbers(scores).items()
-    ]
-    counts = record.counts.to_dict()
-    made_of = {"repeat_of": record.run_id, "counts": counts, "numbers": rows}
-    notice = _notice(record.run_id, differs)
-    return record.changed(
-        run_id=run_id_of(made_of),
-        repeat_of=record.run_id,
-        notices=(*record.notices, notice),
-    )
-
-
-def _notice(run_id: str, differs: Sequence[str]) -> str:
-    """Say of a repeat that it gave other numbers."""
-    shown = ", ".join(differs[:_MOST_NAMES])
-    more = len(differs) - _MOST_NAMES
-    shown += f" and {more} more" if more > 0 else ""
-    return (
-        f"{shown}: not as in the run {run_id}, although all that its id is made of is "
-        "the same; so this is a run of its own. A plugin depends on something else: a "
-        "random number, a file, the version of a library, or the state of an object "
-        "that is no parameter"
-    )
-
-
-def _numbers(scores: Sequence[Score]) -> dict[tuple[Any, ...], Numbers]:
-    return {
-        _key(score): {name: getattr(score, name) for name in COMPUTED}
-        for score in scores
-    }
-
-
-def _key(score: Score) -> tuple[Any, ...]:
-    # the worst tag may be another one: then it is the same score with other numbers
-    tag = None if score.aggregate else score.tag
-    return score.metric, tag, score.aggregate, score.perturbation, score.computed_on
-
-
-def _are_equal(first: Numbers | None, second: Numbers | None) -> bool:
-    if first is None or second is None:
-        return False
-    return all(_is_close(first[name], second[name]) for name in COMPUTED)
-
-
-def _is_close(first: float | None, second: float | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return math.isclose(first, second, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
-
-
-def _rounded(number: float | None) -> str | None:
-    return None if number is None else format(number, _DIGITS)

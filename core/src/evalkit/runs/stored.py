@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from evalkit.runs.folders import (
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
     PERTURBED_FILE,
+    PROBLEMS_FILE,
     STATISTICS_FOLDER,
     explain_no_run,
     is_run,
@@ -59,38 +61,47 @@ class StoredResult(Result):
         """The statistics of each metric, by its name."""
         # a metric that gives several scores in one pass has statistics of each
         names = dict.fromkeys([*self.record.metric_names, *self.metrics])
-        folder = self._folder / STATISTICS_FOLDER
-        paths = {name: folder / statistics_file(name) for name in names}
-        found = {name: read_table(path, ("position",)) for name, path in paths.items()}
+        paths = {name: f"{STATISTICS_FOLDER}/{statistics_file(name)}" for name in names}
+        found = {name: self._table(path, ("position",)) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
     def annotations(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """What each annotator said beside its values, by its name."""
-        folder = self._folder / ANNOTATIONS_FOLDER
         names = [each.annotator for each in self.record.annotations]
-        paths = {name: folder / statistics_file(name) for name in names}
+        paths = {
+            name: f"{ANNOTATIONS_FOLDER}/{statistics_file(name)}" for name in names
+        }
         columns = {
             **dict.fromkeys(("id", "replication", "reason"), "String"),
             **dict.fromkeys(("copy", "failed"), "Boolean"),
         }
-        found = {name: read_table(path, columns) for name, path in paths.items()}
+        found = {name: self._table(path, columns) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each example; None where the run folder has none."""
-        return read_table(self._folder / EXAMPLES_FILE, EXAMPLE_COLUMNS)
+        return self._table(EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
     def perturbed_examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each perturbed copy; None where the run folder has none."""
-        return read_table(self._folder / PERTURBED_FILE, COPY_COLUMNS)
+        return self._table(PERTURBED_FILE, COPY_COLUMNS)
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
         """Every row or example that was not scored."""
-        return read_problems(self._folder)
+        return read_problems(self._folder, self.record.files.get(PROBLEMS_FILE))
+
+    def _table(
+        self, name: str, columns: Sequence[str] | Mapping[str, str]
+    ) -> pl.DataFrame | None:
+        """Read a table; one that the run did not record is not of the run."""
+        expected = self.record.files.get(name)
+        if expected is None and self.record.files:
+            return None
+        return read_table(self._folder / name, columns, expected)
 
 
 def read_run(path: str | Path) -> Result:

@@ -221,6 +221,7 @@ def _record(
     is_partial = (failed or left) and before.status == "complete"
     return before.changed(
         format=FORMAT_VERSION,
+        files={},
         run_id=run_id_of(inputs),
         status="partial" if is_partial else before.status,
         bounds={**before.bounds, **bounds_of(bound)},

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
+from edited_runs import write_record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -659,7 +660,7 @@ def test_different_models_are_named_with_their_sets(
 
 def rewrite(folder: Path, **changes: Any) -> None:
     file = folder / "run.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    write_record(folder, {**json.loads(file.read_text()), **changes})
 
 
 def test_other_split_is_refused(folders: dict[str, Path]) -> None:

@@ -1,0 +1,187 @@
+"""What the files of a run must be: their sizes and SHA-256, checked when they are read.
+
+`run.json` holds size and digest of every other file, and as its last key the digest of
+its own bytes, taken with zeros in the place of that digest. This finds damage, and
+edits by somebody who did not mean to deceive; who computes the digests anew is not
+found out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalkit.base.synced_files import write_synced
+from evalkit.errors import StorageError
+from evalkit.runs.recorded import FileDigest
+
+SEALED_SINCE = 3
+"""The first format of run folders in which all files have digests."""
+
+SEAL = "digest"
+"""Key of a record's own digest."""
+
+_ZEROS = b"0" * 64
+_MARK = b'"' + SEAL.encode() + b'": "'
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as the JSON text that run folders hold."""
+    return json.dumps(
+        value, ensure_ascii=False, indent=indent, allow_nan=False, default=str
+    )
+
+
+def sealed(record: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a `run.json`, with its own digest as the last key.
+
+    Args:
+        record: What it holds beside.
+
+    Returns:
+        JSON in UTF-8; half a surrogate pair, as in a file name that is not UTF-8, is
+        escaped.
+    """
+    found = {**record, SEAL: _ZEROS.decode()}
+    content = (to_json(found, indent=2) + "\n").encode("utf-8", "backslashreplace")
+    return _with_seal(content, hashlib.sha256(content).hexdigest().encode())
+
+
+def check_seal(path: Path, content: bytes) -> None:
+    """Refuse a `run.json` that was changed after it was written.
+
+    Args:
+        path: The file, for messages.
+        content: Its bytes.
+
+    Raises:
+        StorageError: Its own digest is missing, or is of other bytes.
+    """
+    start = content.rfind(_MARK)
+    if start < 0:
+        raise StorageError(f"{path}: was changed: it holds no digest of itself")
+    seal = content[start + len(_MARK) :][: len(_ZEROS)]
+    if hashlib.sha256(_with_seal(content, _ZEROS)).hexdigest().encode() != seal:
+        raise StorageError(
+            f"{path}: is damaged or was changed: its SHA-256 is not the one it holds"
+        )
+
+
+def _with_seal(content: bytes, seal: bytes) -> bytes:
+    start = content.rfind(_MARK) + len(_MARK)
+    return content[:start] + seal + content[start + len(seal) :]
+
+
+def digest_of(content: bytes | memoryview) -> FileDigest:
+    """Return size and SHA-256 of the bytes of a file."""
+    return FileDigest(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def write_file(path: Path, chunks: Iterable[bytes | memoryview]) -> FileDigest:
+    """Write a new file so that it is there after a loss of power.
+
+    Args:
+        path: The file, which nothing may have the name of: not a symlink either.
+        chunks: Its bytes.
+
+    Returns:
+        Size and SHA-256 of what was written.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    size, sha256 = write_synced(path, chunks)
+    return FileDigest(size=size, sha256=sha256)
+
+
+@contextmanager
+def _regular_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file; a pipe or a device is not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise StorageError(f"{path}: is no regular file")
+            yield stream
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+
+
+def read_file(path: Path) -> bytes:
+    """Return the bytes of a regular file.
+
+    Args:
+        path: The file; a symlink is followed.
+
+    Returns:
+        Its bytes.
+
+    Raises:
+        StorageError: It cannot be read, or is no regular file.
+    """
+    with _regular_file(path) as stream:
+        return stream.read()
+
+
+def read_checked(path: Path, expected: FileDigest | None) -> bytes:
+    """Return the bytes of a file of a run.
+
+    Args:
+        path: The file.
+        expected: What it must be; None in a run of a version that recorded no digests.
+
+    Returns:
+        Its bytes, which are those whose digest was compared.
+
+    Raises:
+        StorageError: It cannot be read, or is not what was written.
+    """
+    if expected is not None and not path.exists():
+        raise StorageError(f"{path}: is missing; the run had it when it was written")
+    content = read_file(path)
+    if expected is not None:
+        _compare(path, digest_of(content), expected)
+    return content
+
+
+def checked_lines(path: Path, expected: FileDigest | None) -> Iterator[bytes]:
+    """Return the lines of a file of a run, one at a time.
+
+    Args:
+        path: The file.
+        expected: What it must be; None in a run of a version that recorded no digests.
+
+    Yields:
+        Each line, as it was digested.
+
+    Raises:
+        StorageError: It cannot be read, or, after the last line, it is not what was
+            written.
+    """
+    size, digest = 0, hashlib.sha256()
+    with _regular_file(path) as stream:
+        for line in stream:
+            size += len(line)
+            digest.update(line)
+            yield line
+    if expected is not None:
+        _compare(path, FileDigest(size=size, sha256=digest.hexdigest()), expected)
+
+
+def _compare(path: Path, found: FileDigest, expected: FileDigest) -> None:
+    if found.size != expected.size:
+        raise StorageError(
+            f"{path}: is damaged or was changed: it has {found.size} bytes, and had "
+            f"{expected.size} when it was written"
+        )
+    if found.sha256 != expected.sha256:
+        raise StorageError(
+            f"{path}: is damaged or was changed: its SHA-256 is not the one that "
+            "run.json holds"
+        )

@@ -1,0 +1,35 @@
+"""Edits of run folders by somebody who computes the digests anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalkit.runs.digests import SEAL, SEALED_SINCE, digest_of, sealed
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write a `run.json`, with digests of itself and of the files beside it.
+
+    Args:
+        folder: The run folder.
+        record: What it holds; of a format without digests it gets none.
+    """
+    found = {key: value for key, value in record.items() if key not in (SEAL, "files")}
+    if not isinstance(found.get("format"), int) or found["format"] < SEALED_SINCE:
+        (folder / "run.json").write_text(json.dumps(found), "utf-8")
+        return
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    found["files"] = {
+        path.relative_to(folder).as_posix(): digest_of(path.read_bytes()).to_dict()
+        for path in paths
+        if path.name != "run.json"
+    }
+    (folder / "run.json").write_bytes(sealed(found))
+
+
+def seal_again(folder: Path) -> None:
+    """Let the record of a run hold the digests of the files that are there now."""
+    write_record(folder, json.loads((folder / "run.json").read_bytes()))

@@ -22,6 +22,7 @@ from evalkit.errors import (
     SchemaError,
     StorageError,
 )
+from evalkit.perturbing import partial_files
 from evalkit.perturbing.originals import SourceExamples
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.summary import PerturbationSummary
@@ -336,6 +337,67 @@ def test_a_place_that_cannot_be_written_to() -> None:
     data = write("data.jsonl", statements(1))
     with pytest.raises(StorageError, match=r"out.jsonl cannot be written: \w+"):
         run(data, "data.jsonl/out.jsonl")
+
+
+def _stopped(data: Path) -> Path:
+    """Write half of the copies, and give the file that holds them."""
+
+    def stop(text: str, share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, progress=stop)
+    return Path(".out.jsonl.partial")
+
+
+@pytest.mark.parametrize("how", ["zeros", "one bit", "shorter"])
+def test_what_was_changed_meanwhile_is_made_anew(
+    many: list[dict[str, Any]], how: str
+) -> None:
+    data = write("data.jsonl", many)
+    part = _stopped(data)
+    content = bytearray(part.read_bytes())
+    if how == "zeros":
+        content = bytearray(len(content))
+    elif how == "one bit":
+        content[len(content) // 2] ^= 1
+    else:
+        del content[-1]
+    part.write_bytes(content)
+    with pytest.warns(UserWarning, match="is damaged or was changed, so that all is"):
+        assert run(data).resumed == 0
+    run(data, "whole.jsonl")
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+
+def test_what_was_synced_is_taken_up_where_the_rest_is_damaged(
+    many: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write("data.jsonl", many)
+    times = iter([0.0, 5.0, *[5.0] * 100])  # only the first step is synced
+    with monkeypatch.context() as patch:
+        patch.setattr(partial_files, "monotonic", lambda: next(times))
+        part = _stopped(data)
+    content = part.read_bytes()
+    part.write_bytes(content[:-5] + b"\0" * 5)
+    assert run(data).resumed == 1_000
+    run(data, "whole.jsonl")
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("name", [".out.jsonl.partial", ".out.jsonl.partial.json.new"])
+def test_nothing_is_written_through_a_symlink(name: str) -> None:
+    data = write("data.jsonl", statements(3))
+    victim = Path("victim")
+    victim.write_text("mine")
+    Path(name).symlink_to(victim)
+    if name.endswith("partial"):
+        with pytest.raises(StorageError, match="is a symlink, and is not written"):
+            run(data)
+    else:
+        assert run(data).resumed == 0
+    assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"key": 1}', '{"size": "x"}', "\ufeff{"])

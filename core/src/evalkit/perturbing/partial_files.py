@@ -1,21 +1,33 @@
 """A file that grows over several runs of a program, and appears only when it is whole.
 
 Beside the file that is asked for, `.NAME.partial` holds what was written so far, and
-`.NAME.partial.json` how far that is; a process that dies leaves both.
+`.NAME.partial.json` how far that is; a process that dies leaves both. What is taken up
+has the SHA-256 that was recorded: after a loss of power, bytes may be others that were
+not synced. So the record names two places, the last one and the last synced one.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from evalkit.base.synced_files import make_folder, sync_folder, write_synced
 from evalkit.errors import StorageError
+
+_SYNC_SECONDS = 1.0
+"""Steps that take less are synced together, as that may take longer than they do."""
+
+_BLOCK = 1 << 20
 
 
 class PartialFile:
@@ -34,6 +46,9 @@ class PartialFile:
 
     Raises:
         StorageError: It cannot be written, or another process is writing it.
+
+    Warns:
+        UserWarning: What an earlier run left is damaged, and is made anew.
     """
 
     def __init__(self, path: Path, key: str, *, overwrite: bool = False) -> None:
@@ -42,9 +57,12 @@ class PartialFile:
         self._record = path.with_name(f".{path.name}.partial.json")
         self._key = key
         self._overwrite = overwrite
+        self._digest = hashlib.sha256()
+        self._synced: Mapping[str, Any] | None = None
+        self._sync_time = monotonic()
         self.state: Mapping[str, Any] = {}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._stream: BinaryIO = self._open_alone()
             size = self._resume()
             if not size:
@@ -57,7 +75,7 @@ class PartialFile:
     def _open_alone(self) -> BinaryIO:
         """Open the part that is there, as the only one who writes to it."""
         while True:
-            stream = self._part.open("a+b")
+            stream = os.fdopen(self._open_part(), "a+b")
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
@@ -72,17 +90,53 @@ class PartialFile:
                     return stream
             stream.close()
 
+    def _open_part(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            return os.open(self._part, flags, 0o666)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise StorageError(
+                f"{self._path} cannot be written: {self._part} is a symlink, and is "
+                "not written through; remove it"
+            ) from error
+
     def _resume(self) -> int:
         """Read how far an earlier run came; 0 where there is none of this key."""
         try:
             record = json.loads(self._record.read_bytes())
-            size = int(record["size"])
-            if record["key"] != self._key or self._part.stat().st_size < size:
+            if record["key"] != self._key:
                 return 0
-            self.state = record["state"]
+            places = [
+                (int(each["size"]), str(each["sha256"]), dict(each["state"]))
+                for each in record["places"]
+            ]
         except (OSError, ValueError, KeyError, TypeError):
             return 0
-        return size
+        for size, sha256, state in places:
+            if self._holds(size, sha256):
+                self.state = state
+                return size
+        if places:
+            warnings.warn(
+                f"{self._part}: is damaged or was changed, so that all is made anew",
+                stacklevel=3,
+            )
+        return 0
+
+    def _holds(self, size: int, sha256: str) -> bool:
+        """Tell whether the part begins with these bytes; then it is gone on from."""
+        self._digest = hashlib.sha256()
+        left = size
+        self._stream.seek(0)
+        while left and (block := self._stream.read(min(left, _BLOCK))):
+            self._digest.update(block)
+            left -= len(block)
+        if not left and self._digest.hexdigest() == sha256:
+            return True
+        self._digest = hashlib.sha256()
+        return False
 
     def __enter__(self) -> PartialFile:
         return self
@@ -107,15 +161,36 @@ class PartialFile:
             StorageError: It cannot be written; the steps before are kept.
         """
         try:
-            self._stream.write(text.encode("utf-8", "backslashreplace"))
+            content = text.encode("utf-8", "backslashreplace")
+            self._stream.write(content)
             self._stream.flush()
-            record = {"key": self._key, "size": self._stream.tell(), "state": state}
-            fresh = self._record.with_name(f"{self._record.name}.new")
-            fresh.write_text(json.dumps(record), encoding="utf-8")
-            fresh.replace(self._record)
+            self._digest.update(content)
+            self._note(state)
             self.state = state
         except OSError as error:
             raise self._error(error) from error
+
+    def _note(self, state: Mapping[str, Any]) -> None:
+        """Record that a step was done; its bytes are synced before, at times."""
+        place = {
+            "size": self._stream.tell(),
+            "sha256": self._digest.hexdigest(),
+            "state": state,
+        }
+        is_due = monotonic() - self._sync_time >= _SYNC_SECONDS
+        if is_due:
+            os.fsync(self._stream.fileno())
+            self._sync_time, self._synced = monotonic(), place
+        places = [place] if is_due or self._synced is None else [place, self._synced]
+        content = json.dumps({"key": self._key, "places": places}).encode()
+        fresh = self._record.with_name(f"{self._record.name}.new")
+        fresh.unlink(missing_ok=True)
+        if is_due:
+            write_synced(fresh, [content])
+        else:
+            with fresh.open("xb") as stream:
+                stream.write(content)
+        fresh.replace(self._record)
 
     def finish(self) -> None:
         """Make the file appear.
@@ -131,6 +206,7 @@ class PartialFile:
             else:
                 os.link(self._part, self._path)
                 self._part.unlink()
+            sync_folder(self._path.parent)
             self._record.unlink(missing_ok=True)
             self._stream.close()
         except FileExistsError as error:

@@ -17,7 +17,7 @@ ifneq ($(PIP_CERT)$(REQUESTS_CA_BUNDLE),)
 export SSL_CERT_FILE ?= $(or $(PIP_CERT),$(REQUESTS_CA_BUNDLE))
 endif
 
-.PHONY: demo test test-slow lint types contracts coverage constraints build clean
+.PHONY: demo test test-slow attack lint types contracts coverage constraints build clean
 
 $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
@@ -39,6 +39,10 @@ coverage: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(PYTEST) -m slow --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
+
+# about an hour; what it tries is in benchmarks/attack
+attack: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.attack
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check

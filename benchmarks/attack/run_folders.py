@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.runs.digests import SEAL, sealed
+
 from .bit_flips import files_of
 from .commands import Ended, listing, run_apart, run_here
 from .outcomes import Outcome
@@ -113,6 +115,15 @@ def _edit_record(folder: Path, chance: random.Random, _whole: Whole) -> str:
     return f"run.json: {'.'.join(trail)}"
 
 
+def _seal_edited_record(folder: Path, chance: random.Random, whole: Whole) -> str:
+    """Change a value and compute the digest anew, as somebody would who deceives."""
+    how = _edit_record(folder, chance, whole)
+    path = folder / "run.json"
+    record = json.loads(path.read_text("utf-8"))
+    path.write_bytes(sealed({key: record[key] for key in record if key != SEAL}))
+    return how
+
+
 def _other(value: Any, chance: random.Random) -> Any:
     if isinstance(value, float | int) and chance.random() < 0.5:
         return value + chance.choice((1, -1, 0.5, 1e-3))
@@ -150,6 +161,9 @@ def _edit_problems(folder: Path, chance: random.Random, _whole: Whole) -> str:
     return "problems.jsonl"
 
 
+FORGED = "edited and sealed record"
+"""May show other values, as no signature says that they are others; nothing else."""
+
 DAMAGES: dict[str, Damage] = {
     "deleted file": _delete,
     "cut file": _cut,
@@ -158,9 +172,13 @@ DAMAGES: dict[str, Damage] = {
     "file of another run": _swap,
     "no regular file": _no_file,
     "edited record": _edit_record,
+    FORGED: _seal_edited_record,
     "edited table": _edit_table,
     "edited problems": _edit_problems,
 }
+
+
+"""How a run is damaged, by name."""
 
 
 def commands_of(run: Path, whole: Path, scratch: Path) -> dict[str, tuple[str, ...]]:
@@ -220,7 +238,12 @@ def attack(tries: int, seed: int, whole: Whole, folder: Path) -> Outcome:
             for command, ended in _outputs_of(
                 run, whole, scratch, {"copy": copy}, apart=kind == "no regular file"
             ).items():
-                fault = _fault(command, ended, wanted[run][command], scratch, outcome)
+                if kind == FORGED:
+                    outcome.results["no traceback"] += ended.traceback is None
+                    fault = ended.traceback
+                else:
+                    expected = wanted[run][command]
+                    fault = _fault(command, ended, expected, scratch, outcome)
                 if fault is not None:
                     outcome.faults.append(f"{name}: {command}: {fault}")
             if escaped := _escaped(folder, scratch):

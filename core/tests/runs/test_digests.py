@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import seal_again
+from edited_runs import seal_again, write_record
 
 import evalkit
-from evalkit.errors import StorageError
+from evalkit.errors import EvalkitError, StorageError
 from evalkit.runs.digests import digest_of, sealed, write_file
 from evalkit.runs.folders import find_damage
 from evalkit.runs.results import Result
@@ -173,6 +173,37 @@ def test_edited_statistics_are_not_read(run: Path) -> None:
         _ = read_run(run).statistics
     seal_again(run)
     assert read_run(run).statistics
+
+
+ODD_NAMES = ["../../ESC", "..", ".", "", "a/b", "/etc", "a\0b", ".hidden"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("key", ["dataset", "run_id"])
+def test_names_of_a_record_do_not_lead_out_of_the_folder(
+    run: Path, tmp_path: Path, key: str, name: str
+) -> None:
+    record = json.loads((run / "run.json").read_bytes())
+    write_record(run, {**record, key: name})
+    out = tmp_path / "deep" / "er" / "out"
+    with pytest.raises(EvalkitError, match=r"cannot be (kept under the name|saved)"):
+        read_run(run).save(out)
+    if key == "dataset":
+        with pytest.raises(EvalkitError):
+            evalkit.rescore(run, ["macro-f1"], out=out)
+    assert not list(tmp_path.rglob("ESC*"))
+    assert not out.exists() or not list(out.rglob("*.json"))
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../x", "a/../../../b"])
+def test_files_elsewhere_are_none_of_the_run(run: Path, name: str) -> None:
+    record = json.loads((run / "run.json").read_bytes())
+    record["files"][name] = {"size": 0, "sha256": "0" * 64}
+    (run / "run.json").write_bytes(
+        sealed({k: record[k] for k in record if k != "digest"})
+    )
+    [why] = find_damage(run)
+    assert "names a file elsewhere" in why
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for names of files")

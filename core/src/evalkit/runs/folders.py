@@ -298,6 +298,11 @@ def find_damage(folder: Path) -> list[str]:
         return [str(error)]
     found = []
     for name, expected in record.files.items():
+        if name.startswith("/") or ".." in name.split("/"):
+            found.append(
+                f"{folder / RUN_FILE}: names a file elsewhere: {shorten(name)}"
+            )
+            continue
         try:
             read_checked(folder / name, expected)
         except StorageError as error:

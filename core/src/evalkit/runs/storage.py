@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.base.synced_files import make_folder, sync_folder
-from evalkit.base.violations import json_value
+from evalkit.base.violations import json_value, shorten
 from evalkit.errors import StorageError
 from evalkit.runs.digests import sealed, to_json, write_file
 from evalkit.runs.evaluation_times import note_evaluation, read_start
@@ -115,7 +115,17 @@ class LocalStorage:
         return Published(final, _noted(final, contents.record), was_there=True)
 
     def _place(self, record: RunRecord) -> Path:
-        return self._root / str(record.dataset) / record.run_id
+        return self._root / _folder_name(record.dataset) / _folder_name(record.run_id)
+
+
+def _folder_name(name: str | None) -> str:
+    """Return a name where it becomes a path: records may be edited or of others."""
+    if not name or name[0] == "." or "/" in name or "\0" in name:
+        raise StorageError(
+            f"a run cannot be kept under the name {shorten(name)}: it would be no "
+            "folder of its own in the folder of runs"
+        )
+    return name
 
 
 def _write_new(final: Path, contents: RunContents) -> RunRecord | None:

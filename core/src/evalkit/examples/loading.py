@@ -24,9 +24,9 @@ from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_tables import Wanted, read_json_table
-from evalkit.reading.manifests import data_sha256
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
+from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
 
@@ -139,11 +139,15 @@ def _load_adapted(
     if path is None and (given := _as_frame(loaded)) is None:
         given = _as_rows(dataset, loaded)
     try:
-        sha256 = None if path is None else in_background(data_sha256, path)
+        file = None if path is None else SteadyFile(path)
+        sha256 = None if file is None else in_background(SteadyFile.sha256, file)
         found = adapt_examples(dataset, task, path, given)
         if isinstance(found, pl.DataFrame):
-            return ExampleRows(found, None, path, sha256=sha256)
-        read = _rows_of_file(dataset, task, path, found)
+            read = ExampleRows(found, None, path)
+        else:
+            read = _rows_of_file(dataset, task, path, found)
+        if file is not None:
+            file.check()
     except DataError as error:
         raise _named(dataset, error) from error.__cause__
     return read._replace(sha256=sha256)
@@ -153,8 +157,11 @@ def _read_file(
     dataset: BoundDataset, task: BoundTask, path: Path, kept: Collection[str] | None
 ) -> ExampleRows:
     kind = detect_format(path)
-    sha256 = in_background(data_sha256, path)
-    return _read_rows(dataset, task, path, kind, kept)._replace(sha256=sha256)
+    file = SteadyFile(path)
+    sha256 = in_background(SteadyFile.sha256, file)
+    read = _read_rows(dataset, task, path, kind, kept)
+    file.check()
+    return read._replace(sha256=sha256)
 
 
 def _read_rows(

@@ -35,6 +35,7 @@ from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
 from evalkit.reading.row_blocks import row_blocks
 from evalkit.reading.rows import Row, object_row
+from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 
@@ -154,10 +155,13 @@ def prepare(
     progress(f"reading the predictions of {model}", 0.2)
     reader = ResponseReader(task, dataset, examples, fields)
     ids = examples.frame["id"]
+    file = watched_file(predictions)
     given = identify(predictions)
     blocks = read_responses(predictions, reader, ids)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
+    if file is not None:
+        file.check()
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -239,6 +243,15 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
     if isinstance(predictions, pl.DataFrame):
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
+
+
+def watched_file(predictions: Predictions) -> SteadyFile | None:
+    """Return the file of predictions as it is now; None where they are of none."""
+    if isinstance(predictions, AdaptedPredictions):
+        predictions = predictions.given
+    return (
+        SteadyFile(Path(predictions)) if isinstance(predictions, str | Path) else None
+    )
 
 
 def read_prediction_file(

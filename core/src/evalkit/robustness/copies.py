@@ -26,7 +26,7 @@ from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.matching import NOWHERE, IdIndex
-from evalkit.predictions.preparation import identify, read_responses
+from evalkit.predictions.preparation import identify, read_responses, watched_file
 from evalkit.predictions.responses import ResponseReader
 from evalkit.robustness.inputs import CopySource, FileSource
 
@@ -159,6 +159,7 @@ def load_copies(
     needed = None
     if columns is not None:
         needed = {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
+    files = [watched_file(each) for each in (source.rows, source.predictions)]
     data, given = identify(source.rows), identify(source.predictions)
     path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
     examples = load_examples(dataset, task, originals.split, needed, path)
@@ -167,6 +168,9 @@ def load_copies(
     ids = examples.frame["id"]
     blocks = read_responses(source.predictions, reader, ids)
     alignment = align(ids, blocks, reader, on_duplicate, placed.selected)
+    for file in files:
+        if file is not None:
+            file.check()
     return placed.copies(source, dict(data), dict(given), alignment)
 
 

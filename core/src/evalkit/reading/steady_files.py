@@ -1,0 +1,64 @@
+"""Files that must stay what they are while they are read and hashed.
+
+A file is read by one and hashed by another, at the same time. What was hashed is what
+was read only where nobody replaced or changed the file in between.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from evalkit.errors import DataError
+from evalkit.reading.formats import is_data_set
+from evalkit.reading.manifests import data_sha256
+
+
+class SteadyFile:
+    """A file, or a data set that is a folder, from now on.
+
+    Args:
+        path: The file or the folder. One that cannot be looked at is not watched: who
+            reads it says so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before = _states(path)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 that stands for it.
+
+        Raises:
+            DataError: It was changed since, or is no data set that was written.
+            OSError: It cannot be read.
+        """
+        found = data_sha256(self._path)
+        self.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse a file that was changed since.
+
+        Raises:
+            DataError: It was changed, replaced or removed.
+        """
+        if self._before and _states(self._path) != self._before:
+            raise DataError(
+                f"{self._path}: was changed while it was read; wait until it is "
+                "written, and start again"
+            )
+
+
+def _states(path: Path) -> list[tuple[int, ...]]:
+    """Return what changes with a file: of the file itself and of those in a folder."""
+    try:
+        paths = sorted(path.rglob("*")) if is_data_set(path) else [path]
+        return [_state(each.stat()) for each in paths]
+    except OSError:
+        return []
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return found.st_dev, found.st_ino, found.st_size, *times

@@ -241,7 +241,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
     done = invoke("verify", "latest")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    versions = lines.pop(4)
+    versions = lines.pop(5)
     assert versions.startswith(
         f"compared: versions of {', '.join(record['environment'])}, "
     )
@@ -251,6 +251,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "same within 1e-9",
         "no version and no source code that was compared has changed",
         "the data is what it was",
+        "the predictions were not compared: no file of them was given",
         "compared: version and source code of evalkit-core, accuracy, datasets/tiny, "
         "tasks/sentiment",
         f"not checked: {NEVER_CHECKED}",
@@ -268,11 +269,31 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "data": "same",
         "interval_rules": 9,
         "compares_intervals": True,
-        "compared": [line.removeprefix("compared: ") for line in (lines[3], versions)],
+        "compared": [line.removeprefix("compared: ") for line in (lines[4], versions)],
         "unchecked": [NEVER_CHECKED],
         "agrees": True,
         "model": "three",
+        "predictions": "not compared: no file of them was given",
     }
+
+
+def test_predictions_are_compared_with_those_of_the_run(
+    invoke: Invoke, made: Path, predict: Write
+) -> None:
+    same = predict("again.jsonl", THREE)
+    done = invoke("verify", "latest", "-p", same)
+    assert done.exit_code == 0, done.output
+    assert "the predictions are what they were" in done.stdout.splitlines()
+    other = predict("other.jsonl", THREE[:2])
+    done = invoke("verify", "latest", "--predictions", other)
+    assert done.exit_code == 1
+    assert (
+        "the predictions are not those that the run was made from"
+        in done.stdout.splitlines()
+    )
+    done = invoke("verify", "latest", "-p", "nowhere.jsonl")
+    assert done.exit_code == 1
+    assert "nowhere.jsonl" in done.stderr
 
 
 def rewrite(run: Path, change: Callable[[Any], None]) -> None:

@@ -439,6 +439,36 @@ def test_data_that_cannot_be_read_are_named(
     assert found.agrees
 
 
+@pytest.mark.parametrize(
+    "name", ["examples", "scored", "missing", "invalid", "unreadable", "unparsed"]
+)
+def test_a_count_that_was_tampered_with_is_named(
+    run: Callable[..., Path], name: str
+) -> None:
+    path = run("accuracy", rows=predictions()[:100], on_missing="skip")
+    counts = evalkit.read_run(path).counts
+    assert evalkit.verify(path).differences == ()
+    change(path, lambda record: record["counts"].update({name: counts[name] + 1}))
+    found = evalkit.verify(path)
+    [difference] = found.differences
+    assert difference.is_count
+    assert difference[:4] == ("counts", None, None, name)
+    assert (difference.stored, difference.computed) == (counts[name] + 1, counts[name])
+    assert not found.agrees
+
+
+def test_predictions_are_compared_where_they_are_given(
+    run: Callable[..., Path],
+) -> None:
+    path = run("accuracy")
+    found = evalkit.verify(path)
+    assert found.predictions == "not compared: no file of them was given"
+    assert evalkit.verify(path, predictions=predictions()).predictions == "same"
+    other = evalkit.verify(path, predictions=predictions()[:-1])
+    assert (other.predictions, other.agrees) == ("changed", False)
+    assert other.differences == ()
+
+
 def test_a_verification_can_be_written(run: Callable[..., Path]) -> None:
     path = run("accuracy", "closeness")
 

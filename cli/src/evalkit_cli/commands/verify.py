@@ -15,12 +15,25 @@ from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
 
 @click.command("verify")
 @click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@click.option(
+    "predictions",
+    "-p",
+    "--predictions",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also compare this file with the predictions that the run was made from.",
+)
 @jobs_option
 @folder_option
 @json_option
 @quiet_option
 def verify_command(
-    run: str, jobs: int, folder: Path, as_json: bool, quiet: bool
+    run: str,
+    predictions: Path | None,
+    jobs: int,
+    folder: Path,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Compute the scores of a run again, and say whether they are the same.
 
@@ -30,21 +43,26 @@ def verify_command(
     Examples:
       evalkit verify latest
       evalkit verify 3f2a --json
+      evalkit verify my-model -p my-model.jsonl
       evalkit verify runs/hatecheck/3f2a90c1d5e6b7f8 --jobs 4
 
     Scores and intervals are computed from the answers and predictions in the run
-    folder, by the metrics that are installed now. It is also said what has changed
-    since (versions, source code of plugins, versions of the libraries that they
-    use, the data), what was compared, and what was not.
+    folder, by the metrics that are installed now, once every file of it has the
+    SHA-256 that it was written with. It is also said what has changed since
+    (versions, source code of plugins, versions of the libraries that they use, the
+    data), what was compared, and what was not.
 
     Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
-    could be computed, or an error; 2 wrong usage.
+    could be computed, the file of predictions is another one, or an error; 2 wrong
+    usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import verify
     from evalkit_cli.printing.verification_report import print_verification
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        found = verify(run, folder=folder, jobs=jobs, progress=progress)
+        found = verify(
+            run, folder=folder, jobs=jobs, predictions=predictions, progress=progress
+        )
     if as_json:
         echo_json(found.to_dict())
     else:

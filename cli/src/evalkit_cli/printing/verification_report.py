@@ -50,6 +50,7 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         then, now = _shortened(change.then), _shortened(change.now)
         echo(f"changed since: {change.what}: {then}, now {now}")
     echo(_data_in_words(found.data))
+    echo(_predictions_in_words(found.predictions))
     for what in found.compared:
         echo(f"compared: {what}")
     for what in found.unchecked:
@@ -65,8 +66,12 @@ def _in_a_sentence(found: Verification) -> str:
     if not found.differences:
         what = "all" if found.compares_intervals else "all values"
         return f"{start}, {what} the same within 1e-9"
-    other = {(each.metric, _whose(each)) for each in found.differences}
-    return f"{start}, {len(other)} of them with other numbers"
+    other = {
+        (each.metric, _whose(each)) for each in found.differences if not each.is_count
+    }
+    has_counts = any(each.is_count for each in found.differences)
+    counts = ", and other counts" if has_counts else ""
+    return f"{start}, {len(other)} of them with other numbers{counts}"
 
 
 def _no_change(found: Verification) -> str:
@@ -103,3 +108,11 @@ def _data_in_words(data: str) -> str:
     if data == "same":
         return "the data is what it was"
     return "the data has changed" if data == "changed" else f"the data was {data}"
+
+
+def _predictions_in_words(predictions: str) -> str:
+    if predictions == "same":
+        return "the predictions are what they were"
+    if predictions == "changed":
+        return "the predictions are not those that the run was made from"
+    return f"the predictions were {predictions}"

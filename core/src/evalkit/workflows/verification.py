@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.preparation import identify, rows_of
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
@@ -41,6 +43,14 @@ if TYPE_CHECKING:
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
 
+COUNTS = "counts"
+"""Stands for a metric where a count of the run is not that of its rows."""
+
+NOT_GIVEN = "not compared: no file of them was given"
+
+_COUNTED_PROBLEMS = ("duplicate", "unknown", "unreadable")
+_COUNTED = ("examples", "scored", "invalid", "missing", "unparsed", *_COUNTED_PROBLEMS)
+
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-12
 
@@ -56,6 +66,11 @@ class Difference(NamedTuple):
     computed: float | None
     perturbation: str | None = None
     computed_on: str = "all"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a count of the run, named by `field`, and no score."""
+        return self.metric == COUNTS and self.field in _COUNTED
 
 
 class Verification(NamedTuple):
@@ -80,6 +95,8 @@ class Verification(NamedTuple):
     """What computes the numbers and was not looked at, and why."""
     model: str | None = None
     """Name of the run's model."""
+    predictions: str = NOT_GIVEN
+    """`same`, `changed`, or why they were not compared."""
 
     @property
     def compares_intervals(self) -> bool:
@@ -88,8 +105,12 @@ class Verification(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether all numbers that could be computed are the same, and some could."""
-        return not self.differences and self.scores > 0
+        """Whether all numbers that could be computed are the same, and some could.
+
+        Not where a file of predictions was given that is not that of the run.
+        """
+        is_other = self.predictions == "changed"
+        return not self.differences and self.scores > 0 and not is_other
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -108,6 +129,7 @@ def verify(
     *,
     folder: str | Path = "runs",
     jobs: int = 1,
+    predictions: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Verification:
@@ -122,6 +144,8 @@ def verify(
             `latest`.
         folder: Folder that the run is looked for in.
         jobs: Processes that metrics written in Python may use.
+        predictions: The predictions that the run is said to be of, as for `evaluate`;
+            their SHA-256 is compared.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -129,6 +153,7 @@ def verify(
         What agrees and what does not.
 
     Raises:
+        DataError: The predictions cannot be read.
         StorageError: The run cannot be read, was refused, or holds no answers and
             predictions; or a file of it is not what was written.
     """
@@ -162,7 +187,10 @@ def verify(
     return Verification(
         result.run_id,
         len(stored),
-        tuple(_differences(stored, computed, _compared(result))),
+        (
+            *_differences(stored, computed, _compared(result)),
+            *_other_counts(result),
+        ),
         unverified,
         (*code.changes, *_changed_annotations(result)),
         _check_data(result, resolver),
@@ -175,7 +203,28 @@ def verify(
             *code.unchecked,
         ),
         result.model,
+        NOT_GIVEN if predictions is None else _check_predictions(record, predictions),
     )
+
+
+def _check_predictions(record: RunRecord, predictions: Any) -> str:
+    """Say whether predictions are those that a run was made from."""
+    if record.predictions.sha256 is None:
+        return "not compared: the run recorded no hash of its predictions"
+    found = identify(rows_of(predictions))["sha256"]
+    return "same" if found == record.predictions.sha256 else "changed"
+
+
+def _other_counts(result: Result) -> Iterator[Difference]:
+    """Say which counts are not those of the examples and problems of the run."""
+    found = Counter(examples_of(result)["status"].to_list())
+    found["examples"] = examples_of(result).height
+    for problem in result.problems:
+        if problem.file is None and problem.status in _COUNTED_PROBLEMS:
+            found[problem.status] += 1
+    for name, stored in result.counts.items():
+        if name in _COUNTED and stored != found[name]:
+            yield Difference(COUNTS, None, None, name, stored, found[name])
 
 
 def _kept_statistics(

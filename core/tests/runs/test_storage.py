@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -229,6 +230,25 @@ def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> N
     text = (folder / "run.json").read_text("utf-8")
     assert r"\udcffname" in text
     assert json.loads(text)["model"] == "\udcffname"
+
+
+def test_what_a_dead_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    folders = {
+        name: tmp_path / "mini" / f".{name}.partial" for name in ["old", "live", "new"]
+    }
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "examples.parquet").write_bytes(b"half")
+    for name in ("old", "live"):
+        os.utime(folders[name], (0, 0))
+    descriptor = os.open(folders["live"], os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        result().save(tmp_path)
+    finally:
+        os.close(descriptor)
+    assert names(tmp_path / "mini") == [".live.partial", ".new.partial", RUN_ID]
+    assert (folders["live"] / "examples.parquet").exists()
 
 
 def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:

@@ -1,19 +1,23 @@
 """Writes run folders so that what looks like a run is a whole one.
 
 A run is written to a hidden staging folder beside its place and moved there in one
-step. A process that dies leaves at most a staging folder, which nothing reads. A result
-is compared with the run of its id that is there already.
+step. A process that dies leaves at most a staging folder, which nothing reads and the
+next one removes: it is locked by the process that writes it. A result is compared with
+the run of its id that is there already.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
+import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +48,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from evalkit.predictions.problems import Problem
+
+
+_STALE_SECONDS = 60
 
 
 class RunContents(NamedTuple):
@@ -189,9 +196,39 @@ def _staging(final: Path) -> Iterator[Path]:
     staging = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.partial")
     try:
         make_folder(staging)
-        yield staging
+        with _locked(staging) as is_locked:
+            if is_locked:
+                _remove_stale(staging.parent)
+            yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Lock a folder, as long as its process lives; tell whether nobody else has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # somebody has it, or the file system has no locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what processes left that died while they were writing a run."""
+    for path in folder.glob(".*.partial"):
+        with suppress(OSError):
+            # one that is new may not have been locked yet
+            if time.time() - path.stat().st_mtime < _STALE_SECONDS:
+                continue
+            with _locked(path) as is_left:
+                if is_left:
+                    shutil.rmtree(path)
 
 
 def write_run(contents: RunContents, folder: Path) -> RunRecord:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +14,6 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.predictions.preparation import identify, rows_of
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
@@ -36,6 +34,12 @@ from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
+from evalkit.workflows.recounts import (
+    COUNTED,
+    NOT_GIVEN,
+    compare_predictions,
+    other_counts,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,11 +49,6 @@ UNDER_PERTURBATION = "scores under perturbation"
 
 COUNTS = "counts"
 """Stands for a metric where a count of the run is not that of its rows."""
-
-NOT_GIVEN = "not compared: no file of them was given"
-
-_COUNTED_PROBLEMS = ("duplicate", "unknown", "unreadable")
-_COUNTED = ("examples", "scored", "invalid", "missing", "unparsed", *_COUNTED_PROBLEMS)
 
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-12
@@ -70,7 +69,7 @@ class Difference(NamedTuple):
     @property
     def is_count(self) -> bool:
         """Whether it is a count of the run, named by `field`, and no score."""
-        return self.metric == COUNTS and self.field in _COUNTED
+        return self.metric == COUNTS and self.field in COUNTED
 
 
 class Verification(NamedTuple):
@@ -189,7 +188,7 @@ def verify(
         len(stored),
         (
             *_differences(stored, computed, _compared(result)),
-            *_other_counts(result),
+            *(Difference(COUNTS, None, None, *found) for found in other_counts(result)),
         ),
         unverified,
         (*code.changes, *_changed_annotations(result)),
@@ -203,28 +202,8 @@ def verify(
             *code.unchecked,
         ),
         result.model,
-        NOT_GIVEN if predictions is None else _check_predictions(record, predictions),
+        compare_predictions(record, predictions),
     )
-
-
-def _check_predictions(record: RunRecord, predictions: Any) -> str:
-    """Say whether predictions are those that a run was made from."""
-    if record.predictions.sha256 is None:
-        return "not compared: the run recorded no hash of its predictions"
-    found = identify(rows_of(predictions))["sha256"]
-    return "same" if found == record.predictions.sha256 else "changed"
-
-
-def _other_counts(result: Result) -> Iterator[Difference]:
-    """Say which counts are not those of the examples and problems of the run."""
-    found = Counter(examples_of(result)["status"].to_list())
-    found["examples"] = examples_of(result).height
-    for problem in result.problems:
-        if problem.file is None and problem.status in _COUNTED_PROBLEMS:
-            found[problem.status] += 1
-    for name, stored in result.counts.items():
-        if name in _COUNTED and stored != found[name]:
-            yield Difference(COUNTS, None, None, name, stored, found[name])
 
 
 def _kept_statistics(

@@ -9,11 +9,11 @@ found out.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from json import dumps  # a plugin that replaces json.dumps does not write our files
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,9 +33,7 @@ _MARK = b'"' + SEAL.encode() + b'": "'
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """Return a value as the JSON text that run folders hold."""
-    return json.dumps(
-        value, ensure_ascii=False, indent=indent, allow_nan=False, default=str
-    )
+    return dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
 
 
 def sealed(record: Mapping[str, Any]) -> bytes:

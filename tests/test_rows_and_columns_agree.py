@@ -174,6 +174,36 @@ def _as_table(rows: list[Row]) -> pl.DataFrame | None:
     return None if is_odd else frame
 
 
+def _as_cells(
+    rows: list[Row], reader: ResponseReader, path: Path
+) -> tuple[Path, list[Row]]:
+    """Write rows as CSV: texts as they are, other values as JSON, null as nothing."""
+
+    def cell(name: str, value: Any) -> Any:
+        is_text = isinstance(value, str) and name in reader.text_fields
+        return value if is_text else json.dumps(value, ensure_ascii=False)
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    in_cells = [
+        {name: cell(name, value) for name, value in row.items() if value is not None}
+        for row in rows
+    ]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        print(*names, sep=",", file=stream)
+        for row in in_cells:
+            quoted = {key: '"' + row[key].replace('"', '""') + '"' for key in row}
+            print(*(quoted.get(name, "") for name in names), sep=",", file=stream)
+    expected = [
+        {
+            name: text if name in reader.text_fields else json.loads(text)
+            for name, text in row.items()
+        }
+        for row in in_cells
+    ]
+    nulls = dict.fromkeys(reader.nullable)
+    return path, [{**nulls, **row} for row in expected]
+
+
 def _verdict(model: type[BaseModel], row: Row) -> Row | None:
     """Return what pydantic makes of a row, in columns; None where it refuses it."""
     try:
@@ -225,6 +255,7 @@ def _check_predictions(case: Case, folder: Path) -> None:
         path = folder / "p.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         forms["lines"] = (path, rows)
+        forms["cells"] = _as_cells(rows, reader, folder / "p.csv")
     if (frame := _as_table(rows)) is not None:
         frame.write_parquet(folder / "p.parquet")
         output = reader.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +16,9 @@ from click.testing import CliRunner
 from evalkit_cli.main import cli
 
 SCRIPT = str(Path(sys.executable).with_name("evalkit"))
+HUNG = -1000
+"""The code of a command that did not end."""
+
 HANGS = 120
 """Seconds after which a command hangs; none of these takes two on an idle machine."""
 
@@ -36,7 +40,18 @@ class Ended(NamedTuple):
         found = _TRACEBACK.search(self.out + self.err)
         if found is not None:
             return self.err.strip().rpartition("\n")[2][:200] or found[0]
-        return None if self.code in (0, 1, 2, 130) else f"exit code {self.code}"
+        is_told = self.code in (0, 1, 2, 130) or "evalkit: error: " in self.err
+        return None if is_told else f"exit code {self.code}"
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a user, or who passes for one, ended it: no plugin is to blame."""
+        return self.code in (130, -signal.SIGINT, -signal.SIGTERM)
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether a signal ended it, which is no unforeseen end where it was asked."""
+        return self.code < 0 and self.code != HUNG
 
 
 def run_here(*arguments: str) -> Ended:
@@ -105,14 +120,15 @@ def run_apart(
         variables: Its environment.
 
     Returns:
-        How it ended; one that hangs has the exit code -9.
+        How it ended; one that hangs has the exit code `HUNG`.
     """
     process = start(*arguments, folder=folder, variables=variables)
     try:
         code = process.wait(HANGS)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
-        code = process.wait()
+        process.wait()
+        code = HUNG
     return Ended(
         code, *(path.read_text("utf-8", "replace") for path in _outputs(folder))
     )

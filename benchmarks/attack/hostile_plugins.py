@@ -11,7 +11,7 @@ from typing import NamedTuple
 from evalkit.errors import EvalkitError
 
 from .bit_flips import read_all
-from .commands import Ended, environment, listing, run_apart
+from .commands import HUNG, Ended, environment, listing, run_apart
 from .inputs import DATASET, IDS
 from .outcomes import Outcome
 
@@ -27,6 +27,7 @@ class Hostile(NamedTuple):
 
 _METRIC = """
 import evalkit, os, sys, signal, threading, time, json, builtins, atexit
+once = []
 class P(evalkit.Metric):
     def score_example(self, prediction, target):
         {}
@@ -72,14 +73,13 @@ _SCORING = {
     "replaces json": "json.dumps = lambda *a, **k: '{\"run_id\": 1}'",
     "replaces open": "builtins.open = lambda *a, **k: 1 / 0",
     "replaces print": "builtins.print = None",
-    "closes all files": "os.closerange(3, 256)",
     "closes its output": "os.close(1)",
     "prints a result": "print('accuracy 100 %', '{\"status\": \"complete\"}')",
     "prints much": "print('y' * 1_000_000)",
     "changes the folder": "os.chdir('/')",
     "changes the environment": "os.environ.clear()",
     "starts threads": "threading.Thread(target=time.sleep, args=(2,)).start()",
-    "waits at the end": "atexit.register(time.sleep, 1)",
+    "waits at the end": "once or once.append(atexit.register(time.sleep, 1))",
     "forks": "os.fork() or os._exit(0)",
     "ignores signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
 }
@@ -171,10 +171,6 @@ def attack(tries: int, seed: int, folder: Path) -> Outcome:
     return outcome
 
 
-_INTERRUPTED = 130
-"""Exit code of a command that was interrupted, as a plugin may say that it was."""
-
-
 class _Place(NamedTuple):
     """Where a hostile plugin is installed and commands are run."""
 
@@ -214,9 +210,9 @@ def _try(name: str, scratch: Path, outcome: Outcome) -> list[str]:
         if place.trap.exists():
             faults.append(f"{arguments[0]} runs code of the current folder")
             place.trap.unlink()
-        if ended.code == -9:
+        if ended.code == HUNG:
             faults.append(f"{arguments[0]} hangs")
-        elif ended.traceback is not None:
+        elif ended.traceback is not None and not ended.is_killed:
             faults.append(f"{arguments[0]}: {ended.traceback}")
         return ended
 
@@ -258,7 +254,7 @@ def _faults_of_use(ended: Ended, place: _Place, before: set[str]) -> list[str]:
                 read_all(run)
             except EvalkitError as error:
                 faults.append(f"success with a broken run: {error}")
-    elif ended.code != _INTERRUPTED and "hostile" not in ended.out + ended.err:
+    elif not ended.is_interrupted and "hostile" not in ended.out + ended.err:
         faults.append(f"is not named: {ended.err.strip()[-200:]}")
     new = set(listing(place.here)) - before
     outside = {path for path in new if not path.startswith(("out", ".out"))}

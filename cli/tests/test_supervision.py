@@ -63,7 +63,8 @@ def test_an_exit_of_a_plugin_is_no_success_and_is_placed(
         ("ctypes.CDLL(None)._exit(7)", 7, "ended with exit code 7 before"),
         ("os._exit(7)", 7, "ended with exit code 7 at "),
         ("os.kill(os.getpid(), 9)", -9, "was killed by SIGKILL before"),
-        ("ctypes.string_at(0)", -11, "was killed by SIGSEGV before"),
+        ("ctypes.string_at(0)", -11, "was killed by SIGSEGV at "),
+        ("os.abort()", -6, "was killed by SIGABRT at "),
         ("os.kill(os.getpid(), 40)", -40, "was killed by signal 40 before"),
     ],
 )

@@ -8,7 +8,9 @@ word into an error. Elsewhere, and under a debugger or a profiler, there is one 
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -96,6 +98,8 @@ def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
         leave(status)
 
     os._exit = leave_at
+    if not faulthandler.is_enabled():
+        faulthandler.enable(writer, all_threads=False)
     try:
         command()
     except SystemExit as ended:
@@ -135,6 +139,23 @@ def _read(reader: int) -> str:
         return ""
 
 
+_FRAME = re.compile(r'^  File "(.+)", line (\d+) in ', re.MULTILINE)
+
+
+def _place(said: str) -> str:
+    """Return file and line of the last call outside of Python's own library."""
+    frames = [(found[1], found[2]) for found in _FRAME.finditer(said)]
+    if not frames:
+        return said
+    own = f"{os.path.dirname(os.__file__)}/"  # noqa: PTH120 - pathlib takes 10 ms
+    others = [
+        frame
+        for frame in frames  # most recent call first
+        if not frame[0].startswith(own) or "site-packages" in frame[0]
+    ]
+    return ":".join((others or frames)[0])
+
+
 def _tell(code: int, place: str) -> None:
     """Say that the child ended before the command did."""
     from evalkit_cli.printing.streams import echo_lines
@@ -144,6 +165,7 @@ def _tell(code: int, place: str) -> None:
     if killer in _PASSED_ON:
         return
     ended = f"was killed by {killer}" if code < 0 else f"ended with exit code {code}"
+    place = _place(place)
     where = f" at {place}" if place else ""
     echo_lines(
         f"evalkit: error: its process {ended}{where} before the command was done; a "

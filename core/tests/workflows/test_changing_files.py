@@ -95,3 +95,22 @@ def test_a_file_that_nobody_touches_is_read(mini: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", ROWS)
     result = evalkit.evaluate("mini", path, on_missing="skip")
     assert result.counts["predictions"] == 2
+
+
+def test_a_metric_that_changes_the_folder_moves_no_run(
+    mini: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def wanders(prediction: str, target: str) -> float:
+        os.chdir("/")
+        return 1.0
+
+    result = evalkit.evaluate(
+        "mini", ROWS, metrics=[wanders], out="runs", on_missing="skip"
+    )
+    assert result.path is not None
+    assert result.path.resolve().is_relative_to(tmp_path / "here" / "runs")
+    [warning] = result.warnings
+    assert warning == "a plugin changed the current folder to /; it was changed back"

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from evalkit.base.synced_files import make_folder, sync_folder, write_synced
+from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import StorageError
 
 _SYNC_SECONDS = 1.0
@@ -57,6 +58,7 @@ class PartialFile:
         self._record = path.with_name(f".{path.name}.partial.json")
         self._key = key
         self._overwrite = overwrite
+        self._folder = WorkingFolder()
         self._digest = hashlib.sha256()
         self._synced: Mapping[str, Any] | None = None
         self._sync_time = monotonic()
@@ -172,6 +174,7 @@ class PartialFile:
 
     def _note(self, state: Mapping[str, Any]) -> None:
         """Record that a step was done; its bytes are synced before, at times."""
+        self._go_back()
         place = {
             "size": self._stream.tell(),
             "sha256": self._digest.hexdigest(),
@@ -199,6 +202,7 @@ class PartialFile:
             StorageError: It cannot be written, or one of its name appeared meanwhile.
         """
         try:
+            self._go_back()
             self._stream.flush()
             os.fsync(self._stream.fileno())
             if self._overwrite:
@@ -216,6 +220,10 @@ class PartialFile:
             ) from error
         except OSError as error:
             raise self._error(error) from error
+
+    def _go_back(self) -> None:
+        if moved := self._folder.restore():
+            warnings.warn(moved, stacklevel=4)
 
     def _error(self, error: OSError) -> StorageError:
         kept = "; the same command goes on from there" if self.state else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from typing import TYPE_CHECKING
 
+from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.plugins.components import Component

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import json
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundAnnotator, BoundMetric
@@ -45,7 +45,7 @@ def run_id_of(inputs: Mapping[str, Any]) -> str:
     Returns:
         The first 16 hex digits of SHA-256 over their canonical JSON.
     """
-    text = json.dumps(inputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = dumps(inputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -250,7 +250,7 @@ def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     digest = hashlib.sha256()
     for row in rows:
         try:
-            text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
+            text = dumps(row, sort_keys=True, ensure_ascii=False, default=str)
         except (TypeError, ValueError, RecursionError):
             text = shorten(row, 1000)  # an unreadable row
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")

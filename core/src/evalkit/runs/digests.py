@@ -13,10 +13,10 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from json import dumps  # a plugin that replaces json.dumps does not write our files
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evalkit.base.json_text import dumps
 from evalkit.base.synced_files import write_synced
 from evalkit.errors import StorageError
 from evalkit.runs.recorded import FileDigest

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
+from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError
 from evalkit.examples.files import local_path
 from evalkit.plugins.observers import Observers
@@ -212,7 +213,7 @@ def evaluate_with(
     Raises:
         EvalkitError: For the reasons for which `evaluate` raises.
     """
-    started = time.time()
+    started, here = time.time(), WorkingFolder()
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
@@ -243,6 +244,8 @@ def evaluate_with(
             parts, asked.options, given, model, refused, watchers.warnings
         )
         result.record_time(started, time.time() - started)
+        if moved := here.restore():
+            result.record_warnings([moved])
         announce(result, result.scores, refused, watchers)
         if out is not None:
             progress("writing the run", 0.95)

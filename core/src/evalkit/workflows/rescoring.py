@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.base.progress import Progress
+from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
@@ -81,13 +82,15 @@ def rescore(
         StorageError: The run cannot be read, or holds no answers and predictions.
     """
     started = time.time()
-    registry = registry or Registry()
+    registry, here = registry or Registry(), WorkingFolder()
     watchers = Observers(registry, observers)
     with watchers.told_of_failure(run):
         out = None if out is None else local_path(out)
         parent = as_result(run, folder)
         result, new = _rescored(parent, metrics, jobs, registry, watchers, progress)
         result.record_time(started, time.time() - started)
+        if moved := here.restore():
+            result.record_warnings([moved])
         announce(result, new, (), watchers)
         if out is not None:
             write(result, out, watchers)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalkit.base.working_folder import WorkingFolder
+from evalkit.errors import EvalkitError
+
+
+def test_a_folder_that_was_changed_is_gone_back_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    here = WorkingFolder()
+    assert here.restore() is None
+    monkeypatch.chdir("other")
+    moved = here.restore()
+    assert moved is not None
+    assert str(tmp_path / "other") in moved
+    assert Path.cwd() == tmp_path
+    assert here.restore() is None
+
+
+def test_a_folder_that_was_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    here = WorkingFolder()
+    (tmp_path / "gone").rmdir()
+    assert WorkingFolder().restore() is None
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EvalkitError, match="gone cannot be gone back to"):
+        here.restore()

@@ -168,3 +168,32 @@ def test_a_signal_reaches_the_work(
     _, error = process.communicate(timeout=30)
     assert process.returncode == -number
     assert "its process" not in error
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_file(
+    quits: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+) -> None:
+    quits("open('ready', 'w').close(); time.sleep(60)")
+    (tmp_path / "temporary").mkdir()
+    row = b'{"id": "1", "label": "positive"}\n'
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name("evalkit"), *EVAL, "-p", "-"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    assert process.stdin is not None
+    process.stdin.write(row)
+    process.stdin.flush()
+    end = time.monotonic() + 60
+    while not list((tmp_path / "temporary").iterdir()):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert not list((tmp_path / "temporary").iterdir())

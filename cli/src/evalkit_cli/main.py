@@ -28,6 +28,7 @@ from evalkit_cli.commands.runs import runs_command
 from evalkit_cli.commands.show import show_command
 from evalkit_cli.commands.validate import validate_command
 from evalkit_cli.commands.verify import verify_command
+from evalkit_cli.endings import Ended, die_by, unwind_when_ended
 from evalkit_cli.installed_commands import (
     InstalledCommand,
     InstalledCommands,
@@ -80,6 +81,8 @@ class _Group(click.Group):
                 show_traceback(error.__cause__)
             echo_lines(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
+        except Ended as ended:  # what it had begun is cleaned up now
+            die_by(ended.number)
         except KeyboardInterrupt:
             # a terminal has just shown ^C on the line that it would go to
             if sys.stderr.isatty():
@@ -275,6 +278,7 @@ def main() -> NoReturn:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     warnings.showwarning = _show_warning
     _collect_seldom()
+    unwind_when_ended()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from evalkit_cli.endings import die_by
+
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _BY_A_PROCESS = 0
 """The code of a signal that a process sent, and no terminal."""
@@ -79,7 +81,11 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
     if not said.startswith(_DONE):
         _tell(code, said)
     if code < 0:
-        _die_by(-code)
+        import resource
+
+        # the child has written its core
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        die_by(-code)
     os._exit(code or (int(said[len(_DONE) :]) if said.startswith(_DONE) else 1))
 
 
@@ -172,14 +178,3 @@ def _tell(code: int, place: str) -> None:
         "plugin or a library did that",
         err=True,
     )
-
-
-def _die_by(number: int) -> None:
-    """End by the same signal as the child, for whoever waits for this process."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child has written its own
-    if number != signal.SIGKILL:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-    os.kill(os.getpid(), number)

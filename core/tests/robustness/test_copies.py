@@ -155,7 +155,7 @@ class TestPolicies:
         result = caught.value.result
         assert result is not None
         assert (result.status, result.scores) == ("refused", ())
-        assert {problem.file for problem in result.problems} == {str(path)}
+        assert {problem.file for problem in result.problems} == {path.name}
         assert result.to_dict()["perturbed"][0]["counts"]["missing"] == 1
         assert result.path is not None
         stored = read_run(result.path)

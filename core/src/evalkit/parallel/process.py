@@ -2,7 +2,9 @@
 
 It takes nothing from the parent's memory or main module. Before it imports anything
 of evalkit it keeps the two pipes to the parent for itself, so that nothing a plugin
-reads or prints gets into them, and takes over the parent's import path.
+reads or prints gets into them, and takes over the parent's import path. On Linux the
+kernel ends it with the thread that started it, also while it is in C code; elsewhere it
+ends when it next looks at its pipe.
 """
 
 import os
@@ -10,9 +12,17 @@ import pickle
 import signal
 import sys
 
+_DIE_WITH_PARENT = 1
+"""The option of `prctl` that has the kernel kill a child with its parent."""
+
 
 def main() -> None:
     """Serve the parent until it closes the pipe."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # if the parent ended before, the pipe is closed, which is seen below
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     # an interrupt reaches the whole process group; the parent ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")

@@ -268,6 +268,8 @@ class _Processes:
         self._idle: SimpleQueue[_Process] = SimpleQueue()
         self._lock = threading.Lock()
         self._killed = False
+        # one thread starts all: on Linux they end with it
+        self._starter = ThreadPoolExecutor(1, "evalkit-starter")
 
     def ask(self, request: bytes) -> Reply:
         """Let a worker answer a request; a new one if none is idle."""
@@ -283,7 +285,7 @@ class _Processes:
         with self._lock:
             if self._killed:
                 raise _Died("was ended")
-            process = _Process()
+            process = self._starter.submit(_Process).result()
             self._running.append(process)
             return process
 
@@ -305,6 +307,8 @@ class _Processes:
         for process in self._running:
             process.reap(deadline - time.monotonic())
         self._running.clear()
+        self._starter.shutdown()
+        self._starter = ThreadPoolExecutor(1, "evalkit-starter")
         self._idle = SimpleQueue()
         self._killed = False
 

@@ -123,8 +123,9 @@ def _askable(
             in_files |= names
         elif names:
             notices.append(
-                f"{each.source.name}: {', '.join(sorted(names))}: `expect` was not "
-                "asked, as a run holds no texts; give the file of copies instead"
+                f"{each.source.recorded_name}: {', '.join(sorted(names))}: `expect` "
+                "was not asked, as a run holds no texts; give the file of copies "
+                "instead"
             )
     return {name: expecting[name] for name in expecting if name in in_files}, notices
 

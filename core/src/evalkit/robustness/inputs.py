@@ -32,6 +32,16 @@ class FileSource(NamedTuple):
     """How messages call the copies."""
     predictions_name: str
 
+    @property
+    def recorded_name(self) -> str:
+        """How the record of a run calls the copies: files without their folders."""
+        return Path(self.name).name
+
+    @property
+    def recorded_predictions(self) -> str:
+        """How the record of a run calls the predictions."""
+        return Path(self.predictions_name).name
+
     def adapted_by(self, pipeline: Pipeline | None) -> Self:
         """Return the same with predictions that adapters change."""
         return self._replace(predictions=adapted_by(self.predictions, pipeline))
@@ -47,6 +57,16 @@ class RunSource(NamedTuple):
     @property
     def predictions_name(self) -> str:
         """How messages call the predictions."""
+        return self.name
+
+    @property
+    def recorded_name(self) -> str:
+        """How the record of a run calls the copies."""
+        return self.name
+
+    @property
+    def recorded_predictions(self) -> str:
+        """How the record of a run calls the predictions."""
         return self.name
 
     def adapted_by(self, pipeline: Pipeline | None) -> Self:
@@ -105,7 +125,9 @@ def pair_sources(
             continue
         given = next(answers)
         name = _name(rows, f"perturbed rows {number}")
-        found.append(FileSource(rows, given, name, _name(given, f"answers to {name}")))
+        found.append(
+            FileSource(rows, given, name, _name(given, f"answers to {Path(name).name}"))
+        )
     return found
 
 

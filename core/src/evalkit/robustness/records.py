@@ -76,7 +76,7 @@ def record_perturbed(
         _components(perturbed),
         [*_notices(perturbed, policies, include_examples), *found.notices, *mixed],
         [
-            problem._replace(file=each.source.predictions_name)
+            problem._replace(file=each.source.recorded_predictions)
             for each in copies
             for problem in each.alignment.problems
         ],
@@ -165,8 +165,8 @@ def _notices(
         if each.left_out:
             copies = "copy" if each.left_out == 1 else "copies"
             notices.append(
-                f"{each.source.name}: {each.left_out} {copies} of examples that are "
-                "not evaluated; left out"
+                f"{each.source.recorded_name}: {each.left_out} {copies} of examples "
+                "that are not evaluated; left out"
             )
         alignment = each.alignment
         if not include_examples:
@@ -175,7 +175,7 @@ def _notices(
         notices += _of_another_model(each, perturbed.originals.model)
         notices += _of_a_selection(each)
         notices += [
-            f"{each.source.predictions_name}: {notice}"
+            f"{each.source.recorded_predictions}: {notice}"
             for notice in alignment_notices(alignment, policies, task)
         ]
     return notices
@@ -204,8 +204,8 @@ def _of_another_model(copies: Copies, model: str) -> list[str]:
     if not isinstance(source, RunSource) or source.run.model == model:
         return []
     return [
-        f"{source.name}: its model is called {source.run.model!r}, the one that is "
-        f"evaluated {model!r}; are they the same?"
+        f"{source.recorded_name}: its model is called {source.run.model!r}, the one "
+        f"that is evaluated {model!r}; are they the same?"
     ]
 
 
@@ -217,8 +217,8 @@ def _of_a_selection(copies: Copies) -> list[str]:
     rows = count_of(source.run.counts["examples"], "row")
     words = Selection.of(chosen.limit, chosen.filters).describe()
     return [
-        f"{source.name}: was made of only {rows} of its data: {words}; the other "
-        "copies are not scored"
+        f"{source.recorded_name}: was made of only {rows} of its data: {words}; the "
+        "other copies are not scored"
     ]
 
 
@@ -293,7 +293,7 @@ def _frame(
         frames.append(frame_of(columns))
         start = stop
     joined, mixed = _as_one_table(frames)
-    files = ", ".join(each.source.predictions_name for each in copies)
+    files = ", ".join(each.source.recorded_predictions for each in copies)
     notices = [
         f"{name}: is not of one kind in {files}; perturbed.parquet keeps it as JSON "
         "text, so that `evalkit rescore` may not find what `evalkit eval` finds"
@@ -391,7 +391,8 @@ def _stale(copies: Copies, perturbed: Perturbed) -> list[str]:
         return []
     uid = copies.examples.frame["id"].filter(differs)[0]
     return [
-        f"{copies.source.name}: the answer should be the original's and is another one "
-        f"in {count_of(count, 'row')}, such as {uid!r}; were the data changed since? "
+        f"{copies.source.recorded_name}: the answer should be the original's and is "
+        f"another one in {count_of(count, 'row')}, such as {uid!r}; were the data "
+        "changed since? "
         "`evalkit perturb` makes the copies again"
     ]

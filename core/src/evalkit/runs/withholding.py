@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
 from evalkit.runs.score_columns import Score
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evalkit.predictions.alignment import Alignment
 
 WITHHELD = "withheld, as the run holds no examples"
 
@@ -58,3 +64,35 @@ def withhold_text(text: str | None) -> str | None:
 def withhold_reasons(scores: Sequence[Score]) -> list[Score]:
     """Keep the reasons of scores without the words of exceptions."""
     return [score._replace(reason=withhold_text(score.reason)) for score in scores]
+
+
+def names_of_answers(
+    columns: Mapping[str, pl.Series], alignment: Alignment
+) -> frozenset[str]:
+    """Return the columns whose values tell answers or responses.
+
+    Args:
+        columns: Columns of the examples, also `answer` and `pred`.
+        alignment: The responses, with the scored fields.
+
+    Returns:
+        `answer`, `pred`, the scored fields, and each column that has one value for each
+        of several answers, as the stored label has.
+    """
+    import polars as pl
+
+    named = {"answer", "pred", *alignment.fields}
+    answers = columns["answer"].rank("dense") if _ranks(columns["answer"]) else None
+    for name, column in columns.items():
+        if name in named or answers is None or not _ranks(column):
+            continue
+        values = column.rank("dense")
+        pairs = pl.DataFrame([answers.alias("answer"), values.alias("value")])
+        many = answers.n_unique()
+        if 1 < many == values.n_unique() == pairs.n_unique() < len(column):
+            named.add(name)
+    return frozenset(named)
+
+
+def _ranks(column: pl.Series) -> bool:
+    return not column.dtype.is_nested() and not column.dtype.is_object()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +60,7 @@ def cross(
     tags: pl.Series,
     columns: Mapping[str, pl.Series],
     others: Iterable[str] = (),
+    withheld: Container[str] = (),
 ) -> dict[str, pl.Series]:
     """Return the groups that each example belongs to, by crossing.
 
@@ -68,13 +69,15 @@ def cross(
         tags: One list of tags for each example.
         columns: Columns of the examples that may be named; a facet comes first.
         others: Names of further columns that could have been named.
+        withheld: Names of columns that may not be named, as groups hold their values.
 
     Returns:
         One list of texts for each example, such as `["facet:a & column:b"]`. Crossings
         of a single facet are left out, because its tags are groups anyway.
 
     Raises:
-        EvalkitError: A name is no facet and no column, or there are too many groups.
+        EvalkitError: A name is no facet and no column, its column is withheld, or there
+            are too many groups.
     """
     known = _facets(tags)
     found = {}
@@ -84,6 +87,12 @@ def cross(
         for name in names:
             if name not in known and name not in columns:
                 raise _unknown(crossing, name, [*known, *sorted({*columns, *others})])
+            if name not in known and name in withheld:
+                raise EvalkitError(
+                    f"--by {crossing}: groups by {name!r} would be named after answers "
+                    "or responses, which --no-examples leaves out of the run; leave "
+                    "out one of the two"
+                )
         parts = [_part(name, tags, known, columns) for name in names]
         lists = parts[0]
         for part in parts[1:]:

@@ -30,6 +30,7 @@ from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
+from evalkit.runs.withholding import names_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import Groups, group_by_tag
@@ -194,7 +195,7 @@ def match(
 def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
     examples, alignment = prepared.examples, prepared.alignment
-    crossed = _crossed(asked.options.crossings, examples, alignment)
+    crossed = _crossed(asked.options, examples, alignment)
     return Parts(
         asked.dataset,
         asked.task,
@@ -360,14 +361,15 @@ def write(result: Result, out: Path, watchers: Observers) -> None:
 
 
 def _crossed(
-    crossings: Mapping[str, Sequence[str]], examples: Examples, alignment: Alignment
+    options: Options, examples: Examples, alignment: Alignment
 ) -> dict[str, pl.Series]:
     columns = {column.name: column for column in examples.inputs.get_columns()}
     columns |= alignment.fields
     columns["answer"] = examples.frame["answer"]
     columns["pred"] = prediction_column(examples, alignment.predictions)
-    tags = examples.frame["tags"]
-    return cross(crossings, tags, columns, examples.data_columns)
+    tags, others = examples.frame["tags"], examples.data_columns
+    withheld = () if options.include_examples else names_of_answers(columns, alignment)
+    return cross(options.crossings, tags, columns, others, withheld)
 
 
 def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:

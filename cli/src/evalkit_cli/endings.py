@@ -1,0 +1,53 @@
+"""Ends the command by a signal after what it had begun is cleaned up."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+_UNWOUND = ("SIGTERM", "SIGHUP")
+"""Signals after which temporary files are removed, as after an interrupt."""
+
+
+class Ended(KeyboardInterrupt):
+    """Somebody ends the process by a signal; nothing that a plugin does stops it.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def unwind_when_ended() -> None:
+    """Raise `Ended` at signals that would leave temporary files behind.
+
+    A second one of the same kind ends the process at once. What is ignored, as with
+    `nohup`, stays ignored.
+    """
+    numbers = [getattr(signal, name) for name in _UNWOUND if hasattr(signal, name)]
+    watched = [each for each in numbers if signal.getsignal(each) == signal.SIG_DFL]
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        for each in watched:
+            signal.signal(each, signal.SIG_DFL if each == number else signal.SIG_IGN)
+        raise Ended(number)
+
+    for each in watched:
+        signal.signal(each, end)
+
+
+def die_by(number: int) -> None:
+    """End this process by a signal, for whoever waits for it.
+
+    Args:
+        number: The signal.
+    """
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)

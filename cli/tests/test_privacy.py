@@ -1,0 +1,138 @@
+"""That runs hold what `docs/privacy.md` says, and nothing else: every file is read."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import Result
+
+import evalkit
+from evalkit.runs import storage
+from evalkit_cli.endings import Ended, unwind_when_ended
+
+Invoke = Callable[..., Result]
+Write = Callable[..., str]
+
+
+def texts_of(runs: Path) -> str:
+    """Return the bytes of all files below a folder, tables also as they are read."""
+    texts = []
+    for path in sorted(runs.rglob("*")):
+        texts.append(str(path.relative_to(runs)))
+        if path.is_file():
+            texts.append(path.read_bytes().decode("latin-1"))
+        if path.suffix == ".parquet":
+            frame = pl.read_parquet(path)
+            texts.append(repr([frame.schema, frame.to_dicts()]))
+    return "\n".join(texts)
+
+
+@pytest.fixture
+def data(write_rows: Write) -> tuple[str, ...]:
+    """Evaluate a file of examples whose answers, texts and folder are secret."""
+    rows = [
+        {
+            "uid": str(number),
+            "statement": f"xqtext{number}",
+            "label": f"xqlabel{number % 2}",
+            "kept": f"kept{number % 3}",
+        }
+        for number in range(6)
+    ]
+    said = [{"id": str(number), "label": f"xqlabel{number % 3}"} for number in range(6)]
+    files = write_rows("data.jsonl", rows), write_rows("said.jsonl", said)
+    data, predictions = (str(Path(each).resolve()) for each in files)
+    task = ("--task", "text-classification", "-m", "accuracy")
+    return ("eval", "--data", data, "-p", predictions, *task)
+
+
+@pytest.mark.parametrize("names", ["answer", "pred", "label", "kept,answer"])
+def test_no_groups_are_named_after_answers_without_examples(
+    invoke: Invoke, data: tuple[str, ...], tmp_path: Path, names: str
+) -> None:
+    done = invoke(*data, "--no-examples", "--by", names)
+    assert done.exit_code == 1
+    hidden = names.rpartition(",")[2]
+    assert f"--by {names}: groups by {hidden!r} would be named after" in done.stderr
+    assert "xq" not in texts_of(tmp_path / "runs")
+    assert invoke(*data, "--by", names).exit_code == 0  # with examples it does
+
+
+def test_groups_by_other_columns_stay(
+    invoke: Invoke, data: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = invoke(*data, "--no-examples", "--by", "kept")
+    assert done.exit_code == 0, done.stderr
+    found = texts_of(tmp_path / "runs")
+    assert "kept:kept2" in found
+    assert "xq" not in found
+
+
+def test_no_file_of_a_run_holds_folders(
+    invoke: Invoke, data: tuple[str, ...], write_rows: Write, tmp_path: Path
+) -> None:
+    """Neither in notices about copies nor in problems."""
+    copies = [
+        {
+            "uid": f"{number}_c",
+            "input_id": str(number),
+            "perturbation": "swap",
+            "label_effect": "invariant",
+            "families": ["robustness"],
+            "statement": "changed",
+            "label": "another",
+        }
+        for number in (0, 1)
+    ]
+    said = [{"id": "0_c", "label": "a", "more": 1}, {"id": "1_c"}]
+    options = [
+        *("--perturbed", str(Path(write_rows("copies.jsonl", copies)).resolve())),
+        *("--perturbed-predictions", str(Path(write_rows("sc.jsonl", said)).resolve())),
+    ]
+    done = invoke(*data, *options, "--on-invalid", "skip", "--on-missing", "skip")
+    assert done.exit_code == 0, done.stderr
+    found = texts_of(tmp_path / "runs")
+    assert '"file":"sc.jsonl"' in found.replace('": "', '":"')
+    assert "copies.jsonl: the answer should be the original's" in found
+    assert "sc.jsonl: " in found
+    assert str(tmp_path) not in found
+
+
+@pytest.fixture
+def watched() -> Iterator[None]:
+    """Handle signals as the command does."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(each, signal.SIG_DFL) for each in numbers]
+    unwind_when_ended()
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_folder_of_a_run_that_was_begun(
+    plugins: Any,
+    watched: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    number: signal.Signals,
+) -> None:
+    write = storage.write_run
+
+    def interrupted(*arguments: Any) -> Any:
+        write(*arguments)
+        assert [*(tmp_path / "runs").rglob("run.json")]
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(storage, "write_run", interrupted)
+    rows = [{"id": str(each), "label": "positive"} for each in range(1, 5)]
+    with pytest.raises(Ended) as ended:
+        evalkit.evaluate("tiny", rows, metrics=["accuracy"]).save(tmp_path / "runs")
+    assert ended.value.number == number
+    assert not [*(tmp_path / "runs").rglob("*.json")]
+    assert not [*(tmp_path / "runs").rglob("*.partial")]

@@ -64,7 +64,7 @@ def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
 
 
 def checked_rows(
-    path: str | Path, model: type[BaseModel]
+    path: str | Path, model: type[BaseModel], keys: set[str] | None = None
 ) -> Iterator[tuple[int, list[Violation]]]:
     """Check the rows of a file.
 
@@ -76,6 +76,7 @@ def checked_rows(
             model takes one, else JSON; null in a table is no value where a field may be
             left out.
         model: What every row must keep.
+        keys: Where given, gets the keys of all rows that were read, declared or not.
 
     Yields:
         The line or number of each row, and all that it breaks.
@@ -89,12 +90,16 @@ def checked_rows(
     if frames is None:
         texts = _keys(model, cell_texts(model))
         for row in read_rows(path, detect_format(path), texts, ()):
+            if keys is not None:
+                keys.update(row.values or ())
             yield row.line, _violations(model, row)
         return
     plan = plan_of(model, apart=())
     nullable = _keys(model, model.model_fields)
     first = 1
     for frame in frames:
+        if keys is not None:
+            keys.update(frame.columns)
         passes = None if plan is None else _passes(plan, frame)
         for index in range(frame.height):
             if passes is not None and passes[index]:

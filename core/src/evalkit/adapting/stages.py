@@ -235,6 +235,12 @@ def _read_settings(model: type[BaseModel], configuration: Any) -> BaseModel:
     except ValidationError as error:
         found = from_pydantic(error)
         known = "" if issubclass(model, RootModel) else ", ".join(model.model_fields)
+        if known and not isinstance(configuration, dict):
+            raise AdapterError(
+                f"the configuration must be an object with the keys {known}, is "
+                f"{shorten(configuration)}",
+                field="configuration",
+            ) from error
         unknown = next((each for each in found if "undeclared" in each.rule), None)
         if unknown is not None:
             raise AdapterError(

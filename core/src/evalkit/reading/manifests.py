@@ -113,6 +113,10 @@ def read_manifest(folder: Path) -> Manifest:
         text = path.read_bytes()
         decode_json(text.decode("utf-8"))  # pydantic takes the last of equal keys
         found = Manifest.model_validate_json(text)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        what = f"has no {MANIFEST_FILE}" if folder.is_dir() else "is no folder"
+        message = f"{folder}: {what}, so it is no data set that evalkit wrote"
+        raise DataError(message) from error
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path}: cannot be read: {reason}") from error

@@ -121,6 +121,10 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
             "- kind: Rename\n  configuration: [a]\n",
             "stage 1 (Rename): the configuration is wrong: must be a valid dictionary",
         ),
+        (
+            "- kind: Drop\n  configuration: [a]\n",
+            "the configuration must be an object with the keys fields, is ['a",
+        ),
     ],
 )
 def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,31 @@ class TestCheck:
                     "text": "label: must be a valid string, found 1",
                 }
             ],
+            "undeclared": [],
         }
+
+    @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+    def test_keys_that_the_schema_does_not_have_are_named(self, suffix: str) -> None:
+        Path("shape.py").write_text(
+            "from pydantic import AliasChoices, BaseModel, Field\n\n\n"
+            "class Row(BaseModel):\n"
+            "    text: str\n"
+            "    note: str = Field('', validation_alias=AliasChoices('note', 'n'))\n"
+            "    mood: str = ''\n"
+        )
+        path = f"rows.{suffix}"
+        rows = pl.DataFrame({"text": ["a", "b"], "n": ["c", "d"], "moood": ["x", "y"]})
+        if suffix == "parquet":
+            rows.write_parquet(path)
+        elif suffix == "csv":
+            rows.write_csv(path)
+        else:
+            rows.write_ndjson(path)
+        wanted = f"{path}: not in the schema, and not checked: moood"
+        with pytest.warns(UserWarning, match=re.escape(wanted)):
+            done = schema("check", path, "--schema", "shape.py:Row", "--json")
+        assert done.exit_code == 0
+        assert json.loads(done.output)["undeclared"] == ["moood"]
 
     def test_a_cell_is_what_the_schema_takes(self) -> None:
         Path("rows.csv").write_text("_index_,text\n1,5\n2,\n-1,a\nx,b\n")
@@ -115,10 +140,12 @@ class TestCheck:
     def test_a_schema_may_be_of_a_task_or_of_a_file(self) -> None:
         path = write_lines({"id": "1", "label": "entailed", "prob": {"entailed": 1.0}})
         assert schema("check", path, "--schema", "tasks/nli:Output").exit_code == 0
-        assert schema("check", path, "--schema", "tasks/nli:Input").exit_code == 1
+        with pytest.warns(UserWarning, match="not in the schema"):
+            assert schema("check", path, "--schema", "tasks/nli:Input").exit_code == 1
         code = "import pydantic\nclass M(pydantic.BaseModel):\n    id: int = 0\n"
         Path("own.py").write_text(code)
-        assert schema("check", path, "--schema", "own.py:M").exit_code == 0
+        with pytest.warns(UserWarning, match="not checked: label, prob"):
+            assert schema("check", path, "--schema", "own.py:M").exit_code == 0
 
     @pytest.mark.parametrize(
         ("name", "message"),

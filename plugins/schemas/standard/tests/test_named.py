@@ -70,6 +70,10 @@ def test_an_unknown_name_is_an_error_with_the_names_there_are() -> None:
         UnknownPluginError, match=r"no schema is called 'text\.Txt'.*text\.Text"
     ):
         named_schema("text.Txt")
+    with pytest.raises(UnknownPluginError, match=r"did you mean 'text\.Text'\?"):
+        named_schema("text.Txt")
+    with pytest.raises(UnknownPluginError, match=r"is written models\.py:MODEL"):
+        named_schema("models.py")
 
 
 def test_a_third_party_has_names(install: Install) -> None:

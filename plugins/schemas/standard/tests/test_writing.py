@@ -173,6 +173,16 @@ def test_wrong_options_are_refused(
     assert not [*tmp_path.iterdir()]
 
 
+def test_what_is_no_data_set_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent: is no folder, so it is no data set"):
+        verify_data_set(tmp_path / "absent")
+    (tmp_path / "rows.jsonl").write_text("{}\n")
+    with pytest.raises(DataError, match=r"rows\.jsonl: is no folder"):
+        verify_data_set(tmp_path / "rows.jsonl")
+    with pytest.raises(DataError, match=r": has no _manifest\.json, so it is no data"):
+        verify_data_set(tmp_path)
+
+
 def test_a_missing_or_changed_file_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     write_data_set(ROWS, folder, Row, partition_by=["code"])

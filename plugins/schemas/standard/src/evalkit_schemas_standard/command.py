@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,8 @@ from evalkit_cli.commanding import (
 from evalkit_schemas_standard.write_command import verify_command, write_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import BaseModel
 
     from evalkit import Violation
@@ -114,6 +117,9 @@ class _Report(NamedTuple):
     first: list[tuple[int, Violation]]
     """The line of each, and what the row breaks."""
 
+    undeclared: list[str]
+    """Keys of rows that the schema neither declares nor forbids."""
+
 
 @schema_command.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
@@ -145,7 +151,8 @@ def check_command(
       evalkit schema check gold.csv --schema tasks/nli:Input
 
     FILE is JSON lines, CSV, TSV, Parquet, Arrow, or a folder of `evalkit schema write`,
-    whose files must be as they were written.
+    whose files must be as they were written. Keys that the schema neither declares
+    nor forbids are named in a warning.
 
     Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
     usage.
@@ -179,13 +186,32 @@ def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
         verify_data_set(file)
     rows = failed = problems = 0
     first: list[tuple[int, Violation]] = []
-    for line, violations in checked_rows(file, model):
+    keys: set[str] = set()
+    for line, violations in checked_rows(file, model, keys):
         rows += 1
         if violations:
             failed += 1
             problems += len(violations)
             first += [(line, each) for each in violations[: limit - len(first)]]
-    return _Report(rows, failed, problems, first)
+    ignored = model.model_config.get("extra", "ignore") == "ignore"
+    undeclared = sorted(keys - {*_declared_keys(model)}) if ignored else []
+    if undeclared:
+        warnings.warn(
+            f"{file}: not in the schema, and not checked: {', '.join(undeclared)}",
+            stacklevel=2,
+        )
+    return _Report(rows, failed, problems, first, undeclared)
+
+
+def _declared_keys(model: type[BaseModel]) -> Iterator[str | int]:
+    from pydantic import AliasChoices, AliasPath
+
+    for name, field in model.model_fields.items():
+        yield name
+        alias = field.validation_alias
+        for each in alias.choices if isinstance(alias, AliasChoices) else [alias]:
+            if each is not None:
+                yield each.path[0] if isinstance(each, AliasPath) else each
 
 
 def _print(file: Path, report: _Report, first: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from evalkit import Component, find_components
@@ -55,6 +56,12 @@ def named_schema(name: str) -> type[BaseModel]:
     """
     found = find_component(find_components(), SCHEMAS, name)
     if found is None:
-        usable = ", ".join(schema_names())
-        raise UnknownPluginError(f"no schema is called {name!r}; there are: {usable}")
+        usable = schema_names()
+        near = difflib.get_close_matches(name, usable, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        if name.endswith(".py"):
+            hint = f"a model in a file is written {name}:MODEL; "
+        raise UnknownPluginError(
+            f"no schema is called {name!r}; {hint}there are: {', '.join(usable)}"
+        )
     return import_schema(found)

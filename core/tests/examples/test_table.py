@@ -259,6 +259,7 @@ class TestIds:
         message = refused(SchemaError, [{"case": 1, "text": "x"}])
         assert message == (
             f"{ORIGIN}: examples have no id; the key is 'uid', the data has case, text"
+            "; adapters of the data can rename one"
         )
 
     def test_an_id_given_twice_names_both_places(self, tmp_path: Path) -> None:

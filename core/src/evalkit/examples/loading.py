@@ -310,7 +310,7 @@ def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     if not keys:
         raise SchemaError(
             f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
-            f"data has {', '.join(columns)}"
+            f"data has {', '.join(columns)}; adapters of the data can rename one"
         )
     given = loaded.frame[keys[0]]
     if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):

@@ -12,7 +12,6 @@ import pytest
 from click.testing import Result
 
 import evalkit
-from evalkit.runs import storage
 from evalkit_cli.endings import Ended, unwind_when_ended
 
 Invoke = Callable[..., Result]
@@ -122,14 +121,14 @@ def test_a_signal_leaves_no_folder_of_a_run_that_was_begun(
     tmp_path: Path,
     number: signal.Signals,
 ) -> None:
-    write = storage.write_run
+    rename = Path.rename
 
-    def interrupted(*arguments: Any) -> Any:
-        write(*arguments)
-        assert [*(tmp_path / "runs").rglob("run.json")]
+    def interrupted(self: Path, target: Path) -> Path:
+        assert (self / "run.json").exists()
         signal.raise_signal(number)
+        return rename(self, target)
 
-    monkeypatch.setattr(storage, "write_run", interrupted)
+    monkeypatch.setattr(Path, "rename", interrupted)
     rows = [{"id": str(each), "label": "positive"} for each in range(1, 5)]
     with pytest.raises(Ended) as ended:
         evalkit.evaluate("tiny", rows, metrics=["accuracy"]).save(tmp_path / "runs")

@@ -423,3 +423,49 @@ def test_a_column_that_looks_like_tags_is_named(
     row["tags"] = ["c:d"]
     file.write_text(json.dumps(row), "utf-8")
     assert notice not in evalkit.evaluate(file, said, task="sentiment").notices
+
+
+def sparse(rows: int, keys: int) -> list[dict[str, Any]]:
+    """Make rows that share an id and a label, and have other keys each."""
+    return [
+        {
+            **ROWS[0],
+            "uid": str(row),
+            **{f"key{row * keys + each}": 1 for each in range(keys)},
+        }
+        for row in range(rows)
+    ]
+
+
+class Sparse(evalkit.Dataset):
+    """The rows of a test."""
+
+    task = "sentiment"
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def load(self, split: str) -> list[dict[str, Any]]:
+        return self.rows
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_rows_with_keys_of_their_own_are_refused_beyond_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_file: bool
+) -> None:
+    monkeypatch.setattr("evalkit.examples.loading.MOST_EMPTY_CELLS", 500)
+    monkeypatch.setattr("evalkit.reading.json_tables.MOST_COLUMNS", 50)
+
+    def load(rows: list[dict[str, Any]]) -> None:
+        path = tmp_path / "set.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        if in_file:
+            evalkit.validate(path, task="sentiment")
+        else:
+            evalkit.validate(Sparse(rows))
+
+    load(sparse(10, 60))  # many keys, and many values
+    load(sparse(40, 2))
+    with pytest.raises(DataError, match="400 examples have 403 different keys, of"):
+        load(sparse(400, 1))

@@ -248,6 +248,24 @@ def _rows_of_file(
     return _with_frame(dataset, task, given)
 
 
+MOST_EMPTY_CELLS = 10_000_000
+"""Cells of a table of examples beyond which most must hold something."""
+
+_CELLS_A_VALUE = 20
+
+
+def _refuse_sparse(source: str, rows: Rows, keys: int) -> None:
+    """Refuse rows of which each has other keys: their table grows with the square."""
+    values = sum(map(len, rows))
+    if len(rows) * keys > MOST_EMPTY_CELLS + _CELLS_A_VALUE * values:
+        raise SchemaError(
+            f"{source}: the {len(rows)} examples have {keys} different keys, of which "
+            f"an example has {values / len(rows):.3g} on average; each key is a "
+            "column, so put what differs from example to example into one key, as a "
+            "list of names and values"
+        )
+
+
 def _with_frame(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
 ) -> ExampleRows:
@@ -257,6 +275,7 @@ def _with_frame(
     if input_plan(task) is not None:
         asked = {name: kind for name, kind in asked.items() if kind not in _PLAIN_TYPES}
     names = dict.fromkeys(key for row in rows for key in row)
+    _refuse_sparse(loaded.source(dataset), rows, len(names))
     columns = []
     nested = {}
     for name in names:

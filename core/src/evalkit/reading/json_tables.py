@@ -27,6 +27,9 @@ from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.streams import LineBlock, line_blocks
 from evalkit.reading.threads import in_order
 
+MOST_COLUMNS = 5_000
+"""Keys of a file beyond which its rows are read one by one."""
+
 _SAMPLED_LINES = 100
 
 _LARGEST = 1e308
@@ -97,7 +100,8 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
 
     Returns:
         The rows. None where a line is broken, or has a value of another type than the
-        others or of none of these: then rows have to be read one by one.
+        others or of none of these, or there are more than `MOST_COLUMNS` keys: then
+        rows have to be read one by one.
 
     Raises:
         DataError: The file cannot be opened or read.
@@ -247,6 +251,8 @@ class _TableReader:
                 found.add(type(value))
                 if isinstance(value, list) and not all(type(i) is str for i in value):
                     return False
+            if len(self.kinds) > MOST_COLUMNS:
+                return False
         # polars names a column without a name by itself
         if "" in self.kinds or not all(map(_arrow_type, self.kinds.values())):
             return False

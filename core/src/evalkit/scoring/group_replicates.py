@@ -87,6 +87,7 @@ class GroupReplicates:
         self._advance = advance
         self.count = REPLICATES
         self._counted: dict[int, PairCounts] = {}
+        self._few_pairs: dict[int, bool] = {}
         self._unit_rows: dict[int, UnitRows] = {}
         self._right_shares: dict[int, RightShares] = {}
 
@@ -218,7 +219,9 @@ class GroupReplicates:
         Returns:
             Whether they are, and each example is a unit of its own.
         """
-        return self._are_counts and self._has_few_pairs(group)
+        if self._are_counts and group not in self._few_pairs:  # asked for each score
+            self._few_pairs[group] = self._has_few_pairs(group)
+        return self._are_counts and self._few_pairs[group]
 
     def _has_few_pairs(self, group: int) -> bool:
         """Tell whether a group has so few pairs of labels that it can be smoothed."""

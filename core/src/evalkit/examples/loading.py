@@ -22,7 +22,7 @@ from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
-from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.json_tables import Wanted, read_json_table
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
@@ -159,7 +159,12 @@ def _read_file(
     kind = detect_format(path)
     file = SteadyFile(path)
     sha256 = in_background(SteadyFile.sha256, file)
-    read = _read_rows(dataset, task, path, kind, kept)
+    try:
+        read = _read_rows(dataset, task, path, kind, kept)
+    except DataError:
+        if is_data_set(path):
+            sha256.result()  # says which of its files is not what was written
+        raise
     file.check()
     return read._replace(sha256=sha256)
 

@@ -372,6 +372,14 @@ def test_a_command_writes_what_an_evaluation_reads(tmp_path: Path) -> None:
     assert judged.exit_code == 1
     assert "was changed after" in str(judged.exception)
     part.write_bytes(content)
+    (part,) = (tmp_path / "gold").rglob("*.parquet")
+    content = part.read_bytes()
+    for place in (20, len(content) // 2, len(content) - 9):
+        flipped = bytes([content[place] ^ 1])
+        part.write_bytes(content[:place] + flipped + content[place + 1 :])
+        with pytest.raises(DataError, match=f"{part.name}: was changed after"):
+            evaluate(tmp_path / "gold", task="sentiment", predictions=answers)
+    part.write_bytes(content)
 
     results = [
         evaluate(data, task="sentiment", predictions=predictions)

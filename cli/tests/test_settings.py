@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from evalkit.errors import DataError
 from evalkit_cli.commands.settings import extra_metrics
 
 
@@ -28,7 +27,12 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     write(tmp_path, ADDS)
     inner = tmp_path / "inner"
     inner.mkdir()
-    assert extra_metrics(inner, "sentiment") == ["agreement"]
+    with pytest.warns(
+        UserWarning, match="adds the metrics agreement to sentiment"
+    ) as told:
+        assert extra_metrics(inner, "sentiment") == ["agreement"]
+    assert str(tmp_path / "pyproject.toml") in str(told[0].message)
+    assert extra_metrics(tmp_path, "sentiment") == ["agreement"]
     write(inner, "[project]\n")
     assert extra_metrics(inner, "sentiment") == []
 
@@ -48,22 +52,22 @@ def test_metrics_are_added_to_the_named_task_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ['"accuracy"', "[1]", "{}"])
-def test_a_setting_of_another_shape_is_refused(tmp_path: Path, value: str) -> None:
+def test_a_setting_of_another_shape_blocks_nothing(tmp_path: Path, value: str) -> None:
     path = write(tmp_path, f"[tool.evalkit.tasks.sentiment]\neval_metrics = {value}\n")
-    with pytest.raises(DataError, match="must be a list of texts") as caught:
-        extra_metrics(tmp_path, "sentiment")
-    assert str(path) in str(caught.value)
-    assert "[tool.evalkit.tasks.sentiment]" in str(caught.value)
+    with pytest.warns(UserWarning, match="must be a list of texts") as told:
+        assert extra_metrics(tmp_path, "sentiment") == []
+    assert str(path) in str(told[0].message)
+    assert "[tool.evalkit.tasks.sentiment]" in str(told[0].message)
 
 
-def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_toml_is_named_and_blocks_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, "tool = [")
-    with pytest.raises(DataError, match="is not TOML") as caught:
-        extra_metrics(tmp_path, "sentiment")
-    assert str(path) in str(caught.value)
+    with pytest.warns(UserWarning, match="is not TOML") as told:
+        assert extra_metrics(tmp_path, "sentiment") == []
+    assert str(path) in str(told[0].message)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match="is not TOML"):
-        extra_metrics(tmp_path, "sentiment")
+    with pytest.warns(UserWarning, match="is not TOML"):
+        assert extra_metrics(tmp_path, "sentiment") == []
 
 
 def test_a_file_that_cannot_be_read_is_named(
@@ -75,9 +79,9 @@ def test_a_file_that_cannot_be_read_is_named(
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "read_text", deny)
-    with pytest.raises(DataError, match="cannot be read: Permission denied") as caught:
-        extra_metrics(tmp_path, "sentiment")
-    assert str(path) in str(caught.value)
+    with pytest.warns(UserWarning, match="cannot be read: Permission denied") as told:
+        assert extra_metrics(tmp_path, "sentiment") == []
+    assert str(path) in str(told[0].message)
 
 
 def test_eval_computes_added_metrics_unless_metrics_are_named(
@@ -97,8 +101,18 @@ def test_eval_computes_added_metrics_unless_metrics_are_named(
     assert computed("-m", "accuracy") == ["accuracy"]
 
 
-def test_deeply_nested_values_are_refused(tmp_path: Path) -> None:
+def test_deeply_nested_values_block_nothing(tmp_path: Path) -> None:
     deep = "[" * 5_000 + "]" * 5_000
     (tmp_path / "pyproject.toml").write_text(f"a = {deep}\n")
-    with pytest.raises(DataError, match="nested too deeply"):
-        extra_metrics(tmp_path, "any")
+    with pytest.warns(UserWarning, match="nested too deeply"):
+        assert extra_metrics(tmp_path, "any") == []
+
+
+def test_a_broken_file_is_a_warning_of_eval(
+    tmp_path: Path, plugins: Any, predict: Any, invoke: Callable[..., Result]
+) -> None:
+    write(tmp_path, "tool = [")
+    file = predict("a.jsonl", ["positive", "negative", "positive", "positive"])
+    with pytest.warns(UserWarning, match=r"pyproject\.toml: is not TOML"):
+        done = invoke("eval", "tiny", "-p", file, "-q")
+    assert done.exit_code == 0, done.stderr

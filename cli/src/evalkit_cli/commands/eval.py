@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -271,12 +272,19 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
     from evalkit.catalog import Resolver
-    from evalkit_cli.commands.settings import extra_metrics
 
     if task is None:
         resolver = Resolver(registry)
         task = resolver.task(resolver.dataset(dataset)).component.name
-    return extra_metrics(Path.cwd(), task)
+    return _added_metrics(Path.cwd(), task)
+
+
+@cache
+def _added_metrics(folder: Path, task: str) -> list[str]:
+    """Look for added metrics once, also where there are several models."""
+    from evalkit_cli.commands.settings import extra_metrics
+
+    return extra_metrics(folder, task)
 
 
 def _print(results: list[Result], table_format: str, **how: bool) -> None:

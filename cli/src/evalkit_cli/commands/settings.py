@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from pathlib import Path
-
-from evalkit.errors import DataError
 
 
 def extra_metrics(folder: Path, task: str) -> list[str]:
@@ -19,9 +18,9 @@ def extra_metrics(folder: Path, task: str) -> list[str]:
     Returns:
         `eval_metrics` of `[tool.evalkit.tasks.<task>]`; empty where there are none.
 
-    Raises:
-        DataError: The file cannot be read or is not TOML, or the value is no list of
-            texts.
+    Warns:
+        UserWarning: A file of a parent folder adds some; or the file cannot be read or
+            is not TOML, or the value is no list of texts, so that it adds none.
     """
     path = next(
         (
@@ -34,21 +33,31 @@ def extra_metrics(folder: Path, task: str) -> list[str]:
     if path is None:
         return []
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        found: object = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is not TOML: {error}") from error
-    except RecursionError as error:
-        raise DataError(f"{path}: its values are nested too deeply") from error
+        return _none(path, f"is not TOML: {error}")
+    except RecursionError:
+        return _none(path, "its values are nested too deeply")
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    found: object = table
+        return _none(path, f"cannot be read: {error.strerror}")
     for key in ("tool", "evalkit", "tasks", task, "eval_metrics"):
         if not isinstance(found, dict) or key not in found:
             return []
         found = found[key]
     if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-        raise DataError(
-            f"{path}: eval_metrics of [tool.evalkit.tasks.{task}] must be a list of "
-            f"texts, is {found!r}"
+        return _none(
+            path,
+            f"eval_metrics of [tool.evalkit.tasks.{task}] must be a list of texts, is "
+            f"{found!r}",
+        )
+    if found and path.parent != folder:
+        warnings.warn(
+            f"{path} adds the metrics {', '.join(found)} to {task}; -m names others",
+            stacklevel=2,
         )
     return found
+
+
+def _none(path: Path, why: str) -> list[str]:
+    warnings.warn(f"{path}: {why}; no metrics are taken from it", stacklevel=3)
+    return []

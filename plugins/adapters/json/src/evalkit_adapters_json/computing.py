@@ -12,7 +12,7 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
-from evalkit_adapters_json.patterns import Pattern, replacement_of
+from evalkit_adapters_json.patterns import Pattern
 from evalkit_adapters_json.rows import word_for
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Substitute(_OfTexts):
     def model_post_init(self, context: Any) -> None:
         """Check the arguments, once."""
         super().model_post_init(context)
-        self._replacement = replacement_of(self.repl)
+        self._replacement = self._compiled.replacement(self.repl)
 
     _replacement: str
 

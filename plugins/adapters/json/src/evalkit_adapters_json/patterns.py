@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "\\": "\\"}
 _ESCAPED = re.compile(
-    r"\\(?:g<(?P<group>\w+)>|(?P<number>[0-9]{1,2})|(?P<letter>.?))|\$"
+    r"\\(?:(?P<octal>0|[1-3][0-7]{2})|g<(?P<group>\w+)>|(?P<number>[0-9]{1,2})"
+    r"|(?P<letter>.?))|\$",
+    re.DOTALL,
 )
 
 
@@ -69,10 +70,6 @@ class Pattern:
             else []
         )
 
-    @cached_property
-    def _whole(self) -> str:
-        return rf"\A(?:{self.text})\z"
-
     def group_number(self, group: int | str) -> int:
         """Return the number of a group; 0 is the whole match.
 
@@ -90,6 +87,36 @@ class Pattern:
             f"the pattern {self.text!r} has no group {group!r}", field="group"
         )
 
+    def replacement(self, template: str) -> str:
+        r"""Translate a replacement as Python's `re` writes it.
+
+        Args:
+            template: With groups such as `\1` or `\g<name>`, and escapes such as `\n`.
+
+        Returns:
+            The replacement as polars' engine writes it.
+
+        Raises:
+            AdapterError: An escape means nothing, or there is no such group.
+        """
+
+        def translate(found: re.Match[str]) -> str:
+            if found[0] == "$":
+                return "$$"
+            group = found["group"] or found["number"]
+            if group is not None:
+                number = int(group) if group.isdecimal() else group
+                return f"${{{self.group_number(number)}}}"
+            if found["letter"] not in _ESCAPES:
+                raise AdapterError(
+                    f"the replacement {template!r} has the escape {found[0]!r}, which "
+                    r"means nothing; the whole match is \g<0>",
+                    field="repl",
+                )
+            return _ESCAPES[found["letter"]]
+
+        return _ESCAPED.sub(translate, template)
+
     def search(self, column: pl.Series, group: int, default: Any) -> pl.Series:
         """Return a group of the first match of each text.
 
@@ -103,7 +130,7 @@ class Pattern:
         """
         import polars as pl
 
-        found = column.str.extract(self.text if group else f"({self.text})", group or 1)
+        found = column.str.extract(self.text, group)
         if default is None:
             return found
         missing = pl.Series([default], dtype=pl.String)
@@ -119,37 +146,44 @@ class Pattern:
             A list for each text: of matches; of texts of the group, where the pattern
             has one; of lists of such texts where it has several. A group that takes no
             part is "".
-
-        Raises:
-            AdapterError: What a group matches depends on the text around the match.
         """
         import polars as pl
 
-        matches = column.str.extract_all(self.text)
         if not self.groups:
-            return matches
-        single = matches.explode(empty_as_null=False)
-        found = single.str.extract_groups(self._whole)
-        if not single.str.contains(self._whole).all():
-            raise AdapterError(
-                f"findall cannot tell the groups of {self.text!r} where they depend on "
-                "the text around the match; use groups without a capture, (?:…)",
-                field="pattern",
-            )
-        groups_of = found.struct.unnest().get_columns()
-        columns = [each.fill_null("") for each in groups_of]
+            return column.str.extract_all(self.text)
+        counts, groups = self._groups_of_matches(column)
+        columns = [pl.Series(each, dtype=pl.String) for each in groups]
         if len(columns) == 1:
-            groups = columns[0]
-        else:
-            groups = pl.select(pl.concat_list(*columns)).to_series()
-        return as_lists(groups, matches.list.len())
+            return as_lists(columns[0], counts)
+        return as_lists(pl.select(pl.concat_list(*columns)).to_series(), counts)
+
+    def _groups_of_matches(
+        self, column: pl.Series
+    ) -> tuple[pl.Series, list[list[str]]]:
+        """Return how many matches each text has, and each group of all matches.
+
+        Matches are replaced by their groups between marks: a match alone, searched
+        again, may fall into other groups than it does in its text.
+        """
+        import polars as pl
+
+        mark = _mark_outside(column)
+        groups = mark.join(f"${{{number + 1}}}" for number in range(len(self.groups)))
+        marked = column.str.replace_all(self.text, f"{mark}{groups}{mark}")
+        step = len(self.groups) + 1
+        parts = [text.split(mark) for text in marked]
+        counts = pl.Series([len(each) // step for each in parts], dtype=pl.UInt32)
+        return counts, [
+            [found for each in parts for found in each[number::step]]
+            for number in range(1, step)
+        ]
 
     def substitute(self, column: pl.Series, replacement: str, count: int) -> list[str]:
         """Return texts with their first matches replaced.
 
         Args:
             column: Texts, none of which is null.
-            replacement: As `replacement_of` returns it.
+            replacement: As `replacement` returns it.
             count: How many matches of each; 0 for all.
         """
         if not count:
@@ -185,42 +219,13 @@ class Pattern:
         ]
 
 
-def replacement_of(template: str) -> str:
-    r"""Translate a replacement as Python's `re` writes it.
-
-    Args:
-        template: With groups such as `\1` or `\g<name>`, and escapes such as `\n`.
-
-    Returns:
-        The replacement as polars' engine writes it.
-
-    Raises:
-        AdapterError: An escape means nothing.
-    """
-
-    def translate(found: re.Match[str]) -> str:
-        if found[0] == "$":
-            return "$$"
-        if found["letter"] is None:
-            return f"${{{found['group'] or int(found['number'])}}}"
-        if found["letter"] not in _ESCAPES:
-            raise AdapterError(
-                f"the replacement {template!r} has the escape {found[0]!r}, which "
-                "means nothing",
-                field="repl",
-            )
-        return _ESCAPES[found["letter"]]
-
-    return _ESCAPED.sub(translate, template)
-
-
 def _mark_outside(texts: Iterable[str]) -> str:
-    """Return a mark that no text holds."""
+    """Return a mark that no text holds, alone or together with a mark beside it."""
     number = 0
     for text in texts:
-        while f"\0{number}\0" in text:
+        while f"\0{number}\1" in text:
             number += 1
-    return f"\0{number}\0"
+    return f"\0{number}\1"
 
 
 def _interleave(outer: list[str], inner: list[str]) -> str:

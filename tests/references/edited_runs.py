@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import evalkit
 from evalkit.runs.digests import SEAL, SEALED_SINCE, digest_of, sealed
+from evalkit.runs.identity import evaluation_id
+from evalkit.runs.storage import write_parquet
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
@@ -33,3 +36,12 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 def seal_again(folder: Path) -> None:
     """Let the record of a run hold the digests of the files that are there now."""
     write_record(folder, json.loads((folder / "run.json").read_bytes()))
+
+
+def forge(folder: Path) -> None:
+    """Make the id and `scores.parquet` of an evaluation those of its record."""
+    result = evalkit.read_run(folder)
+    (folder / "scores.parquet").unlink()
+    write_parquet(result.frame, folder / "scores.parquet")
+    run_id = evaluation_id(result.record, ())
+    write_record(folder, {**result.to_dict(), "run_id": run_id})

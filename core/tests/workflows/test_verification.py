@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_runs import write_record
+from edited_runs import forge, write_record
 
 import evalkit
 from evalkit import EvalkitError, Result, StorageError, Verification
@@ -41,10 +41,11 @@ def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the `run.json` of a run."""
+    """Edit the `run.json` of a run, and what follows from it."""
     record = json.loads((path / "run.json").read_text("utf-8"))
     edit(record)
     write_record(path, record)
+    forge(path)
 
 
 @pytest.mark.parametrize(

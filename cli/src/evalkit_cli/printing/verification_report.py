@@ -24,8 +24,6 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         found: What came of computing it again.
         quiet: Say only whether they are the same, and which are not.
     """
-    from evalkit.reporting import INTERVAL_RULES
-
     echo(_in_a_sentence(found))
     if found.differences:
         echo()
@@ -34,14 +32,9 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         if more > 0:
             echo(f"{more} more; --json gives all")
         echo()
-    if not found.compares_intervals:
-        echo(
-            "intervals: not compared: those of the run follow edition "
-            f"{found.interval_rules} of the rules, those of this evalkit edition "
-            f"{INTERVAL_RULES}"
-        )
-    for metric, reason in found.unverified.items():
-        echo(f"{metric}: not computed again: {reason}")
+    for sentence in found.contradictions:
+        echo(f"contradiction: {sentence}")
+    _print_what_was_not_compared(found)
     if quiet:
         return
     if not found.changes:
@@ -57,12 +50,27 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         echo(f"not checked: {what}")
 
 
+def _print_what_was_not_compared(found: Verification) -> None:
+    from evalkit.reporting import INTERVAL_RULES
+
+    if not found.compares_intervals:
+        echo(
+            "intervals: not compared: those of the run follow edition "
+            f"{found.interval_rules} of the rules, those of this evalkit edition "
+            f"{INTERVAL_RULES}"
+        )
+    for metric, reason in found.unverified.items():
+        echo(f"{metric}: not computed again: {reason}")
+
+
 def _in_a_sentence(found: Verification) -> str:
     run = f"{found.model!s} ({found.run_id})"
     if not found.scores:
         return f"{run}: no score could be computed again"
     scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
     start = f"{run}: {scores} computed again"
+    if not found.differences and found.contradictions:
+        return f"{start}, the same within 1e-9, but the run contradicts itself"
     if not found.differences:
         what = "all" if found.compares_intervals else "all values"
         return f"{start}, {what} the same within 1e-9"
@@ -76,7 +84,7 @@ def _in_a_sentence(found: Verification) -> str:
 
 def _no_change(found: Verification) -> str:
     same = "no version and no source code that was compared has changed"
-    if not found.differences:
+    if not found.differences and not found.contradictions:
         return same
     return f"{same}: the run folder may have been edited, or what was not checked"
 

@@ -54,22 +54,10 @@ def record_perturbed(
     """
     found = scored or PerturbedScores([], {}, [])
     copies = perturbed.copies
-    inputs = {
-        "weight": perturbed.weight,
-        "perturbed": [
-            {
-                "data": each.data,
-                "predictions": each.predictions,
-                "run": _run_of(each),
-            }
-            for each in copies
-        ],
-    }
     frame, mixed = _frame(copies, found, include_examples)
     return PerturbedRecord(
         found.scores,
         found.errors,
-        inputs,
         perturbed.weight,
         _files(perturbed),
         _perturbations(perturbed, found),

@@ -231,6 +231,18 @@ class Data(Part):
     declares first; empty for a merged run whose parts went through other ones. `files`
     are as they were before."""
 
+    @property
+    def identity(self) -> DataIdentity:
+        """The hashes that tell these data from others."""
+        return DataIdentity(
+            str(self.sha256),
+            tuple(each.to_dict() for each in self.files),
+            (),
+            self.rows_sha256,
+            self.attached_sha256,
+            self.limit,
+        )
+
     def is_of(self, identity: DataIdentity) -> bool:
         """Tell whether data is what was recorded, as far as it was.
 

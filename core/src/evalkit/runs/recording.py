@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -24,7 +24,6 @@ from evalkit.plugins.provenance import (
     describe_component,
     describe_core,
     environment,
-    run_id_of,
 )
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import Problem, Problems
@@ -37,6 +36,7 @@ from evalkit.runs.annotations import (
     join_annotations,
     record_annotations,
 )
+from evalkit.runs.identity import evaluation_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -73,8 +73,6 @@ class PerturbedRecord(NamedTuple):
     scores: Sequence[Score]
     errors: Sequence[str]
     """Why metrics failed on the copies."""
-    inputs: Mapping[str, Any]
-    """What the run's id is made of beside the rest."""
     weight: Literal["original", "copy"]
     perturbed: Sequence[recorded.Perturbed]
     perturbations: Sequence[recorded.Perturbation]
@@ -174,14 +172,12 @@ def _record(
     copies = parts.perturbed
     components = _components(parts)
     core = recorded_core()
-    inputs = _inputs(parts, options, given, model, components, core)
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
     is_partial = failed or left or not options.selection.is_whole
     examples, settings = parts.examples, options.settings
-    return RunRecord(
+    record = RunRecord(
         format=FORMAT_VERSION,
-        run_id=run_id_of(inputs),
         status="refused" if is_refused else "partial" if is_partial else "complete",
         model=model,
         dataset=parts.dataset.component.name,
@@ -229,6 +225,7 @@ def _record(
         perturbed=() if copies is None else tuple(copies.perturbed),
         perturbations=() if copies is None else tuple(copies.perturbations),
     )
+    return record.changed(run_id=evaluation_id(record, parts.dataset.chosen_cluster))
 
 
 def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
@@ -262,40 +259,6 @@ def _data(parts: Parts) -> recorded.Data:
         changes=dict(dataset.changes),
         adapters=tuple(map(recorded.Adapter.model_validate, adapters_of(dataset))),
     )
-
-
-def _inputs(
-    parts: Parts,
-    options: Options,
-    given: Mapping[str, str | None],
-    model: str,
-    components: Sequence[recorded.Component],
-    core: recorded.Core,
-) -> dict[str, Any]:
-    """Return all that makes this run another one than others."""
-    perturbed = parts.perturbed
-    chosen, adapters = parts.dataset.chosen_cluster, adapters_of(parts.dataset)
-    return {
-        "format": FORMAT_VERSION,
-        "data": parts.examples.identity.key,
-        "predictions": given,
-        "split": options.split,
-        "policies": options.policies._asdict(),
-        "selection": options.selection.to_dict(),
-        "confidence": options.settings.confidence,
-        "seed": options.settings.seed,
-        "min_n": options.settings.fewest,
-        "resample_lists": options.settings.resample_lists,
-        "by": list(options.crossings),
-        "include_examples": options.include_examples,
-        **({"cluster": chosen} if chosen else {}),
-        **({"data_adapters": adapters} if adapters else {}),
-        "model": model,
-        "metrics": [metric.name for metric in parts.metrics],
-        "core": core.to_dict(),
-        "components": [each.identity for each in components],
-        **({} if perturbed is None else perturbed.inputs),
-    }
 
 
 def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:

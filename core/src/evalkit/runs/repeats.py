@@ -9,6 +9,7 @@ from typing import Any
 
 from evalkit.errors import StorageError
 from evalkit.plugins.provenance import run_id_of
+from evalkit.runs import recorded
 from evalkit.runs.folders import read_record
 from evalkit.runs.record import RunRecord
 from evalkit.runs.score_columns import COMPUTED, Score
@@ -67,18 +68,28 @@ def record_of_repeat(
         The record of a run of its own. Its id is made of the other id and the numbers,
         so that a further repeat with the same numbers has the same one.
     """
+    notice = _notice(record.run_id, differs)
+    return record.changed(
+        run_id=repeat_id(record.run_id, record.counts, scores),
+        repeat_of=record.run_id,
+        notices=(*record.notices, notice),
+    )
+
+
+def repeat_id(repeat_of: str, counts: recorded.Counts, scores: Sequence[Score]) -> str:
+    """Return the id of a run that is a repeat of another one with other numbers.
+
+    Args:
+        repeat_of: Id of the other one.
+        counts: The counts of the repeat.
+        scores: Its scores.
+    """
     rows = [
         [*key, {name: _rounded(number) for name, number in numbers.items()}]
         for key, numbers in _numbers(scores).items()
     ]
-    counts = record.counts.to_dict()
-    made_of = {"repeat_of": record.run_id, "counts": counts, "numbers": rows}
-    notice = _notice(record.run_id, differs)
-    return record.changed(
-        run_id=run_id_of(made_of),
-        repeat_of=record.run_id,
-        notices=(*record.notices, notice),
-    )
+    made_of = {"repeat_of": repeat_of, "counts": counts.to_dict(), "numbers": rows}
+    return run_id_of(made_of)
 
 
 def _notice(run_id: str, differs: Sequence[str]) -> str:

@@ -18,8 +18,7 @@ from evalkit.runs.stored import bound_component
 _NEVER_CHECKED = (
     "source code of libraries that have a version (only that is compared), and what "
     "plugins load elsewhere and do not name in their `resources`: files, models, "
-    "services; what a run keeps twice (scores of single examples, scores.parquet, "
-    "statistics/), texts"
+    "services; texts"
 )
 
 

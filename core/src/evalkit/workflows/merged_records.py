@@ -17,7 +17,7 @@ from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.plugins.provenance import environment, rows_hash, run_id_of
+from evalkit.plugins.provenance import environment, rows_hash
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import (
     is_about_gold_forms,
@@ -26,6 +26,7 @@ from evalkit.predictions.written_forms import (
     number_notices,
 )
 from evalkit.runs import recorded
+from evalkit.runs.identity import merged_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_core
 from evalkit.runs.results import Result
@@ -54,12 +55,9 @@ def merged_record(
     records = [part.record for part in parts]
     first, core = records[0], recorded_core()
     ids = sorted(record.run_id for record in records)
-    names = {"dataset": dataset, "model": model}
-    inputs = {"format": FORMAT_VERSION, "merged": ids, **names, "core": core.to_dict()}
     holds_answers = "answer" in examples.columns
-    return RunRecord(
+    record = RunRecord(
         format=FORMAT_VERSION,
-        run_id=run_id_of(inputs),
         status="partial" if _are_selected(records) else "complete",
         model=model,
         dataset=dataset,
@@ -106,6 +104,7 @@ def merged_record(
         perturbed=(),
         perturbations=(),
     )
+    return record.changed(run_id=merged_id(record))
 
 
 def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.provenance import environment, run_id_of
+from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.records import with_copy_scores
@@ -22,6 +22,7 @@ from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores
 from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.folders import PERTURBED_FILE
+from evalkit.runs.identity import rescored_id
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
@@ -213,19 +214,11 @@ def _record(
     components = tuple(map(recorded_component, (*bound, *annotators)))
     failed = [found.error for found in scored if found.error]
     failed += () if perturbed is None else perturbed.errors
-    inputs = {
-        "format": FORMAT_VERSION,
-        "parent": parent.run_id,
-        "metrics": [metric.name for metric in bound],
-        "components": [each.identity for each in components],
-        "core": core.to_dict(),
-    }
     left = unscored_counts(scored)
     is_partial = (failed or left) and before.status == "complete"
-    return before.changed(
+    record = before.changed(
         format=FORMAT_VERSION,
         files={},
-        run_id=run_id_of(inputs),
         status="partial" if is_partial else before.status,
         bounds={**before.bounds, **bounds_of(bound)},
         errors=(*before.errors, *failed),
@@ -247,6 +240,7 @@ def _record(
         perturbed=before.perturbed,
         perturbations=before.perturbations,
     )
+    return record.changed(run_id=rescored_id(record, components))
 
 
 def _without_copies(

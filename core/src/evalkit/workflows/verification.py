@@ -22,6 +22,7 @@ from evalkit.runs.digests import SEALED_SINCE
 from evalkit.runs.folders import PERTURBED_FILE, find_damage
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
+from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
@@ -34,6 +35,7 @@ from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
+from evalkit.workflows.contradictions import find_contradictions, unlooked_at
 from evalkit.workflows.recounts import (
     COUNTED,
     NOT_GIVEN,
@@ -96,6 +98,8 @@ class Verification(NamedTuple):
     """Name of the run's model."""
     predictions: str = NOT_GIVEN
     """`same`, `changed`, or why they were not compared."""
+    contradictions: tuple[str, ...] = ()
+    """Where parts of the run are not what its other parts give, the file first."""
 
     @property
     def compares_intervals(self) -> bool:
@@ -106,9 +110,10 @@ class Verification(NamedTuple):
     def agrees(self) -> bool:
         """Whether all numbers that could be computed are the same, and some could.
 
-        Not where a file of predictions was given that is not that of the run.
+        Not where parts of the run contradict each other, or a file of predictions was
+        given that is not that of the run.
         """
-        is_other = self.predictions == "changed"
+        is_other = self.predictions == "changed" or self.contradictions
         return not self.differences and self.scores > 0 and not is_other
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +125,7 @@ class Verification(NamedTuple):
             "differences": [found._asdict() for found in self.differences],
             "unverified": dict(self.unverified),
             "changes": [found._asdict() for found in self.changes],
+            "contradictions": [*self.contradictions],
         }
 
 
@@ -180,6 +186,9 @@ def verify(
         kept,
         unscored_answers(examples_of(result), result.problems),
     )
+    contradictions = find_contradictions(
+        result, measured, _of_same_code(scored, metrics)
+    )
     computed = to_scores(scored, measured.groups, record.split)
     computed += _under_perturbation(result, measured, scored, unverified, jobs)
     stored = _verifiable(result, [metric.name for metric in ready], unverified)
@@ -199,11 +208,26 @@ def verify(
             *_unchecked_calls(ready, kept),
             *_unasked_annotators(record),
             *_unsealed_files(record),
+            *unlooked_at(record),
             *code.unchecked,
         ),
         result.model,
         compare_predictions(record, predictions),
+        tuple(contradictions),
     )
+
+
+def _of_same_code(
+    scored: Sequence[MetricScores],
+    metrics: Sequence[tuple[BoundMetric, recorded.Component]],
+) -> list[MetricScores]:
+    """Return what metrics computed that are the code that the run was made with."""
+    same = {
+        metric.name
+        for metric, before in metrics
+        if recorded_component(metric).source_sha256 == before.source_sha256
+    }
+    return [each for each in scored if each.metric.name in same and not each.error]
 
 
 def _kept_statistics(

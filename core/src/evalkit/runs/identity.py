@@ -1,0 +1,123 @@
+"""What the id of a run is a hash of, all of which its record holds.
+
+Who adds something to it raises `FORMAT_VERSION`: ids of a format are made in one way,
+so that `verify` can make them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evalkit.base.names import score_name
+from evalkit.plugins.provenance import run_id_of
+from evalkit.runs import recorded
+from evalkit.runs.record import RunRecord
+
+
+def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
+    """Return the id of an evaluation.
+
+    Args:
+        record: What it recorded.
+        chosen_cluster: The columns of clusters, where the user named them.
+    """
+    adapters = [each.to_dict() for each in record.data.adapters]
+    weight = {} if record.weight is None else {"weight": record.weight}
+    return run_id_of(
+        {
+            "format": record.format,
+            "data": record.data.identity.key,
+            "predictions": _given(record.predictions),
+            "split": record.split,
+            "policies": record.policies.to_dict(),
+            "selection": record.selection.to_dict(),
+            "confidence": record.confidence,
+            "seed": record.seed,
+            "min_n": record.min_n,
+            "resample_lists": record.resample_lists,
+            "by": [*record.by],
+            "include_examples": record.includes_examples,
+            **({"cluster": [*chosen_cluster]} if chosen_cluster else {}),
+            **({"data_adapters": adapters} if adapters else {}),
+            "model": record.model,
+            "metrics": record.metric_names,
+            **_code(record, record.components),
+            **weight,
+            **({"perturbed": [*map(_copies, record.perturbed)]} if weight else {}),
+        }
+    )
+
+
+def rescored_id(record: RunRecord, new: Iterable[recorded.Component]) -> str:
+    """Return the id of a run that was made by scoring another one again.
+
+    Args:
+        record: What it recorded.
+        new: The components that its parent does not have.
+    """
+    new = [*new]
+    metrics = [
+        score_name(each.name, each.parameters) for each in new if each.kind == "metrics"
+    ]
+    return run_id_of(
+        {
+            "format": record.format,
+            "parent": record.parent,
+            "metrics": metrics,
+            **_code(record, new),
+        }
+    )
+
+
+def merged_id(record: RunRecord) -> str:
+    """Return the id of a run that was put together of others."""
+    names = {"dataset": record.dataset, "model": record.model}
+    ids = {"format": record.format, "merged": [*record.merged]}
+    return run_id_of({**ids, **names, "core": _core(record)})
+
+
+def has_its_id(record: RunRecord) -> bool:
+    """Tell whether a run's id is that of what it recorded.
+
+    Args:
+        record: What a run of the format of today recorded, which is no repeat.
+    """
+    if record.parent is not None:
+        starts = range(len(record.components) + 1)
+        return record.run_id in (
+            rescored_id(record, record.components[start:]) for start in starts
+        )
+    if record.merged:
+        return record.run_id == merged_id(record)
+    # nobody recorded whether the user or the data set named the clusters
+    return record.run_id in (
+        evaluation_id(record, chosen) for chosen in ((), record.cluster)
+    )
+
+
+def _code(
+    record: RunRecord, components: Iterable[recorded.Component]
+) -> dict[str, Any]:
+    return {
+        "core": _core(record),
+        "components": [each.identity for each in components],
+    }
+
+
+def _core(record: RunRecord) -> dict[str, Any] | None:
+    return None if record.core is None else record.core.to_dict()
+
+
+def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
+    adapters = [each.to_dict() for each in predictions.adapters]
+    own = {"name": predictions.name, "sha256": predictions.sha256}
+    return {**own, "adapters": adapters} if adapters else own
+
+
+def _copies(copies: recorded.Perturbed) -> dict[str, Any]:
+    return {
+        "data": {"name": copies.file, "sha256": copies.sha256},
+        "predictions": _given(copies.predictions),
+        "run": copies.run,
+    }

@@ -1,0 +1,164 @@
+"""Says where the files of a run contradict each other: what a run holds twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalkit.base.columns import all_named
+from evalkit.errors import EvalkitError
+from evalkit.runs.folders import (
+    EXAMPLES_FILE,
+    RUN_FILE,
+    SCORES_FILE,
+    STATISTICS_FOLDER,
+    read_table,
+    statistics_file,
+)
+from evalkit.runs.identity import has_its_id
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.repeats import repeat_id
+from evalkit.runs.results import Result
+from evalkit.runs.stored import examples_of
+from evalkit.runs.tables import saved_statistics, with_example_scores
+from evalkit.scoring.baselines import compute_baselines
+from evalkit.scoring.measurement import Measured
+from evalkit.scoring.records import MetricScores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+"""How far from each other numbers may be that count as the same."""
+
+
+def find_contradictions(
+    result: Result, measured: Measured, scored: Sequence[MetricScores]
+) -> Iterator[str]:
+    """Say which parts of a run are not what its other parts give.
+
+    Args:
+        result: A run that holds its examples; one of an older format has none.
+        measured: What its metrics score.
+        scored: What they computed again.
+
+    Yields:
+        A sentence for each part that starts with its file.
+    """
+    if result.record.format != FORMAT_VERSION:
+        return
+    if not _has_its_id(result):
+        yield f"{RUN_FILE}: run_id is not made of what the run recorded"
+    if result.path is not None:
+        yield from _other_scores(result, result.path)
+    yield from _other_statistics(result, scored)
+    yield from _other_example_scores(result, scored)
+    yield from _other_baselines(result, measured, scored)
+
+
+def unlooked_at(record: RunRecord) -> Iterator[str]:
+    """Say what contradictions were not looked for in a run of an older version."""
+    if record.format != FORMAT_VERSION:
+        yield (
+            "whether what the run holds twice is the same (its id, scores.parquet, "
+            "statistics/, scores of single examples, baselines): another version of "
+            "evalkit wrote it"
+        )
+
+
+def _has_its_id(result: Result) -> bool:
+    record = result.record
+    if record.repeat_of is None:
+        return has_its_id(record)
+    made = repeat_id(record.repeat_of, record.counts, result.scores)
+    return record.run_id == made
+
+
+def _other_scores(result: Result, path: Path) -> Iterator[str]:
+    expected = result.record.files.get(SCORES_FILE)
+    stored = read_table(path / SCORES_FILE, (), expected)
+    if stored is None or not _are_same(stored, result.frame):
+        yield f"{SCORES_FILE}: its rows are not the scores of {RUN_FILE}"
+
+
+def _other_statistics(result: Result, scored: Sequence[MetricScores]) -> Iterator[str]:
+    computed = saved_statistics(scored, result.record.includes_examples)
+    for found in scored:
+        name = found.name
+        mine, now = result.statistics.get(name), computed.get(name)
+        if mine is not None and now is not None:
+            is_same = _are_same(mine, now)
+        else:
+            is_same = mine is now
+        if not is_same:
+            file = f"{STATISTICS_FOLDER}/{statistics_file(name)}"
+            yield f"{file}: is not what {name} computes from {EXAMPLES_FILE}"
+
+
+def _other_example_scores(
+    result: Result, scored: Sequence[MetricScores]
+) -> Iterator[str]:
+    examples = examples_of(result)
+    columns = {
+        found.name: _column_of(found.name, examples)
+        for found in scored
+        if found.per_example is not None
+    }
+    others = [name for name in examples.columns if name not in columns.values()]
+    computed = with_example_scores(examples.select(all_named(others)), scored)
+    for metric, name in columns.items():
+        one = all_named([name])
+        if name not in examples.columns or not _are_same(
+            examples.select(one), computed.select(one)
+        ):
+            yield (
+                f"{EXAMPLES_FILE}: its column {name!r} is not what {metric} computes "
+                "from the answers and predictions beside it"
+            )
+
+
+def _column_of(metric: str, examples: pl.DataFrame) -> str:
+    """Return the column of a metric, which may be called like another column."""
+    name = f"metrics/{metric}"
+    return name if name in examples.columns else metric
+
+
+def _other_baselines(
+    result: Result, measured: Measured, scored: Sequence[MetricScores]
+) -> Iterator[str]:
+    record = result.record
+    metric = scored[0].metric if scored else None
+    if metric is None or metric.name != record.metric_names[0]:
+        return
+    try:
+        found = compute_baselines(metric, measured.table)
+    except EvalkitError:
+        return  # the metric's own failure shows in its scores
+    now = None if found is None else found._asdict()
+    stored = None if record.baselines is None else record.baselines.to_dict()
+    if not _are_close(stored, now):
+        yield f"{RUN_FILE}: its baselines are not those of the answers"
+
+
+def _are_close(first: Any, second: Any) -> bool:
+    """Tell whether numbers are the same, or everything else is equal."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(
+            _are_close(value, second[key]) for key, value in first.items()
+        )
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return bool(first == second)
+
+
+def _are_same(first: pl.DataFrame, second: pl.DataFrame) -> bool:
+    from polars.testing import assert_frame_equal
+
+    try:
+        assert_frame_equal(first, second, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    except AssertionError:
+        return False
+    return True

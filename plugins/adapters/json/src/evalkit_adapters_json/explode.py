@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings, is_reserved
 from evalkit.errors import AdapterError
-from evalkit_adapters_json.frames import select_many
+from evalkit_adapters_json.frames import select_many, table_of, unnamed
 from evalkit_adapters_json.paths import Path, PathError, read_path
 from evalkit_adapters_json.rows import collection, object_row
 
@@ -101,7 +101,7 @@ class ExplodeCollections:
 
         if not all(_is_plain_list(frame, name) for name in self.names):
             return None
-        lengths = [frame[name].list.len() for name in self.names]
+        lengths = [unnamed(frame[name]).list.len() for name in self.names]
         if any(not (each == lengths[0]).all() for each in lengths[1:]):
             return None
         rest = [name for name in frame.columns if name not in self.names]
@@ -114,12 +114,12 @@ class ExplodeCollections:
                 if path is None
                 else select_many(frame.to_struct(), path.steps)
             )
-            if found is None or not (found.list.len() == lengths[0]).all():
+            if found is None or not (unnamed(found).list.len() == lengths[0]).all():
                 return None
             indexes.append(found.alias(name))
         # by name, as polars takes a column "*" for a pattern
         kept = [frame[name] for name in (*rest, *self.names)]
-        wide = pl.DataFrame([*kept, *indexes])
+        wide = table_of([*kept, *indexes])
         return wide.explode(by_name(*self.names, *self.index))
 
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, RootModel, ValidationError
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_json.computing import FUNCTIONS, Function
-from evalkit_adapters_json.frames import select_many, select_one
+from evalkit_adapters_json.frames import select_many, select_one, table_of, unnamed
 from evalkit_adapters_json.paths import Path, PathError, read_path
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class TransformJSON:
             if found is None:
                 return None
             columns.append(found.alias(name))
-        return pl.DataFrame(columns)
+        return table_of(columns)
 
 
 class Node:
@@ -218,7 +218,7 @@ class Object(Node):
             if column is None:
                 return None
             columns.append(column.alias(name))
-        return pl.DataFrame(columns).to_struct() if columns else None
+        return table_of(columns).to_struct() if columns else None
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,8 @@ class Computed(Node):
             if not isinstance(step, Function):
                 column = step.of_column(column)
             else:
-                column = None if column.null_count() else step.of_column(column)
+                given = unnamed(column)
+                column = None if given.null_count() else step.of_column(given)
         return column
 
 

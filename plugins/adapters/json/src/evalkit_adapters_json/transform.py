@@ -76,8 +76,6 @@ class TransformJSON:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return what the template makes of the table, or None to go row by row."""
-        import polars as pl
-
         if not isinstance(self.template, Object) or not self.template.fields:
             return None
         rows = frame.to_struct("row")
@@ -210,8 +208,6 @@ class Object(Node):
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:
         """Return a struct of each row, or None to go row by row."""
-        import polars as pl
-
         columns = []
         for name, each in self.fields.items():
             column = each.of_column(rows)

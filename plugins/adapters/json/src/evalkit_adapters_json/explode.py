@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_MOST_CELLS = 2**28
+"""How large a table may become at once: more goes row by row."""
+
+
 class ExplodeCollections:
     """Make a row of each element of a list, or of several lists of one length.
 
@@ -107,6 +111,8 @@ class ExplodeCollections:
         rest = [name for name in frame.columns if name not in self.names]
         if not (lengths[0] > 0).all() or any(name in rest for name in self.index):
             return None
+        if _is_huge(lengths[0], [frame[name] for name in rest]):
+            return None
         indexes = []
         for name, path in self.index.items():
             found = (
@@ -121,6 +127,19 @@ class ExplodeCollections:
         kept = [frame[name] for name in (*rest, *self.names)]
         wide = table_of([*kept, *indexes])
         return wide.explode(by_name(*self.names, *self.index))
+
+
+def _is_huge(lengths: pl.Series, repeated: Sequence[pl.Series]) -> bool:
+    """Tell whether the table would be: lists of other columns are copied, too."""
+    import polars as pl
+
+    cells = pl.repeat(1.0 + len(repeated), len(lengths), eager=True)
+    for column in map(unnamed, repeated):
+        if isinstance(column.dtype, pl.List):
+            cells += column.list.len().fill_null(0)
+        elif column.dtype == pl.String:
+            cells += column.str.len_bytes().fill_null(0) / 8
+    return bool((cells * lengths).sum() > _MOST_CELLS)
 
 
 def _path(text: str, name: str) -> Path:

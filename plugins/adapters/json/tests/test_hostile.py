@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import pipeline, read_pipeline
-from evalkit.errors import AdapterError
+from evalkit.errors import AdapterError, DataError
 from evalkit_adapters_json import explode as explode_module
 from evalkit_adapters_json import paths
 from evalkit_adapters_json.files import adapt_file
@@ -254,3 +254,39 @@ def test_elements_that_would_become_millions() -> None:
     inner["configuration"]["adapter"] = explode("a")  # type: ignore[index]
     with pytest.raises(AdapterError, match="'l' becomes more than 1,000,000 elements"):
         list(pipeline([inner])([{"l": [{"a": MANY}] * 600}]))
+
+
+@pytest.mark.parametrize(
+    "text", ['!!int ""', '!!float ""', "!!bool x", "!!timestamp x"]
+)
+def test_texts_that_do_not_fit_their_tag(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "fix.yaml"
+    path.write_text(f"- {{kind: Drop, configuration: {{fields: {text}}}}}\n")
+    with pytest.raises(AdapterError, match=r"fix\.yaml: a value does not fit"):
+        read_pipeline(path)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_name_that_is_too_long_for_the_hidden_file(
+    suffix: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"a": 1}\n')
+    target = tmp_path / f"{'n' * 244}.{suffix}"
+    with pytest.raises(DataError, match="cannot be written"):
+        adapt_file(pipeline([DROP]), source, target)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_named_for_parquet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"a": 1}\n')
+    written = pl.DataFrame.write_parquet
+    monkeypatch.setattr(
+        pl.DataFrame, "write_parquet", lambda frame, _: written(frame, "/dev/full")
+    )
+    with pytest.raises(DataError, match=r"out\.parquet: cannot be written.*No space"):
+        adapt_file(pipeline([DROP]), source, tmp_path / "out.parquet")
+    assert [each.name for each in tmp_path.iterdir()] == ["in.jsonl"]

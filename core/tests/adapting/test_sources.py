@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from evalkit.adapters import checked_rows, validated_rows
+from evalkit.adapters import checked_rows, file_rows, validated_rows
 from evalkit.errors import DataError, SchemaError
 
 
@@ -108,7 +112,7 @@ def test_a_validator_that_fails_is_named_with_the_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"the code": "a"}\n{"the code": "odd"}\n')
     with pytest.raises(
-        SchemaError, match=r"row 2: a validator of Named .* no such code"
+        SchemaError, match=r".*: row 2: a validator of Named .* no such code"
     ):
         list(checked_rows(path, Named))
 
@@ -188,3 +192,40 @@ def test_a_model_of_decimals_that_holds_itself(tmp_path: Path) -> None:
     [found] = instances(path, Node)
 
     assert found.price == PRICE
+
+
+PAIR = [("k", 1), ("k", 2)]
+COUNTS = pa.map_(pa.string(), pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (PAIR, COUNTS),
+        ([PAIR], pa.list_(COUNTS)),
+        ({"x": PAIR}, pa.struct({"x": COUNTS})),
+        ([("a", PAIR)], pa.map_(pa.string(), COUNTS)),
+    ],
+)
+def test_a_map_that_repeats_a_key_loses_no_entry(
+    tmp_path: Path, value: Any, dtype: pa.DataType
+) -> None:
+    path = tmp_path / "maps.parquet"
+    column = pa.array([None, value], dtype)
+    pq.write_table(pa.table({"id": ["1", "2"], "m": column}), path)
+    with pytest.raises(DataError, match=r"maps\.parquet: m: a map has one of its keys"):
+        list(file_rows(path))
+
+
+def test_a_value_that_python_cannot_hold_is_named(tmp_path: Path) -> None:
+    class Dated(BaseModel):
+        at: datetime
+
+    path = tmp_path / "late.parquet"
+    late = pa.array([0, 2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"id": ["1", "2"], "at": late}), path)
+    for read in (file_rows, partial(validated_rows, model=Dated)):
+        with pytest.raises(DataError, match=r"late\.parquet: row 2: at: year"):
+            list(read(path))
+    with pytest.raises(DataError, match=r"late\.parquet: row 2: at: year"):
+        list(checked_rows(path, Dated))

@@ -88,7 +88,8 @@ def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None
 
 def _read(path: Path) -> Any:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
     except OSError as error:
         raise AdapterError(f"{path}: {error.strerror or error}") from error
     if len(content) > MOST_BYTES:
@@ -155,6 +156,8 @@ def _read_yaml(path: Path, text: str) -> Any:
         raise AdapterError(f"{path}: it is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
         raise AdapterError(f"{path}: it is no YAML: {error}") from error
+    except (AttributeError, LookupError) as error:  # as `!!int ""` and `!!bool x` do
+        raise AdapterError(f"{path}: a value does not fit its YAML tag") from error
 
 
 def _text_key(key: Any) -> str:

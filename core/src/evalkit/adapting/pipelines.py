@@ -74,7 +74,7 @@ class Pipeline:
 
     def outcomes(
         self, rows: Sequence[Any], numbers: Sequence[int]
-    ) -> list[list[Any] | AdapterError]:
+    ) -> Iterable[list[Any] | AdapterError]:
         """Adapt several rows, each of which may fail.
 
         Args:
@@ -88,10 +88,9 @@ class Pipeline:
             PluginError: An adapter failed.
         """
         try:
-            return [*self._at_once(rows, numbers)]
+            return self._at_once(rows, numbers)
         except AdapterError:
-            numbered = zip(rows, numbers, strict=True)
-            return [self._outcome(row, number) for row, number in numbered]
+            return map(self._outcome, rows, numbers)
 
     def _at_once(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[list[Any]]:
         made = [[row] for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -39,11 +40,38 @@ def file_rows(path: str | Path) -> Iterator[Row]:
     if frames is None:
         yield from read_rows(path, detect_format(path), (), ())
         return
+    for number, values in _numbered(path, frames):
+        yield Row(number, values)
+
+
+def _numbered(
+    path: Path, frames: Iterable[pl.DataFrame]
+) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     for frame in frames:
-        for values in frame.iter_rows(named=True):
+        rows = frame.iter_rows(named=True)
+        for index in range(frame.height):
             number += 1
-            yield Row(number, values)
+            try:
+                values = next(rows)
+            # as with a date after the year 9999
+            except (Exception, pl.exceptions.PanicException) as error:
+                raise _not_of_python(path, frame, index, number) from error
+            yield number, values
+
+
+def _not_of_python(
+    path: Path, frame: pl.DataFrame, index: int, number: int
+) -> DataError:
+    """Find the value that Python cannot hold: rows are converted some at a time."""
+    for further in range(index, frame.height):
+        for column in frame:
+            try:
+                column.to_frame().row(further)
+            except (Exception, pl.exceptions.PanicException) as error:
+                row = number + further - index
+                return DataError(f"{path}: row {row:,}: {column.name}: {error}")
+    return DataError(f"{path}: row {number:,} or a later one cannot be read")
 
 
 def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
@@ -94,7 +122,7 @@ def checked_rows(
         for row in read_rows(path, detect_format(path), texts, ()):
             if keys is not None:
                 keys.update(row.values or ())
-            yield row.line, _violations(model, row)
+            yield row.line, _violations(path, model, row)
         return
     plan = plan_of(model, apart=())
     nullable, decimals = _keys(model, model.model_fields), _decimal_keys(model)
@@ -107,9 +135,13 @@ def checked_rows(
             if passes is not None and passes[index]:
                 yield first + index, []
                 continue
-            values = plain_values(frame.row(index, named=True), nullable, decimals)
+            try:
+                given = frame.row(index, named=True)
+            except (Exception, pl.exceptions.PanicException) as error:
+                raise _not_of_python(path, frame, index, first + index) from error
+            values = plain_values(given, nullable, decimals)
             row = Row(first + index, row_of_table(model, values))
-            yield first + index, _violations(model, row)
+            yield first + index, _violations(path, model, row)
         first += frame.height
 
 
@@ -159,18 +191,19 @@ def validated_rows(
         for row in read_rows(path, detect_format(path), texts, ()):
             if keys is not None:
                 keys.update(row.values or ())
-            yield row.line, _instance(model, row)
+            yield row.line, _instance(path, model, row)
         return
     nullable, decimals = _keys(model, model.model_fields), _decimal_keys(model)
-    values = (row for frame in frames for row in frame.iter_rows(named=True))
-    for number, given in enumerate(values, start=1):
+    for number, given in _numbered(path, frames):
         if keys is not None:
             keys.update(given)
         plain = row_of_table(model, plain_values(given, nullable, decimals))
-        yield number, _instance(model, Row(number, plain))
+        yield number, _instance(path, model, Row(number, plain))
 
 
-def _instance(model: type[BaseModel], row: Row) -> BaseModel | list[Violation]:
+def _instance(
+    path: Path, model: type[BaseModel], row: Row
+) -> BaseModel | list[Violation]:
     if row.values is None:
         return [row.problem or Violation("(row)", "must be readable")]
     try:
@@ -179,13 +212,13 @@ def _instance(model: type[BaseModel], row: Row) -> BaseModel | list[Violation]:
         return from_pydantic(error)
     except hook_failures() as error:
         raise SchemaError(
-            f"row {row.line}: a validator of {model.__name__} failed with "
+            f"{path}: row {row.line}: a validator of {model.__name__} failed with "
             f"{located(error)}"
         ) from error
 
 
-def _violations(model: type[BaseModel], row: Row) -> list[Violation]:
-    found = _instance(model, row)
+def _violations(path: Path, model: type[BaseModel], row: Row) -> list[Violation]:
+    found = _instance(path, model, row)
     return found if isinstance(found, list) else []
 
 

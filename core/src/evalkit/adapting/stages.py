@@ -14,7 +14,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from evalkit.base.failures import hook_failures
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import AdapterError, PluginContractError, UnknownPluginError
-from evalkit.plugins.bound import BoundAdapter
+from evalkit.plugins.bound import BoundAdapter, first_rows
 from evalkit.plugins.components import Component
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.registry import Registry, bind
@@ -72,7 +72,7 @@ class Stage:
         """
         try:
             adapt = self.adapter.adapt_row
-            return [made for row in rows for made in adapt(row, number)]
+            return first_rows(made for row in rows for made in adapt(row, number))
         except AdapterError as error:
             raise self._placed(error, number) from error
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -276,6 +277,26 @@ class BoundObserver(Bound):
             getattr(self.hooks, hook)(**values)
 
 
+MOST_ROWS = 1_000_000
+"""How many rows adapters may make of one row, or of a block of them at once."""
+
+
+def first_rows(made: Iterable[Any], room: int = MOST_ROWS) -> list[Any]:
+    """Return the rows that an adapter makes.
+
+    Args:
+        made: The rows.
+        room: How many there may be.
+
+    Raises:
+        AdapterError: There are more; they are not waited for.
+    """
+    found = list(islice(made, room + 1))
+    if len(found) > room:
+        raise AdapterError(f"the row becomes more than {MOST_ROWS:,} rows")
+    return found
+
+
 class BoundAdapter(Bound, AdapterAttributes):
     """An adapter that is loaded."""
 
@@ -317,8 +338,12 @@ class BoundAdapter(Bound, AdapterAttributes):
             PluginError: It failed.
         """
         if not self.has("adapt_rows"):
-            numbered = zip(rows, numbers, strict=True)
-            return [list(self.adapt_row(row, number)) for row, number in numbered]
+            made: list[list[Any]] = []
+            room = MOST_ROWS
+            for row, number in zip(rows, numbers, strict=True):
+                made.append(first_rows(self.adapt_row(row, number), room))
+                room -= len(made[-1])
+            return made
         with self._own_guard("adapt_rows"):
             function = self.row_function("adapt_rows")
             found = [list(each) for each in function(rows=rows, numbers=numbers)]

@@ -56,7 +56,8 @@ def import_schema(component: Component) -> type[BaseModel]:
     from pydantic import BaseModel
 
     loaded = import_component(component)
-    if isinstance(loaded, type) and issubclass(loaded, BaseModel):
+    is_base = loaded is BaseModel
+    if isinstance(loaded, type) and issubclass(loaded, BaseModel) and not is_base:
         return loaded
     kind = loaded if isinstance(loaded, type) else type(loaded)
     raise PluginContractError(

@@ -82,6 +82,8 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
             assert isinstance(frame, pl.DataFrame)
             # polars makes up a name for a column without one
             frame.columns = batch.schema.names
+            if twice := _repeating(frame):
+                raise DataError(f"{path}: {twice}: a map has one of its keys twice")
             yield frame
     except (
         *(pa.ArrowException, OSError, UnicodeDecodeError),
@@ -147,6 +149,27 @@ def _read_names(kind: Any) -> None:
         inner = kind.field(index)
         str(inner.name)
         _read_names(inner.type)
+
+
+def _repeating(frame: pl.DataFrame) -> str | None:
+    """Return a column with a map of which a mapping would lose an entry."""
+    waiting = [(column.name, column.alias("")) for column in frame]
+    while waiting:
+        name, column = waiting.pop()
+        match column.drop_nulls():
+            case pl.Series(dtype=pl.Map()) as maps:
+                keys = maps.map.keys()
+                if (keys.list.n_unique() < keys.list.len()).any():
+                    return name
+                inner = [maps.map.values().explode()]
+            case pl.Series(dtype=pl.List() | pl.Array()) as lists:
+                inner = [lists.explode()]
+            case pl.Series(dtype=pl.Struct()) as structs:
+                inner = structs.struct.unnest().get_columns()
+            case _:
+                inner = []
+        waiting += [(name, each.alias("")) for each in inner]
+    return None
 
 
 def _first_line(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
+from evalkit.runs.digests import SEALED_SINCE
 from evalkit.runs.folders import (
     EXAMPLES_FILE,
     RUN_FILE,
@@ -60,7 +61,12 @@ def find_contradictions(
 
 
 def unlooked_at(record: RunRecord) -> Iterator[str]:
-    """Say what contradictions were not looked for in a run of an older version."""
+    """Say what was not looked at of a run of an older version, which cannot tell it."""
+    if not record.files:
+        yield (
+            "whether the files of the run are as they were written: evalkit recorded "
+            f"no digests before format {SEALED_SINCE}"
+        )
     if record.format != FORMAT_VERSION:
         yield (
             "whether what the run holds twice is the same (its id, scores.parquet, "

@@ -18,7 +18,6 @@ from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_pe
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
 from evalkit.runs.data_columns import load_data, with_inputs
-from evalkit.runs.digests import SEALED_SINCE
 from evalkit.runs.folders import PERTURBED_FILE, find_damage
 from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
@@ -207,7 +206,6 @@ def verify(
         (
             *_unchecked_calls(ready, kept),
             *_unasked_annotators(record),
-            *_unsealed_files(record),
             *unlooked_at(record),
             *code.unchecked,
         ),
@@ -276,15 +274,6 @@ def _unasked_annotators(record: RunRecord) -> Iterator[str]:
     for each in record.annotations:
         columns = ", ".join(each.columns)
         yield f"what {each.annotator} says ({columns}): taken from the run, not asked"
-
-
-def _unsealed_files(record: RunRecord) -> Iterator[str]:
-    """Say of a run of an older version that nothing tells whether it was changed."""
-    if not record.files:
-        yield (
-            "whether the files of the run are as they were written: evalkit recorded "
-            f"no digests before format {SEALED_SINCE}"
-        )
 
 
 def _compared(result: Result) -> list[str]:

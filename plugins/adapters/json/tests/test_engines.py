@@ -259,3 +259,32 @@ def test_a_configuration_is_not_changed() -> None:
 def test_five_hundred_stages() -> None:
     stage = {"kind": "Drop", "configuration": {"fields": ["x"]}}
     assert list(pipeline([stage] * 500)([{"x": 1, "y": 2}])) == [{"y": 2}]
+
+
+@pytest.mark.parametrize("name", ["", "^a$", "^.*$", "*", "a.b"])
+@pytest.mark.parametrize(
+    ("kind", "configuration"),
+    [
+        ("Rename", {"k": "n"}),
+        ("Drop", {"fields": ["k"]}),
+        ("Select", {"fields": ["NAME", "k"]}),
+        ("FlattenHierarchy", None),
+        ("ExplodeCollections", {"collections": ["NAME"]}),
+        ("ExplodeCollections", {"collections": ["l"], "index": {"i": "$['NAME'][*]"}}),
+        ("TransformJSON", {"NAME": "$['NAME'][0]", "k": "$.k"}),
+        ("TransformJSON", {"x": {"$compute": [{"$list": "$['NAME'][*]"}]}}),
+        (
+            "TransformJSON",
+            {"x": {"$compute": [{"$scalar": "$['NAME']"}, {"$func": "reduce"}]}},
+        ),
+    ],
+)
+def test_names_that_polars_takes_for_none_or_for_a_pattern(
+    name: str, kind: str, configuration: Any
+) -> None:
+    text = json.dumps({"kind": kind, "configuration": configuration})
+    adapt = pipeline([json.loads(text.replace("NAME", name))])
+    rows = [{name: [1, 2], "k": 1, "l": ["x", "y"]}, {name: [3], "k": 2, "l": ["z"]}]
+    found = adapt.adapt_frame(pl.DataFrame(rows))
+    assert found is not None
+    assert found.to_dicts() == list(adapt(rows))

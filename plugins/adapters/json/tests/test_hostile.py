@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import evalkit
 from evalkit.adapters import pipeline, read_pipeline
-from evalkit.errors import AdapterError
+from evalkit.errors import AdapterError, DataError
+from evalkit_adapters_json import explode as explode_module
 from evalkit_adapters_json import paths
 from evalkit_adapters_json.files import adapt_file
 
@@ -213,3 +215,78 @@ def test_a_line_of_a_hundred_megabytes(tmp_path: Path) -> None:
     with pytest.raises(evalkit.SchemaError, match=r"line 1: .*shorter than 64 MiB"):
         adapt_file(pipeline([DROP]), file, out)
     assert not out.exists()
+
+
+def explode(name: str) -> dict[str, Any]:
+    return {"kind": "ExplodeCollections", "configuration": {"collections": [name]}}
+
+
+MANY = list(range(2_000))
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [explode("a"), explode("b")],
+        [{"kind": "Pipeline", "configuration": [explode("a"), explode("b")]}],
+    ],
+)
+def test_a_row_that_would_become_millions(stages: list[dict[str, Any]]) -> None:
+    rows = [{"a": [1], "b": [2]}, {"a": MANY, "b": MANY}]
+    small, huge = pipeline(stages).outcomes(rows, [1, 2])
+    assert small == [{"a": 1, "b": 2}]
+    assert isinstance(huge, AdapterError)
+    assert "becomes more than 1,000,000 rows" in huge.problem
+
+
+def test_a_table_that_would_become_huge_goes_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = pl.DataFrame({"a": [[1, 2]], "b": [[1, 2, 3]], "t": ["x" * 80]})
+    adapt = pipeline([explode("a")])
+    assert adapt.adapt_frame(frame) is not None
+    monkeypatch.setattr(explode_module, "_MOST_CELLS", 30)
+    assert adapt.adapt_frame(frame) is None
+
+
+def test_elements_that_would_become_millions() -> None:
+    inner = {"kind": "Map", "configuration": {"collections": ["l"]}}
+    inner["configuration"]["adapter"] = explode("a")  # type: ignore[index]
+    with pytest.raises(AdapterError, match="'l' becomes more than 1,000,000 elements"):
+        list(pipeline([inner])([{"l": [{"a": MANY}] * 600}]))
+
+
+@pytest.mark.parametrize(
+    "text", ['!!int ""', '!!float ""', "!!bool x", "!!timestamp x"]
+)
+def test_texts_that_do_not_fit_their_tag(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "fix.yaml"
+    path.write_text(f"- {{kind: Drop, configuration: {{fields: {text}}}}}\n")
+    with pytest.raises(AdapterError, match=r"fix\.yaml: a value does not fit"):
+        read_pipeline(path)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_name_that_is_too_long_for_the_hidden_file(
+    suffix: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"a": 1}\n')
+    target = tmp_path / f"{'n' * 244}.{suffix}"
+    with pytest.raises(DataError, match="cannot be written"):
+        adapt_file(pipeline([DROP]), source, target)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_named_for_parquet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"a": 1}\n')
+    written = pl.DataFrame.write_parquet
+    monkeypatch.setattr(
+        pl.DataFrame, "write_parquet", lambda frame, _: written(frame, "/dev/full")
+    )
+    with pytest.raises(DataError, match=r"out\.parquet: cannot be written.*No space"):
+        adapt_file(pipeline([DROP]), source, tmp_path / "out.parquet")
+    assert [each.name for each in tmp_path.iterdir()] == ["in.jsonl"]

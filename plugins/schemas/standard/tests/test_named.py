@@ -109,6 +109,7 @@ def test_a_name_of_two_distributions_needs_the_distribution(install: Install) ->
         ("no value!", "", PluginLoadError, "is not of the form"),
         ("broken:Text", "Text = 7", PluginContractError, "of the type int"),
         ("broken:Text", "class Text: pass", PluginContractError, "the class Text"),
+        ("pydantic:BaseModel", "", PluginContractError, "the class BaseModel"),
     ],
 )
 def test_an_entry_that_gives_no_model_names_its_distribution(

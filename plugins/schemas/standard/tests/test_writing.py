@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from evalkit import evaluate
 from evalkit.errors import DataError, SchemaError, StorageError
@@ -398,3 +398,20 @@ def test_a_command_writes_what_an_evaluation_reads(tmp_path: Path) -> None:
     part.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
     with pytest.raises(DataError, match=r"part-0\.parquet"):
         evaluate(tmp_path / "gold", task="sentiment", predictions=answers)
+
+
+def test_rows_of_a_schema_without_fields_do_not_vanish(tmp_path: Path) -> None:
+    class Nothing(BaseModel):
+        pass
+
+    with pytest.raises(SchemaError, match="Nothing: has no fields"):
+        write_data_set([Nothing()], tmp_path / "out", Nothing)
+    assert not (tmp_path / "out").exists()
+
+
+def test_models_in_models_in_models_have_an_end() -> None:
+    model: type[BaseModel] = Row
+    for number in range(300):
+        model = create_model(f"Level{number}", inner=(model, ...))
+    with pytest.raises(SchemaError, match=r"Level\d+: is within more than 50 other"):
+        arrow_table(model, [])

@@ -9,12 +9,16 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings, is_reserved
 from evalkit.errors import AdapterError
-from evalkit_adapters_json.frames import select_many
+from evalkit_adapters_json.frames import select_many, table_of, unnamed
 from evalkit_adapters_json.paths import Path, PathError, read_path
 from evalkit_adapters_json.rows import collection, object_row
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_MOST_CELLS = 2**28
+"""How large a table may become at once: more goes row by row."""
 
 
 class ExplodeCollections:
@@ -101,11 +105,13 @@ class ExplodeCollections:
 
         if not all(_is_plain_list(frame, name) for name in self.names):
             return None
-        lengths = [frame[name].list.len() for name in self.names]
+        lengths = [unnamed(frame[name]).list.len() for name in self.names]
         if any(not (each == lengths[0]).all() for each in lengths[1:]):
             return None
         rest = [name for name in frame.columns if name not in self.names]
         if not (lengths[0] > 0).all() or any(name in rest for name in self.index):
+            return None
+        if _is_huge(lengths[0], [frame[name] for name in rest]):
             return None
         indexes = []
         for name, path in self.index.items():
@@ -114,13 +120,26 @@ class ExplodeCollections:
                 if path is None
                 else select_many(frame.to_struct(), path.steps)
             )
-            if found is None or not (found.list.len() == lengths[0]).all():
+            if found is None or not (unnamed(found).list.len() == lengths[0]).all():
                 return None
             indexes.append(found.alias(name))
         # by name, as polars takes a column "*" for a pattern
         kept = [frame[name] for name in (*rest, *self.names)]
-        wide = pl.DataFrame([*kept, *indexes])
+        wide = table_of([*kept, *indexes])
         return wide.explode(by_name(*self.names, *self.index))
+
+
+def _is_huge(lengths: pl.Series, repeated: Sequence[pl.Series]) -> bool:
+    """Tell whether the table would be: lists of other columns are copied, too."""
+    import polars as pl
+
+    cells = pl.repeat(1.0 + len(repeated), len(lengths), eager=True)
+    for column in map(unnamed, repeated):
+        if isinstance(column.dtype, pl.List):
+            cells += column.list.len().fill_null(0)
+        elif column.dtype == pl.String:
+            cells += column.str.len_bytes().fill_null(0) / 8
+    return bool((cells * lengths).sum() > _MOST_CELLS)
 
 
 def _path(text: str, name: str) -> Path:

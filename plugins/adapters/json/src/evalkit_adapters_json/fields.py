@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, RootModel
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
+from evalkit_adapters_json.frames import table_of
 from evalkit_adapters_json.rows import missing, object_row
 
 if TYPE_CHECKING:
@@ -56,8 +57,6 @@ class Rename:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the table with new names."""
-        import polars as pl
-
         kept = [name for name in frame.columns if name not in self.names]
         for old, new in self.names.items():
             if old not in frame.columns:
@@ -65,7 +64,7 @@ class Rename:
             if new in kept:
                 raise _taken(old, new)
         renamed = [frame[old].alias(new) for old, new in self.names.items()]
-        return pl.DataFrame([*(frame[name] for name in kept), *renamed])
+        return table_of([*(frame[name] for name in kept), *renamed])
 
 
 class NumberRows:
@@ -153,10 +152,8 @@ class Drop:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table without the columns."""
-        import polars as pl
-
         kept = [frame[name] for name in frame.columns if name not in self.names]
-        return pl.DataFrame(kept) if kept else None
+        return table_of(kept) if kept else None
 
 
 class Select:
@@ -189,10 +186,8 @@ class Select:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table with the columns only."""
-        import polars as pl
-
         for name in self.names:
             if name not in frame.columns:
                 raise missing(name, frame.columns)
         kept = [frame[name] for name in self.names]
-        return pl.DataFrame(kept) if kept else None
+        return table_of(kept) if kept else None

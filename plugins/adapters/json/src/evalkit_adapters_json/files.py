@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import date, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -70,7 +71,8 @@ def adapt_file(
             f"{target}: cannot be written: {error.strerror or error}"
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
     return done
 
 
@@ -209,6 +211,8 @@ def _write_table(frame: pl.DataFrame, partial: Path, target: Path) -> None:
     try:
         frame.write_parquet(partial)
     except pl.exceptions.PolarsError as error:
+        if "(os error " in str(error):  # as with a full disk
+            raise DataError(f"{target}: cannot be written: {error}") from error
         raise SchemaError(
             f"{target}: Parquet cannot hold a column ({error}); write .jsonl"
         ) from error

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
+from evalkit_adapters_json.frames import table_of
 from evalkit_adapters_json.rows import missing, object_row
 
 if TYPE_CHECKING:
@@ -106,4 +107,4 @@ class FlattenHierarchy:
                 inner = [((*path, field.name), field) for field in opened]
                 waiting.extend(reversed(inner))
         names_of_all = [column.name for column in flat]
-        return pl.DataFrame(flat) if len({*names_of_all}) == len(flat) else None
+        return table_of(flat) if len({*names_of_all}) == len(flat) else None

@@ -11,6 +11,28 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+def table_of(columns: Sequence[pl.Series]) -> pl.DataFrame:
+    """Return a table of columns that have different names.
+
+    Args:
+        columns: The columns; polars itself would give one without a name a new one.
+    """
+    import polars as pl
+
+    return pl.DataFrame({column.name: column for column in columns})
+
+
+def unnamed(column: pl.Series) -> pl.Series:
+    """Return a column without a name, for functions of lists.
+
+    They look for columns by name, and take one such as `^a$` for a pattern.
+
+    Args:
+        column: The column.
+    """
+    return column.alias("")
+
+
 def select_one(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
     """Return the one value that a path selects of each row.
 
@@ -32,6 +54,7 @@ def select_one(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
                     return None
                 column = column.struct.unnest()[name]
             case Elements((position,)), pl.List():
+                column = unnamed(column)
                 lengths = column.list.len()
                 needed = position + 1 if position >= 0 else -position
                 if (lengths < needed).any():
@@ -60,6 +83,7 @@ def select_many(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
     lists = select_one(column, steps[:split])
     if lists is None or not isinstance(lists.dtype, pl.List) or lists.null_count():
         return None
+    lists = unnamed(lists)
     for step in steps[split + 1 :]:
         inner = lists.dtype.inner if isinstance(lists.dtype, pl.List) else None
         match step, inner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from pydantic import Field
@@ -10,6 +11,8 @@ from pydantic import Field
 from evalkit.adapters import AdapterSettings, Pipeline, pipeline
 from evalkit.errors import AdapterError
 from evalkit_adapters_json.rows import collection, object_row
+
+_MOST = 1_000_000
 
 
 class Map:
@@ -44,11 +47,17 @@ class Map:
         adapted = {}
         for name in self.names:
             elements = collection(row, name)
+            most = max(_MOST, len(elements))
             try:
-                adapted[name] = list(self.inner(elements))
+                adapted[name] = list(islice(self.inner(elements), most + 1))
             except AdapterError as error:
                 raise AdapterError(
                     f"element {error.row} of {name!r}: {error.problem}",
                     field=error.field,
                 ) from error
+            if len(adapted[name]) > most:
+                raise AdapterError(
+                    f"the list {name!r} becomes more than {most:,} elements",
+                    field=name,
+                )
         yield {name: adapted.get(name, value) for name, value in row.items()}

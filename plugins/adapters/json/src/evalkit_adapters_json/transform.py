@@ -11,7 +11,7 @@ from pydantic import ConfigDict, RootModel, ValidationError
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_json.computing import FUNCTIONS, Function
-from evalkit_adapters_json.frames import select_many, select_one
+from evalkit_adapters_json.frames import select_many, select_one, table_of, unnamed
 from evalkit_adapters_json.paths import Path, PathError, read_path
 
 if TYPE_CHECKING:
@@ -76,8 +76,6 @@ class TransformJSON:
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return what the template makes of the table, or None to go row by row."""
-        import polars as pl
-
         if not isinstance(self.template, Object) or not self.template.fields:
             return None
         rows = frame.to_struct("row")
@@ -87,7 +85,7 @@ class TransformJSON:
             if found is None:
                 return None
             columns.append(found.alias(name))
-        return pl.DataFrame(columns)
+        return table_of(columns)
 
 
 class Node:
@@ -210,15 +208,13 @@ class Object(Node):
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:
         """Return a struct of each row, or None to go row by row."""
-        import polars as pl
-
         columns = []
         for name, each in self.fields.items():
             column = each.of_column(rows)
             if column is None:
                 return None
             columns.append(column.alias(name))
-        return pl.DataFrame(columns).to_struct() if columns else None
+        return table_of(columns).to_struct() if columns else None
 
 
 @dataclass(frozen=True)
@@ -250,7 +246,8 @@ class Computed(Node):
             if not isinstance(step, Function):
                 column = step.of_column(column)
             else:
-                column = None if column.null_count() else step.of_column(column)
+                given = unnamed(column)
+                column = None if given.null_count() else step.of_column(given)
         return column
 
 

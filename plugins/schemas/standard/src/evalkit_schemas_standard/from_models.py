@@ -108,6 +108,8 @@ class _Reader:
         name = model.__name__
         if model in self._within:
             raise SchemaError(f"{name}: a model that holds itself has no columns")
+        if len(self._within) > 50:
+            raise SchemaError(f"{name}: is within more than 50 other models")
         self._within.append(model)
         try:
             if issubclass(model, BaseModel):

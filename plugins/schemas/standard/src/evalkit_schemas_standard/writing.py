@@ -204,6 +204,8 @@ class _Writer:
             raise SchemaError(f"the format is parquet or arrow, not {file_format!r}")
         self._model, self._format = model, file_format
         self._schema = arrow_schema(model)
+        if not self._schema.names:
+            raise SchemaError(f"{model.__name__}: has no fields, so no rows either")
         self._partition_by, self._id_fields = list(partition_by), list(id_fields)
         self._places = places
         check_partition_fields(self._schema, self._partition_by)

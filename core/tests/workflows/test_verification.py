@@ -64,6 +64,7 @@ def test_a_fresh_run_agrees(run: Callable[..., Path], options: dict[str, Any]) -
     assert isinstance(found, Verification)
     assert found.agrees
     assert found.differences == ()
+    assert found.contradictions == ()
     assert found.changes == ()
     assert found.unverified == {}
     assert found.data == "same"

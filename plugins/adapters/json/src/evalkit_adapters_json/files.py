@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic_core import to_jsonable_python
 
 from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.errors import AdapterError, DataError, SchemaError
@@ -89,7 +90,8 @@ def _write(
             _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
     counted = _Counted(file_rows(source), source, limit, progress)
-    rows = _adapted(pipeline, counted, source)
+    unit = "line" if file_frames(source) is None else "row"
+    rows = _adapted(pipeline, counted, f"{source}: {unit}")
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
         _write_table(frame, partial, target)
@@ -138,12 +140,12 @@ class _Counted:
             yield row
 
 
-def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
+def _adapted(pipeline: Pipeline, rows: Iterable[Row], unit: str) -> Iterator[Any]:
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)
         except AdapterError as error:
-            place = f"{source}: line {row.line}: stage {error.stage} ({error.kind})"
+            place = f"{unit} {row.line}: stage {error.stage} ({error.kind})"
             raise AdapterError(
                 f"{place}: {error.problem}", field=error.field
             ) from error
@@ -158,11 +160,9 @@ def _encode(row: Any, source: Path) -> str:
         ) from error
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return str(value)
+def _written(value: Any) -> Any:
+    if isinstance(value, date | time | timedelta):
+        return to_jsonable_python(value)  # ISO 8601, also of a negative duration
     raise TypeError(f"{type(value).__name__} is no type of JSON; write .parquet")
 
 

@@ -238,3 +238,9 @@ def test_no_field_takes_the_place_of_another_in_python(names: list[str]) -> None
     source: dict[str, Any] = {}
     exec(compile(model_source(model), "copied", "exec", dont_inherit=True), source)
     assert arrow_schema(source["Row"]).names == names
+
+
+def test_documentation_that_is_no_text_is_refused() -> None:
+    field = pa.field("a", pa.string(), metadata={"__doc__": b"\xff"})
+    with pytest.raises(SchemaError, match=r"Row\.a: its documentation is not UTF-8"):
+        model_from_arrow(pa.schema([field]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -30,7 +31,8 @@ def file_rows(path: str | Path) -> Iterator[Row]:
         The rows with their lines; broken ones with what is wrong.
 
     Raises:
-        DataError: The file cannot be read, or has no fields.
+        DataError: The file cannot be read, has no fields, or times finer than a
+            microsecond.
     """
     path = Path(path)
     frames = file_frames(path)
@@ -39,9 +41,28 @@ def file_rows(path: str | Path) -> Iterator[Row]:
         return
     number = 0
     for frame in frames:
-        for values in frame.iter_rows(named=True):
+        for values in _values(path, frame, frame.columns):
             number += 1
             yield Row(number, values)
+
+
+def _values(
+    path: Path, frame: pl.DataFrame, names: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    """Return the rows of a table.
+
+    Raises:
+        DataError: One of these columns has times that Python's types would cut off.
+    """
+    for name in {*names} & {*frame.columns}:
+        kind = frame[name].dtype
+        is_fine = kind == pl.Time or getattr(kind, "time_unit", None) == "ns"
+        if is_fine and (frame[name].to_physical() % 1000 != 0).any():
+            raise DataError(
+                f"{path}: {name}: has times finer than a microsecond, which rows do "
+                "not keep; round the column to microseconds"
+            )
+    return frame.iter_rows(named=True)
 
 
 def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
@@ -88,10 +109,7 @@ def checked_rows(
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        texts = _keys(model, cell_texts(model))
-        for row in read_rows(path, detect_format(path), texts, ()):
-            if keys is not None:
-                keys.update(row.values or ())
+        for row in _rows_for(path, model, keys):
             yield row.line, _violations(model, row)
         return
     plan = plan_of(model, apart=())
@@ -109,6 +127,17 @@ def checked_rows(
             row = Row(first + index, row_of_table(model, values))
             yield first + index, _violations(model, row)
         first += frame.height
+
+
+def _rows_for(
+    path: Path, model: type[BaseModel], keys: set[str] | None
+) -> Iterator[Row]:
+    """Read a file of rows, with cells of CSV as the model takes them."""
+    texts = _keys(model, cell_texts(model))
+    for row in read_rows(path, detect_format(path), texts, ()):
+        if keys is not None:
+            keys.update(row.values or ())
+        yield row
 
 
 def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
@@ -139,14 +168,11 @@ def validated_rows(
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        texts = _keys(model, cell_texts(model))
-        for row in read_rows(path, detect_format(path), texts, ()):
-            if keys is not None:
-                keys.update(row.values or ())
+        for row in _rows_for(path, model, keys):
             yield row.line, _instance(model, row)
         return
     nullable = _keys(model, model.model_fields)
-    values = (row for frame in frames for row in frame.iter_rows(named=True))
+    values = (row for frame in frames for row in _values(path, frame, nullable))
     for number, given in enumerate(values, start=1):
         if keys is not None:
             keys.update(given)

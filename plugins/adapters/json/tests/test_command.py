@@ -81,6 +81,13 @@ def test_durations_are_written_so_that_they_are_read_again() -> None:
     assert [read.validate_python(json.loads(each)["b"]) for each in lines] == durations
 
 
+def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
+    Path("bad.jsonl").write_text('\n{"a": 1, "l": ["x"]}\n\n{"l": []}\n')
+    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml")
+    assert code == 1
+    assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
+
+
 def test_a_row_of_a_table_is_called_a_row() -> None:
     pl.DataFrame({"b": [1], "l": [["x"]]}).write_parquet("in.parquet")
     code, error = run("adapt", "in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")

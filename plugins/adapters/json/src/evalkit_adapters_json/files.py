@@ -90,8 +90,7 @@ def _write(
             _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
     counted = _Counted(file_rows(source), source, limit, progress)
-    unit = "line" if file_frames(source) is None else "row"
-    rows = _adapted(pipeline, counted, f"{source}: {unit}")
+    rows = _adapted(pipeline, counted, source)
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
         _write_table(frame, partial, target)
@@ -140,12 +139,31 @@ class _Counted:
             yield row
 
 
-def _adapted(pipeline: Pipeline, rows: Iterable[Row], unit: str) -> Iterator[Any]:
+def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
+    """Adapt the first rows of a file.
+
+    Args:
+        pipeline: The adapters.
+        source: JSON lines, CSV, TSV, Parquet or Arrow.
+        limit: How many rows.
+
+    Raises:
+        AdapterError: An adapter cannot use a row; with file and line.
+        SchemaError: A row cannot be read.
+        DataError: The file cannot be read.
+        PluginError: An adapter failed.
+    """
+    rows = _Counted(file_rows(source), source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, rows, source)
+
+
+def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
+    unit = "line" if file_frames(source) is None else "row"
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)
         except AdapterError as error:
-            place = f"{unit} {row.line}: stage {error.stage} ({error.kind})"
+            place = f"{source}: {unit} {row.line}: stage {error.stage} ({error.kind})"
             raise AdapterError(
                 f"{place}: {error.problem}", field=error.field
             ) from error

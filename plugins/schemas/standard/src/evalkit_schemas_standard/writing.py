@@ -86,7 +86,7 @@ def write_data_set(
     set within each partition.
 
     Args:
-        rows: Instances of the model, or dicts that it takes.
+        rows: Dicts that the model takes, or its instances, which are not checked again.
         folder: Where to; its parents are made.
         model: What every row must keep.
         file_format: `parquet` or `arrow`.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 import pytest
@@ -138,3 +139,73 @@ def test_times_that_rows_would_cut_off_are_refused(tmp_path: Path, kind: Any) ->
             list(rows)
     column.head(1).to_frame().write_parquet(path)
     assert len([*file_rows(path)]) == 1
+
+
+class Price(BaseModel):
+    """Decimals with more digits than a float has."""
+
+    model_config = ConfigDict(strict=True)
+
+    price: Annotated[Decimal, Field(max_digits=30, decimal_places=20)]
+    rebate: Decimal | None = None
+    others: list[Decimal] = []
+    parts: dict[str, Decimal] = {}
+    rate: float = 0.0
+
+
+PRICE = Decimal("1234567890.12345678901234567890")
+
+
+def instances(path: Path, model: type[BaseModel]) -> list[Any]:
+    return [found for _, found in validated_rows(path, model)]
+
+
+def test_cells_keep_the_digits_of_decimals(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(
+        f"price,rebate,rate\n{PRICE},0.10000000000000000001,0.5\n{PRICE},,1\n"
+    )
+
+    found = instances(path, Price)
+
+    assert [(each.price, each.rebate) for each in found] == [
+        (PRICE, Decimal("0.10000000000000000001")),
+        (PRICE, None),
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_tables_keep_the_digits_of_decimals(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"prices.{suffix}"
+    dtype = pl.Decimal(38, 20)
+    frame = pl.DataFrame(
+        {
+            "price": pl.Series([PRICE], dtype=dtype),
+            "others": pl.Series([[PRICE, -PRICE]], dtype=pl.List(dtype)),
+            "parts": pl.Series(
+                [[{"key": "a", "value": PRICE}]],
+                dtype=pl.List(pl.Struct({"key": pl.String, "value": dtype})),
+            ),
+            "rate": pl.Series([Decimal("0.5")], dtype=dtype),
+        }
+    )
+    _ = frame.write_parquet(path) if suffix == "parquet" else frame.write_ipc(path)
+
+    [found] = instances(path, Price)
+
+    assert found == Price(
+        price=PRICE, others=[PRICE, -PRICE], parts={"a": PRICE}, rate=0.5
+    )
+
+
+def test_a_model_of_decimals_that_holds_itself(tmp_path: Path) -> None:
+    class Node(BaseModel):
+        price: Decimal
+        below: list[Node] = []
+
+    path = tmp_path / "nodes.parquet"
+    pl.DataFrame({"price": [PRICE]}).write_parquet(path)
+
+    [found] = instances(path, Node)
+
+    assert found.price == PRICE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from evalkit.base.failures import hook_failures, located
 from evalkit.base.violations import Violation, from_pydantic
 from evalkit.errors import DataError, SchemaError
 from evalkit.plugins.validation import validated
+from evalkit.reading.field_types import bare, holds_decimals
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Row
@@ -94,8 +96,8 @@ def checked_rows(
 
     Args:
         path: JSON lines, CSV, TSV, Parquet or Arrow. A cell of CSV is a text where the
-            model takes one, else JSON; null in a table is no value where a field may be
-            left out.
+            model takes one or a Decimal, else JSON; null in a table is no value where a
+            field may be left out.
         model: What every row must keep.
         keys: Where given, gets the keys of all rows that were read, declared or not.
 
@@ -113,7 +115,7 @@ def checked_rows(
             yield row.line, _violations(model, row)
         return
     plan = plan_of(model, apart=())
-    nullable = _keys(model, model.model_fields)
+    nullable, decimals = _keys(model, model.model_fields), _decimal_keys(model)
     first = 1
     for frame in frames:
         if keys is not None:
@@ -123,7 +125,7 @@ def checked_rows(
             if passes is not None and passes[index]:
                 yield first + index, []
                 continue
-            values = plain_values(frame.row(index, named=True), nullable)
+            values = plain_values(frame.row(index, named=True), nullable, decimals)
             row = Row(first + index, row_of_table(model, values))
             yield first + index, _violations(model, row)
         first += frame.height
@@ -133,7 +135,7 @@ def _rows_for(
     path: Path, model: type[BaseModel], keys: set[str] | None
 ) -> Iterator[Row]:
     """Read a file of rows, with cells of CSV as the model takes them."""
-    texts = _keys(model, cell_texts(model))
+    texts = _text_keys(model)
     for row in read_rows(path, detect_format(path), texts, ()):
         if keys is not None:
             keys.update(row.values or ())
@@ -145,6 +147,20 @@ def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
     found = {*names}
     aliases = (model.model_fields[name].validation_alias for name in names)
     return found | {alias for alias in aliases if isinstance(alias, str)}
+
+
+def _text_keys(model: type[BaseModel]) -> set[str]:
+    """Return the keys whose cells are texts, as floats lose digits of a Decimal."""
+    fields = model.model_fields.items()
+    decimals = {name for name, each in fields if bare(each.annotation) is Decimal}
+    return _keys(model, cell_texts(model) | decimals)
+
+
+def _decimal_keys(model: type[BaseModel]) -> set[str]:
+    fields = model.model_fields.items()
+    return _keys(
+        model, [name for name, each in fields if holds_decimals(each.annotation)]
+    )
 
 
 def validated_rows(
@@ -171,12 +187,12 @@ def validated_rows(
         for row in _rows_for(path, model, keys):
             yield row.line, _instance(model, row)
         return
-    nullable = _keys(model, model.model_fields)
+    nullable, decimals = _keys(model, model.model_fields), _decimal_keys(model)
     values = (row for frame in frames for row in _values(path, frame, nullable))
     for number, given in enumerate(values, start=1):
         if keys is not None:
             keys.update(given)
-        plain = row_of_table(model, plain_values(given, nullable))
+        plain = row_of_table(model, plain_values(given, nullable, decimals))
         yield number, _instance(model, Row(number, plain))
 
 

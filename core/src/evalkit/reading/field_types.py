@@ -221,6 +221,25 @@ def _whole(field: FieldInfo) -> Any:
     )
 
 
+def holds_decimals(annotation: Any, within: tuple[Any, ...] = ()) -> bool:
+    """Tell whether an annotation takes a Decimal, also in lists, maps and models.
+
+    Args:
+        annotation: The annotation of a field.
+        within: Models that are being looked at.
+    """
+    annotation = bare(annotation)
+    if annotation is Decimal:
+        return True
+    inner = get_args(annotation)
+    if isinstance(annotation, type) and annotation not in within:
+        inner, within = (
+            tuple((fields_of(annotation) or {}).values()),
+            (*within, annotation),
+        )
+    return any(holds_decimals(each, within) for each in inner)
+
+
 def holds_more_than_plain(dtype: pl.DataType | None) -> bool:
     """Tell whether values of a type are more than texts, numbers and lists of these.
 

@@ -241,31 +241,39 @@ def _row(
 
 
 def plain_values(
-    values: Mapping[str, Any], nullable: Collection[str]
+    values: Mapping[str, Any],
+    nullable: Collection[str],
+    decimals: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the values of a row of a table as JSON lines would have them.
 
     Args:
         values: The row.
         nullable: Columns of which null is a value; in others it is none.
+        decimals: Columns whose decimal numbers stay what they are, which no number of
+            JSON holds.
     """
     return {
-        name: _plain(value)
+        name: _plain(value, name in decimals)
         for name, value in values.items()
         if value is not None or name in nullable
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, keeps_decimals: bool) -> Any:
     """Return a value as JSON lines would: without null fields, which a table must have.
 
     Decimal numbers become floats, those without decimal places integers.
     """
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
+        return {
+            key: _plain(item, keeps_decimals)
+            for key, item in value.items()
+            if item is not None
+        }
     if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, Decimal):
+        return [_plain(item, keeps_decimals) for item in value]
+    if isinstance(value, Decimal) and not keeps_decimals:
         return int(value) if value.as_tuple().exponent == 0 else float(value)
     return value
 

@@ -124,6 +124,26 @@ def test_plain_lines_have_no_fields_to_check(tmp_path: Path) -> None:
         list(checked_rows(path, Rated))
 
 
+class Timed(BaseModel):
+    """A model with a time."""
+
+    at: datetime
+
+
+@pytest.mark.parametrize(
+    "kind", [pl.Datetime("ns"), pl.Datetime("ns", "UTC"), pl.Duration("ns"), pl.Time]
+)
+def test_times_that_rows_would_cut_off_are_refused(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "rows.parquet"
+    column = pl.Series("at", [5_000, 1_001, None], dtype=pl.Int64).cast(kind)
+    column.to_frame().write_parquet(path)
+    for rows in (file_rows(path), validated_rows(path, Timed)):
+        with pytest.raises(DataError, match=r"rows\.parquet: at: has times finer"):
+            list(rows)
+    column.head(1).to_frame().write_parquet(path)
+    assert len([*file_rows(path)]) == 1
+
+
 class Price(BaseModel):
     """Decimals with more digits than a float has."""
 

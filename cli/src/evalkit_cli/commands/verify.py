@@ -48,13 +48,14 @@ def verify_command(
 
     Scores and intervals are computed from the answers and predictions in the run
     folder, by the metrics that are installed now, once every file of it has the
-    SHA-256 that it was written with. It is also said what has changed since
-    (versions, source code of plugins, versions of the libraries that they use, the
-    data), what was compared, and what was not.
+    SHA-256 that it was written with. What a run holds twice must be the same: its id
+    and what that is made of, statistics and scores of single examples, baselines. It
+    is also said what has changed since (versions, source code of plugins, versions of
+    the libraries that they use, the data), what was compared, and what was not.
 
     Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
-    could be computed, the file of predictions is another one, or an error; 2 wrong
-    usage.
+    could be computed, the run contradicts itself, the file of predictions is another
+    one, or an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import verify
     from evalkit_cli.printing.verification_report import print_verification

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from evalkit.plugins.registry import Registry
 
 MOST_BYTES = 1_000_000
 """How large a pipeline's file may be."""
+_LIKE_JSON = {"bool": "(?i:true|false)", "int": "-?(0|[1-9][0-9]*)", "float": "[^:_]*"}
+"""How YAML's values are written that mean the same in JSON, and not a text."""
 
 
 def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipeline:
@@ -144,6 +147,17 @@ def _read_yaml(path: Path, text: str) -> Any:
             if self.check_event(yaml.events.AliasEvent):
                 raise yaml.YAMLError("an alias (*) is not possible here")
             return super().compose_node(parent, index)
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            known = _LIKE_JSON.get(node.tag.rpartition(":")[2], ".*")
+            if isinstance(node.value, str) and not re.fullmatch(
+                known, node.value, re.S
+            ):
+                raise yaml.YAMLError(
+                    f"line {node.start_mark.line + 1}: {node.value} is no text in YAML;"
+                    " write it in quotes, or else as JSON has it"
+                )
+            return super().construct_object(node, deep)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             pairs = self.construct_pairs(node, deep=True)

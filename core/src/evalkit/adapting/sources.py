@@ -33,7 +33,8 @@ def file_rows(path: str | Path) -> Iterator[Row]:
         The rows with their lines; broken ones with what is wrong.
 
     Raises:
-        DataError: The file cannot be read, or has no fields.
+        DataError: The file cannot be read, has no fields, or times finer than a
+            microsecond.
     """
     path = Path(path)
     frames = file_frames(path)
@@ -45,10 +46,12 @@ def file_rows(path: str | Path) -> Iterator[Row]:
 
 
 def _numbered(
-    path: Path, frames: Iterable[pl.DataFrame]
+    path: Path, frames: Iterable[pl.DataFrame], names: Iterable[str] | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Return the rows of tables, whose columns of these names are used."""
     number = 0
     for frame in frames:
+        _refuse_cut_times(path, frame, frame.columns if names is None else names)
         rows = frame.iter_rows(named=True)
         for index in range(frame.height):
             number += 1
@@ -72,6 +75,18 @@ def _not_of_python(
                 row = number + further - index
                 return DataError(f"{path}: row {row:,}: {column.name}: {error}")
     return DataError(f"{path}: row {number:,} or a later one cannot be read")
+
+
+def _refuse_cut_times(path: Path, frame: pl.DataFrame, names: Iterable[str]) -> None:
+    """Refuse columns with times that Python's types would cut off."""
+    for name in {*names} & {*frame.columns}:
+        kind = frame[name].dtype
+        is_fine = kind == pl.Time or getattr(kind, "time_unit", None) == "ns"
+        if is_fine and (frame[name].to_physical() % 1000 != 0).any():
+            raise DataError(
+                f"{path}: {name}: has times finer than a microsecond, which rows do "
+                "not keep; round the column to microseconds"
+            )
 
 
 def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
@@ -118,10 +133,7 @@ def checked_rows(
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        texts = _text_keys(model)
-        for row in read_rows(path, detect_format(path), texts, ()):
-            if keys is not None:
-                keys.update(row.values or ())
+        for row in _rows_for(path, model, keys):
             yield row.line, _violations(path, model, row)
         return
     plan = plan_of(model, apart=())
@@ -143,6 +155,17 @@ def checked_rows(
             row = Row(first + index, row_of_table(model, values))
             yield first + index, _violations(path, model, row)
         first += frame.height
+
+
+def _rows_for(
+    path: Path, model: type[BaseModel], keys: set[str] | None
+) -> Iterator[Row]:
+    """Read a file of rows, with cells of CSV as the model takes them."""
+    texts = _text_keys(model)
+    for row in read_rows(path, detect_format(path), texts, ()):
+        if keys is not None:
+            keys.update(row.values or ())
+        yield row
 
 
 def _keys(model: type[BaseModel], names: Iterable[str]) -> set[str]:
@@ -187,14 +210,11 @@ def validated_rows(
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        texts = _text_keys(model)
-        for row in read_rows(path, detect_format(path), texts, ()):
-            if keys is not None:
-                keys.update(row.values or ())
+        for row in _rows_for(path, model, keys):
             yield row.line, _instance(path, model, row)
         return
     nullable, decimals = _keys(model, model.model_fields), _decimal_keys(model)
-    for number, given in _numbered(path, frames):
+    for number, given in _numbered(path, frames, nullable):
         if keys is not None:
             keys.update(given)
         plain = row_of_table(model, plain_values(given, nullable, decimals))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from pydantic import TypeAdapter
 
 from evalkit.errors import SchemaError
 from evalkit_adapters_json.command import adapt_command
@@ -70,6 +72,29 @@ def test_files_are_written(source: str, target: str) -> None:
     ]
 
 
+def test_durations_are_written_so_that_they_are_read_again() -> None:
+    durations = [timedelta(seconds=-1), timedelta(days=-3, microseconds=5)]
+    pl.DataFrame({"a": durations, "l": [["x"], ["y"]]}).write_parquet("in.parquet")
+    adapt("in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
+    lines = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
+    read = TypeAdapter(timedelta)
+    assert [read.validate_python(json.loads(each)["b"]) for each in lines] == durations
+
+
+def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
+    Path("bad.jsonl").write_text('\n{"a": 1, "l": ["x"]}\n\n{"l": []}\n')
+    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml")
+    assert code == 1
+    assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
+
+
+def test_a_row_of_a_table_is_called_a_row() -> None:
+    pl.DataFrame({"b": [1], "l": [["x"]]}).write_parquet("in.parquet")
+    code, error = run("adapt", "in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
+    assert code == 1
+    assert "in.parquet: row 1: stage 1 (Rename): there is no field 'a'" in error
+
+
 def run(*arguments: str) -> tuple[int, str]:
     """Run a command as the terminal does; return exit code and stderr."""
     import subprocess
@@ -104,6 +129,22 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
         ("- &x {kind: Drop}\n- *x\n", "an alias (*) is not possible here"),
         ("- kind: !!python/object:os.system {}\n", "it is no YAML"),
         ("- kind: Drop\n  configuration: {1: 2}\n", "the key 1 is no text"),
+        *(
+            (
+                f"- kind: TransformJSON\n  configuration: {{label: {value}}}\n",
+                f"line 2: {value} is no text in YAML; write it in quotes",
+            )
+            for value in (
+                "no",
+                "Yes",
+                "off",
+                "12:30:45",
+                "1:30.5",
+                "010",
+                "0x1F",
+                "1_0",
+            )
+        ),
         ("- kind: Drop\n  configuration: {fields: [2020-01-01]}\n", "no value of JSON"),
         ("- kind: Drop\n  configuration: {fields: .nan}\n", "nan is no number of JSON"),
         ("[" * 5_000, "nested"),

@@ -248,6 +248,21 @@ def test_wrong_configurations(stages: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_rows_share_no_part_of_the_configuration() -> None:
+    search = {"$func": "search", "pattern": "x", "default": []}
+    template = {
+        "tags": [],
+        "missing": {"$compute": {"$scalar": "$.missing", "$default": []}},
+        "given": {"$compute": [{"$literal": {"tags": []}}, {"$scalar": "$.tags"}]},
+        "found": {"$compute": [{"$scalar": "$.a"}, search]},
+    }
+    adapt = pipeline([{"kind": "TransformJSON", "configuration": template}])
+    first, second = adapt([{"a": ""}, {"a": ""}])
+    for held in first.values():
+        held.append("changed")
+    assert second == next(adapt([{"a": ""}])) == {key: [] for key in template}
+
+
 def test_a_configuration_is_not_changed() -> None:
     stage = function("$.t", "sub", pattern="a", repl="b")
     before = json.dumps(stage)

@@ -107,6 +107,19 @@ class TestCheck:
         assert done.exit_code == 0
         assert json.loads(done.output)["undeclared"] == ["moood"]
 
+    def test_the_name_of_a_field_in_python_is_no_key(self) -> None:
+        Path("shape.py").write_text(
+            "from pydantic import BaseModel, Field\n\n\n"
+            "class Row(BaseModel):\n"
+            "    text_: str | None = Field(None, alias='text')\n"
+        )
+        Path("rows.jsonl").write_text('{"text_": "lost"}\n')
+        names = ("--schema", "shape.py:Row")
+        with pytest.warns(UserWarning, match="not checked: text_"):
+            schema("check", "rows.jsonl", *names)
+        with pytest.warns(UserWarning, match="not written: text_"):
+            schema("write", "rows.jsonl", "-o", "rows", *names)
+
     def test_a_cell_is_what_the_schema_takes(self) -> None:
         Path("rows.csv").write_text("_index_,text\n1,5\n2,\n-1,a\nx,b\n")
         names = ("--schema", "Item", "--schema", "text.Text")

@@ -3,7 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    field_validator,
+)
 
 from evalkit.errors import SchemaError
 from evalkit.schema import product
@@ -87,3 +94,55 @@ def test_a_field_declared_alike_is_one_field() -> None:
 def test_parts_that_contradict_each_other_are_refused(parts: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         product(parts)
+
+
+class Counted(BaseModel):
+    count: int
+
+    @field_validator("count")
+    @classmethod
+    def check(cls, value: int) -> int:
+        assert value >= 0, "must not be negative"
+        return value
+
+
+class Measured(BaseModel):
+    size: int
+
+    @field_validator("size")
+    @classmethod
+    def check(cls, value: int) -> int:
+        assert value >= 0, "must not be negative"
+        return value
+
+
+class Recounted(Counted):
+    unit: str
+
+
+class CountedAgain(Counted):
+    round: int
+
+
+def test_validators_of_one_name_are_refused_as_one_would_not_run() -> None:
+    for parts in ([Counted, Measured], [Recounted, Measured]):
+        with pytest.raises(SchemaError, match="Measured each have a 'check' of their"):
+            product(parts)
+
+
+def test_a_validator_that_parts_inherit_runs() -> None:
+    both = product([Recounted, CountedAgain])
+    with pytest.raises(ValidationError, match="must not be negative"):
+        both.model_validate({"count": -1, "unit": "m", "round": 1})
+
+
+def test_an_attribute_that_reads_two_fields_of_the_data_is_refused() -> None:
+    one, other = (
+        create_model(
+            name.title(),
+            x=(int, Field(validation_alias=name, serialization_alias=name)),
+        )
+        for name in ("one", "other")
+    )
+    with pytest.raises(SchemaError, match="attribute 'x' is int in One and int in Oth"):
+        product([one, other])

@@ -5,7 +5,7 @@ import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ from evalkit.schema import (
     model_from_json_schema,
     schema_identity,
 )
+from evalkit_schemas_standard.sources import model_source
 
 Held = TypeVar("Held")
 
@@ -214,3 +215,32 @@ def test_settings_that_change_no_verdict_do_not_count() -> None:
     frozen = ConfigDict(frozen=True, str_to_lower=False)
     other = create_model("Answer", __config__=frozen, text=(str, ...))
     assert schema_identity(other) == schema_identity(plain)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["class_", "class"],
+        ["class", "class_"],
+        ["field_1", "a b"],
+        ["a b", "field_0"],
+        ["field_1", "a b", "field_1_"],
+        ["str_", "str"],
+    ],
+)
+def test_no_field_takes_the_place_of_another_in_python(names: list[str]) -> None:
+    schema = pa.schema([pa.field(name, pa.string(), False) for name in names])
+    model = model_from_arrow(schema)
+    assert arrow_schema(model).names == names
+    properties = {name: {"type": "string"} for name in names}
+    document = {"type": "object", "properties": properties, "required": names}
+    assert arrow_schema(model_from_json_schema(document)).names == names
+    source: dict[str, Any] = {}
+    exec(compile(model_source(model), "copied", "exec", dont_inherit=True), source)
+    assert arrow_schema(source["Row"]).names == names
+
+
+def test_documentation_that_is_no_text_is_refused() -> None:
+    field = pa.field("a", pa.string(), metadata={"__doc__": b"\xff"})
+    with pytest.raises(SchemaError, match=r"Row\.a: its documentation is not UTF-8"):
+        model_from_arrow(pa.schema([field]))

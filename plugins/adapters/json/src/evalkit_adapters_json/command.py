@@ -101,7 +101,9 @@ def adapt_command(
 
 
 def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> None:
-    found = list(adapters(_values(file, limit)))
+    from evalkit_adapters_json.files import adapted_rows
+
+    found = list(adapted_rows(adapters, file, limit))
     if as_json:
         echo_json(found)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -128,7 +129,7 @@ class Search(_OfTexts):
         found = self._compiled.search(column, self._number, None).to_list()
         matched = column.str.contains(self._compiled.text)
         return [
-            value if is_match else self.default
+            value if is_match else deepcopy(self.default)
             for value, is_match in zip(found, matched, strict=True)
         ]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic_core import to_jsonable_python
 
 from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.errors import AdapterError, DataError, SchemaError
@@ -140,12 +141,31 @@ class _Counted:
             yield row
 
 
+def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
+    """Adapt the first rows of a file.
+
+    Args:
+        pipeline: The adapters.
+        source: JSON lines, CSV, TSV, Parquet or Arrow.
+        limit: How many rows.
+
+    Raises:
+        AdapterError: An adapter cannot use a row; with file and line.
+        SchemaError: A row cannot be read.
+        DataError: The file cannot be read.
+        PluginError: An adapter failed.
+    """
+    rows = _Counted(file_rows(source), source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, rows, source)
+
+
 def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
+    unit = "line" if file_frames(source) is None else "row"
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)
         except AdapterError as error:
-            place = f"{source}: line {row.line}: stage {error.stage} ({error.kind})"
+            place = f"{source}: {unit} {row.line}: stage {error.stage} ({error.kind})"
             raise AdapterError(
                 f"{place}: {error.problem}", field=error.field
             ) from error
@@ -160,11 +180,9 @@ def _encode(row: Any, source: Path) -> str:
         ) from error
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return str(value)
+def _written(value: Any) -> Any:
+    if isinstance(value, date | time | timedelta):
+        return to_jsonable_python(value)  # ISO 8601, also of a negative duration
     raise TypeError(f"{type(value).__name__} is no type of JSON; write .parquet")
 
 

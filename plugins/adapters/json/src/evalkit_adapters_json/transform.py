@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -107,8 +108,8 @@ class Literal(Node):
     value: Any
 
     def of_row(self, row: Any) -> Any:
-        """Return the value."""
-        return self.value
+        """Return the value; a list or an object anew, as each row may be changed."""
+        return deepcopy(self.value)
 
     def of_column(self, rows: pl.Series) -> pl.Series | None:
         """Return the value for every row, or None where a column would change it."""
@@ -145,7 +146,7 @@ class Selected(Node):
         if len(found) == 1:
             return found[0]
         if not found and self.default is not None:
-            return self.default.value
+            return self.default.of_row(row)
         what = "nothing" if not found else f"{len(found):,} values"
         raise AdapterError(
             f"the path {self.path.text!r} selects {what}; it must select one value"

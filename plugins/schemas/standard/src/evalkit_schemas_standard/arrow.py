@@ -180,7 +180,10 @@ def _member(field: pa.Field, where: str) -> Member:
     """Read a field: what its metadata says, which must be true of its type."""
     found = _shape(field.type, where).changed(nullable=field.nullable)
     documentation = (field.metadata or {}).get(DOCUMENTATION)
-    description = documentation.decode() if documentation else None
+    try:
+        description = documentation.decode() if documentation else None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{where}: its documentation is not UTF-8") from error
     said = _decode(field.metadata, FIELD, where)
     if not said:
         defined = DEFINED.get(field.name)

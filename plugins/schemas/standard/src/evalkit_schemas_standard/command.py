@@ -19,8 +19,6 @@ from evalkit_cli.commanding import (
 from evalkit_schemas_standard.write_command import verify_command, write_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import BaseModel
 
     from evalkit import Violation
@@ -180,6 +178,7 @@ def check_command(
 
 def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
     from evalkit.adapters import MANIFEST_FILE, checked_rows
+    from evalkit_schemas_standard.field_names import declared_keys
     from evalkit_schemas_standard.reading import verify_data_set
 
     if (file / MANIFEST_FILE).exists():
@@ -194,24 +193,13 @@ def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
             problems += len(violations)
             first += [(line, each) for each in violations[: limit - len(first)]]
     ignored = model.model_config.get("extra", "ignore") == "ignore"
-    undeclared = sorted(keys - {*_declared_keys(model)}) if ignored else []
+    undeclared = sorted(keys - {*declared_keys(model)}) if ignored else []
     if undeclared:
         warnings.warn(
             f"{file}: not in the schema, and not checked: {', '.join(undeclared)}",
             stacklevel=2,
         )
     return _Report(rows, failed, problems, first, undeclared)
-
-
-def _declared_keys(model: type[BaseModel]) -> Iterator[str | int]:
-    from pydantic import AliasChoices, AliasPath
-
-    for name, field in model.model_fields.items():
-        yield name
-        alias = field.validation_alias
-        for each in alias.choices if isinstance(alias, AliasChoices) else [alias]:
-            if each is not None:
-                yield each.path[0] if isinstance(each, AliasPath) else each
 
 
 def _print(file: Path, report: _Report, first: list[str]) -> None:

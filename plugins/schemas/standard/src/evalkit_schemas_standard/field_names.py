@@ -1,9 +1,11 @@
-"""Which names fields may have."""
+"""Which names fields may have, and under which keys rows have them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from pydantic import AliasChoices, AliasPath, BaseModel
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.shapes import Member, Shape
@@ -72,3 +74,22 @@ def _problem_of_reserved(member: Member) -> str:
         least = "" if defined.ge is None else f", {defined.ge} or more"
         return f"is reserved for a required {defined.kind}{least}"
     return ""
+
+
+def declared_keys(model: type[BaseModel]) -> Iterator[str | int]:
+    """Yield the keys of a row from which a model reads its fields.
+
+    Args:
+        model: A pydantic model; where a field has an alias, its own name is a key only
+            if the model says so.
+    """
+    config = model.model_config
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        if alias is None or by_name:
+            yield name
+        if alias is None or config.get("validate_by_alias") is False:
+            continue
+        for each in alias.choices if isinstance(alias, AliasChoices) else [alias]:
+            yield each.path[0] if isinstance(each, AliasPath) else each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -36,7 +37,8 @@ def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel
 
     Raises:
         SchemaError: There is no component, one is given twice, two declare a field
-            differently, or their settings contradict each other.
+            differently or each have a validator or method of one name, or their
+            settings contradict each other.
         PluginError: A name stands for no schema.
     """
     if isinstance(components, str) or not components:
@@ -47,6 +49,7 @@ def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel
         if model in models[:place]:
             raise SchemaError(f"the schema {label} is given twice")
     _refuse_contradictions(parts)
+    _refuse_hidden_methods(parts)
     settings = ConfigDict(title=name)
     if any(model.model_config.get("extra") == "forbid" for model in models):
         settings["extra"] = "forbid"
@@ -95,7 +98,8 @@ def _refuse_contradictions(parts: Sequence[tuple[str, type[BaseModel]]]) -> None
     first, first_model = parts[0]
     for label, model in parts:
         for attribute, field in model.model_fields.items():
-            column = field.alias or attribute
+            alias = field.validation_alias
+            column = alias if isinstance(alias, str) else attribute
             for key in (("field", column), ("attribute", attribute)):
                 other, known = fields.setdefault(key, (label, field))
                 if _definition(known) != _definition(field):
@@ -114,9 +118,35 @@ def _refuse_contradictions(parts: Sequence[tuple[str, type[BaseModel]]]) -> None
                 )
 
 
+def _refuse_hidden_methods(parts: Sequence[tuple[str, type[BaseModel]]]) -> None:
+    """Refuse validators and methods of one name, of which only one part's would run."""
+    bases = {*_without_inherited([model for _, model in parts])}
+    known: dict[str, tuple[str, Any]] = {}
+    for label, model in parts:
+        if model not in bases:
+            continue
+        for name, value in _own_attributes(model):
+            other, found = known.setdefault(name, (label, value))
+            if found is not value:
+                raise SchemaError(
+                    f"{other} and {label} each have a {name!r} of their own, and a "
+                    "product runs one; rename one of them"
+                )
+
+
+def _own_attributes(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    """Yield what a model and those that it inherits from define beside fields."""
+    own = model.__mro__[: model.__mro__.index(BaseModel)]
+    for name in {name for each in own for name in vars(each)}:
+        is_known = name in ("_abc_impl", "model_config") or name in model.model_fields
+        if not (name.startswith("__") or is_known):
+            yield name, inspect.getattr_static(model, name)
+
+
 def _definition(field: FieldInfo) -> Any:
     return (
-        *(field.alias, field.annotation, field.metadata, field.description),
+        *(field.validation_alias, field.serialization_alias),
+        *(field.annotation, field.metadata, field.description),
         *(field.default, field.default_factory),
     )
 

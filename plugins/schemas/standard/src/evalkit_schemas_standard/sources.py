@@ -128,9 +128,8 @@ class _Writer:
         lines += [f"    # checked by {rule}, in Python only" for rule in shape.rules]
         taken: set[str] = set()
         for number, member in enumerate(shape.fields):
-            attribute = python_name(member.name, number, taken)
-            if attribute in _USED or attribute in self._names:
-                attribute += "_"
+            hidden = {*taken, *_USED, *self._names}
+            attribute = python_name(member.name, number, hidden)
             taken.add(attribute)
             lines.append(f"    {self._member(member, attribute)}")
         body = "\n".join(lines or ["    pass"])

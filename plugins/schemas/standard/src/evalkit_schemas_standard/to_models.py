@@ -106,10 +106,13 @@ def python_name(name: str, number: int, taken: Container[str]) -> str:
         number: The field's position.
         taken: Attributes that there are.
     """
-    is_free = name not in _TAKEN and name not in taken and not name.startswith("model_")
-    if name.isidentifier() and name.isascii() and name[0] != "_" and is_free:
-        return name + "_" if keyword.iskeyword(name) else name
-    return f"field_{number}"
+    wanted = name + "_" if keyword.iskeyword(name) else name
+    is_python = wanted.isidentifier() and wanted.isascii()
+    if not is_python or wanted in _TAKEN or wanted.startswith(("_", "model_")):
+        wanted = f"field_{number}"
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def _field(member: Member, attribute: str, where: str) -> tuple[Any, Any]:

@@ -26,7 +26,7 @@ def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
 
     Args:
         model: The schema.
-        rows: Instances of the model, or dicts that it takes.
+        rows: Dicts that the model takes, or its instances, which are not checked again.
 
     Returns:
         A table with `arrow_schema(model)`, in the order of the rows. A UUID is a text

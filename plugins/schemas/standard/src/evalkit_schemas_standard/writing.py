@@ -25,6 +25,7 @@ from evalkit.adapters import (
 from evalkit.errors import SchemaError, StorageError
 from evalkit.reporting import describe
 from evalkit_schemas_standard.arrow import arrow_schema
+from evalkit_schemas_standard.field_names import declared_keys
 from evalkit_schemas_standard.folders import new_folder
 from evalkit_schemas_standard.identity import schema_identity
 from evalkit_schemas_standard.partitions import (
@@ -85,7 +86,7 @@ def write_data_set(
     set within each partition.
 
     Args:
-        rows: Instances of the model, or dicts that it takes.
+        rows: Dicts that the model takes, or its instances, which are not checked again.
         folder: Where to; its parents are made.
         model: What every row must keep.
         file_format: `parquet` or `arrow`.
@@ -149,7 +150,7 @@ def write_files(
     keys: set[str] = set()
     rows = _rows_of(files, model, places, keys)
     manifest = writer.write(rows, Path(folder), overwrite, schema_name)
-    if undeclared := sorted(keys - {*arrow_schema(model).names, *model.model_fields}):
+    if undeclared := sorted(keys - {*declared_keys(model)}):
         warnings.warn(
             f"{folder}: not in the schema, and not written: {', '.join(undeclared)}",
             stacklevel=2,

@@ -78,7 +78,8 @@ def test_every_public_module_that_the_page_names_exists(named: str) -> None:
     [
         ("runs/score_columns.py", ("Score", "Origin")),
         ("runs/record.py", ("RunRecord",)),
-        ("runs/recording.py", ("make_result", "_record", "_inputs", "Options")),
+        ("runs/recording.py", ("make_result", "_record", "Options")),
+        ("runs/identity.py", ("evaluation_id",)),
         ("reading/formats.py", ("Format",)),
         ("reading/files.py", ("ROW_READERS", "OF_TEXTS", "TABLES")),
         ("predictions/responses.py", ("ResponseReader",)),

@@ -400,6 +400,19 @@ def test_nothing_is_written_through_a_symlink(name: str) -> None:
     assert victim.read_text() == "mine"
 
 
+def test_a_pipe_in_the_place_of_the_part_is_refused() -> None:
+    data = write("data.jsonl", statements(3))
+    os.mkfifo(".out.jsonl.partial")
+    with pytest.raises(StorageError, match=r"partial is no regular file; remove it"):
+        run(data)
+
+
+def test_a_pipe_in_the_place_of_the_record_is_not_waited_for() -> None:
+    data = write("data.jsonl", statements(3))
+    os.mkfifo(".out.jsonl.partial.json")
+    assert run(data).resumed == 0
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"key": 1}', '{"size": "x"}', "\ufeff{"])
 def test_a_broken_record_begins_anew(text: str) -> None:
     Path(".out.jsonl.partial.json").write_text(text)

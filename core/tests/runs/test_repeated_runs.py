@@ -141,6 +141,28 @@ def test_writers_at_once_leave_one_note(tmp_path: Path) -> None:
     assert noted.read_text().startswith("2025-03-01T10:00:0")
 
 
+def test_a_pipe_in_the_place_of_a_note_is_not_waited_for(
+    evaluated: Evaluate, tmp_path: Path
+) -> None:
+    run = path_of(evaluated("a"))
+    (run.parent / NOTES).mkdir()
+    os.mkfifo(run.parent / NOTES / run.name)
+    with pytest.warns(UserWarning, match="`latest` may be another one"):
+        assert find_run(LATEST, tmp_path / "runs") == run
+    assert evaluated("a").was_there
+
+
+def test_no_time_is_noted_through_a_symlink(
+    evaluated: Evaluate, tmp_path: Path
+) -> None:
+    run = path_of(evaluated("a"))
+    (tmp_path / "elsewhere").mkdir()
+    (run.parent / NOTES).symlink_to(tmp_path / "elsewhere")
+    [warning] = evaluated("a").warnings
+    assert "is a symlink" in warning
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_a_copied_folder_keeps_its_latest_and_a_copied_run_its_record(
     evaluated: Evaluate, tmp_path: Path
 ) -> None:

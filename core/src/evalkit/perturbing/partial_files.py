@@ -21,6 +21,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from evalkit.base.regular_files import refuse_irregular, regular_file
 from evalkit.base.synced_files import make_folder, sync_folder, write_synced
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import StorageError
@@ -95,7 +96,7 @@ class PartialFile:
     def _open_part(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
         try:
-            return os.open(self._part, flags, 0o666)
+            descriptor = os.open(self._part, flags, 0o666)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
@@ -103,11 +104,21 @@ class PartialFile:
                 f"{self._path} cannot be written: {self._part} is a symlink, and is "
                 "not written through; remove it"
             ) from error
+        try:
+            refuse_irregular(self._part, descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            raise StorageError(
+                f"{self._path} cannot be written: {self._part} {error.strerror}; "
+                "remove it"
+            ) from error
+        return descriptor
 
     def _resume(self) -> int:
         """Read how far an earlier run came; 0 where there is none of this key."""
         try:
-            record = json.loads(self._record.read_bytes())
+            with regular_file(self._record) as stream:
+                record = json.load(stream)
             if record["key"] != self._key:
                 return 0
             places = [

@@ -9,14 +9,13 @@ found out.
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalkit.base.json_text import dumps
+from evalkit.base.regular_files import regular_file
 from evalkit.base.synced_files import write_synced
 from evalkit.errors import StorageError
 from evalkit.runs.recorded import FileDigest
@@ -99,13 +98,9 @@ def write_file(path: Path, chunks: Iterable[bytes | memoryview]) -> FileDigest:
 
 
 @contextmanager
-def _regular_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file; a pipe or a device is not waited for."""
+def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise StorageError(f"{path}: is no regular file")
+        with regular_file(path) as stream:
             yield stream
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
@@ -123,7 +118,7 @@ def read_file(path: Path) -> bytes:
     Raises:
         StorageError: It cannot be read, or is no regular file.
     """
-    with _regular_file(path) as stream:
+    with _opened(path) as stream:
         return stream.read()
 
 
@@ -163,7 +158,7 @@ def checked_lines(path: Path, expected: FileDigest | None) -> Iterator[bytes]:
             written.
     """
     size, digest = 0, hashlib.sha256()
-    with _regular_file(path) as stream:
+    with _opened(path) as stream:
         for line in stream:
             size += len(line)
             digest.update(line)

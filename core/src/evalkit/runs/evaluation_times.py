@@ -8,16 +8,20 @@ none; what they record themselves is the time.
 
 from __future__ import annotations
 
+import errno
 import uuid
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit.base.regular_files import regular_file
 from evalkit.runs.digests import write_file
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.record import RunRecord
 
 _FOLDER = ".evaluated"
+_LONGEST = 100
+"""Bytes of a time, and more."""
 
 
 class LastTime(NamedTuple):
@@ -45,6 +49,8 @@ def note_evaluation(run: Path, started: str) -> None:
     before = _read(place)
     if before is not None and _moment(before) > _moment(started):
         return
+    if place.parent.is_symlink():
+        raise OSError(errno.ELOOP, f"{place.parent} is a symlink")
     place.parent.mkdir(exist_ok=True)
     staging = place.with_name(f"{place.name}-{uuid.uuid4().hex[:8]}.partial")
     try:
@@ -107,7 +113,8 @@ def _place(run: Path) -> Path:
 
 def _read(place: Path) -> str | None:
     try:
-        text = place.read_text(encoding="utf-8").strip()
+        with regular_file(place) as stream:
+            text = stream.read(_LONGEST).decode().strip()
     except (OSError, ValueError):  # most runs have none
         return None
     return text if _is_time(text) else None

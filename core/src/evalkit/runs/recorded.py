@@ -7,69 +7,61 @@ default is what a field means in a run of an older version, which did not record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    InstanceOf,
-    WithJsonSchema,
-)
+from pydantic import Field, WithJsonSchema
 
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.perturbing.steps import LabelEffect
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
-
-T = TypeVar("T")
-
-
-class _Always:
-    """Marks what every run records today: the schema does not let it be null."""
-
-    def __get_pydantic_json_schema__(
-        self, schema: Any, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = handler(schema)["anyOf"][0]
-        return found
-
-
-Recorded = Annotated[T | None, _Always()]
-"""A field that is None only where nobody recorded it: an older run, or two lists."""
-
-Flag = Annotated[bool, Field(strict=True)]
-Number = Annotated[float, Field(strict=True)]
-Whole = Annotated[int, Field(strict=True)]
-Positive = Annotated[Whole, Field(ge=1)]
-Count = Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})]
-Text = InstanceOf[str]
-"""Any text, of a name of a file that is not UTF-8 too, which `str` would not take."""
-
-Texts = tuple[Text, ...]
-
-
-def _text(pattern: str, **rules: int) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern, **rules})
-
-
-Name = Annotated[str, _text("^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=62)]
-RunId = Annotated[str, _text("^[0-9a-f]{16}$")]
-_SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-Sha256 = Annotated[str, WithJsonSchema(_SHA256)]
-Status = Literal["complete", "partial", "refused"]
-
-
-class Part(BaseModel):
-    """A part of a record, which cannot be changed."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is recorded, as JSON values."""
-        found: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
-        return found
+from evalkit.runs.fields import (
+    SHA256 as SHA256,
+)
+from evalkit.runs.fields import (
+    Count as Count,
+)
+from evalkit.runs.fields import (
+    Flag as Flag,
+)
+from evalkit.runs.fields import (
+    Name as Name,
+)
+from evalkit.runs.fields import (
+    Number as Number,
+)
+from evalkit.runs.fields import (
+    Part as Part,
+)
+from evalkit.runs.fields import (
+    Positive as Positive,
+)
+from evalkit.runs.fields import (
+    Recorded as Recorded,
+)
+from evalkit.runs.fields import (
+    RunId as RunId,
+)
+from evalkit.runs.fields import (
+    Sha256 as Sha256,
+)
+from evalkit.runs.fields import (
+    Status as Status,
+)
+from evalkit.runs.fields import (
+    Text as Text,
+)
+from evalkit.runs.fields import (
+    Texts as Texts,
+)
+from evalkit.runs.fields import (
+    Whole as Whole,
+)
+from evalkit.runs.fields import (
+    text as text,
+)
+from evalkit.runs.installations import Installation as Installation
+from evalkit.runs.installations import InstallationSource as InstallationSource
 
 
 class FileDigest(Part):
@@ -78,13 +70,6 @@ class FileDigest(Part):
     size: Whole
     """Bytes."""
     sha256: Sha256
-
-
-def _plain(value: Any) -> Any:
-    """Return a copy with lists in the place of tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
 class Counts(Part):
@@ -246,57 +231,12 @@ class Data(Part):
         )
 
 
-class InstallationSource(Part):
-    """Where a distribution was installed from, if not from an index; no address."""
-
-    kind: Text
-    """A version control system such as `git`, `archive` or `folder`."""
-    commit: Text | None = None
-    """The commit that was checked out."""
-    hash: Text | None = None
-    """Of the archive, as `ALGORITHM=HEX`."""
-
-
-class Installation(Part):
-    """What of a plugin's distribution is as its `RECORD` says.
-
-    Byte code is not looked at. Names are relative to the folder that it is installed
-    in.
-    """
-
-    kind: Literal["installed", "editable", "unrecorded", "unreadable", "given"]
-    """`editable`: its code lies elsewhere; `unrecorded`: it has no `RECORD`;
-    `unreadable`: its metadata cannot be read; `given`: it is from no distribution. Only
-    of `installed` the files were looked at."""
-    source: InstallationSource | None = None
-    """Null for one from an index, or where nothing says it."""
-    sha256: Sha256 | None = None
-    """Over the names and contents of the files in `RECORD`, but for those that differ
-    between machines: what installers write, launchers, byte code."""
-    differing: Texts = ()
-    """Files that are not as `RECORD` says."""
-    missing: Texts = ()
-    """Files that `RECORD` names and that are no files."""
-    unnamed: Texts = ()
-    """Files in its packages that `RECORD` does not name."""
-
-    def state_of(self, file: str) -> str:
-        """Say in a few words what a file is."""
-        states = {
-            "differing": "changed",
-            "missing": "missing",
-            "unnamed": "not in RECORD",
-        }
-        found = (text for key, text in states.items() if file in getattr(self, key))
-        return next(found, "as in RECORD")
-
-
 class Component(Part):
     """A plugin that the run used."""
 
     id: Annotated[
         str,
-        _text(
+        text(
             "^(tasks|datasets|metrics|perturbations|annotators|adapters)"
             "/[a-z0-9]+(-[a-z0-9]+)*$"
         ),
@@ -381,7 +321,7 @@ class Core(Part):
     version: Text
     source_sha256: Annotated[
         Mapping[str, str] | Text | None,
-        WithJsonSchema({"type": "object", "additionalProperties": _SHA256}),
+        WithJsonSchema({"type": "object", "additionalProperties": SHA256}),
     ]
     """Of each room of evalkit-core that scores depend on, over its Python files. Older
     versions recorded one hash of them all."""

@@ -78,7 +78,12 @@ RULES_OF_SCORES = [
         _having(ci_high={"type": "number"}),
     ),
 ]
-OPTIONAL = {"Counts": {"unselected", "replications"}, "RunRecord": {"files"}}
+OPTIONAL = {
+    "Counts": {"unselected", "replications"},
+    "RunRecord": {"files"},
+    "Installation": {"source", "sha256", "differing", "missing", "unnamed"},
+    "InstallationSource": {"commit", "hash"},
+}
 """Keys that only some runs have."""
 
 

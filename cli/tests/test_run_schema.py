@@ -75,6 +75,10 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
             optional = {"unselected", "replications"} if counts else set()
             if "run_id" in schema["properties"]:  # what is only in the file
                 optional |= {"files", "digest"}
+            if "unnamed" in schema["properties"]:  # what only an installed one has
+                optional |= {"source", "sha256", "differing", "missing", "unnamed"}
+            if "commit" in schema["properties"]:
+                optional |= {"commit", "hash"}
             required = set(schema["properties"]) - optional
             assert set(schema["required"]) == required
         for part in schema.values():

@@ -144,6 +144,7 @@ def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None
         "parameters": {"weight": 0.5},
         "source_sha256": source_hash(mini.module),
         "libraries": {"pydantic": importlib.metadata.version("pydantic")},
+        "installation": {"kind": "unrecorded", "source": None},
         "resources": {},
         "deterministic": True,
     }

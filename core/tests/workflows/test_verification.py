@@ -583,7 +583,8 @@ def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:
 def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     result = evaluate(tmp_path)
     assert result.path is not None
-    [always] = evalkit.verify(result).unchecked
+    files, always = evalkit.verify(result).unchecked
+    assert files == "files of posts: when the run was made: it has no RECORD"
     assert always.startswith("source code of libraries that have a version ")
 
     def make_older(record: dict[str, Any]) -> None:
@@ -598,6 +599,7 @@ def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
             "an older evalkit"
             for name in ("closeness", "datasets/posts", "tasks/posts")
         ),
+        files,
         always,
     )
     assert found.changes == ()

@@ -56,8 +56,9 @@ def libraries_of(requires: Sequence[str]) -> dict[str, str]:
 
 
 def without_libraries(component: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a run recorded of a component, but for its libraries."""
-    return {key: value for key, value in component.items() if key != "libraries"}
+    """Return what a run recorded of a component, but for what makes no other run."""
+    left_out = ("libraries", "installation")
+    return {key: value for key, value in component.items() if key not in left_out}
 
 
 def _installed(name: str) -> tuple[str, Sequence[str]] | None:

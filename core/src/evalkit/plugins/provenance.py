@@ -17,6 +17,7 @@ from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundAnnotator, BoundMetric
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
+from evalkit.plugins.installations import describe_installation
 from evalkit.plugins.libraries import (
     hash_files,
     imported_libraries,
@@ -30,7 +31,7 @@ from evalkit.plugins.sources import sha256_of
 _NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
-    *("workflows/changed_code.py", "workflows/needs.py", "workflows/needs.py"),
+    *("plugins/installations.py", "workflows/changed_code.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""
@@ -56,10 +57,10 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         bound: The component.
 
     Returns:
-        Its id, distribution, version, parameters, a hash of its package's source, and
+        Its id, distribution, version, parameters, a hash of its package's source,
         the versions of the libraries that its distribution requires or its modules
-        import; of a metric or annotator what else it depends on; and whether it is
-        deterministic.
+        import, and what of its distribution is as it was installed; of a metric or
+        annotator what else it depends on; and whether it is deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.
@@ -78,6 +79,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
         "libraries": _libraries_of(bound),
+        "installation": _installation_of(bound),
         **further,
     }
 
@@ -155,6 +157,12 @@ def _libraries_of(bound: Bound) -> dict[str, str]:
         return {}
     imported = imported_libraries(_module_of(bound))
     return dict(sorted((imported | libraries_of(component.requires)).items()))
+
+
+def _installation_of(bound: Bound) -> dict[str, Any]:
+    if bound.component.version == NO_VERSION:
+        return {"kind": "given"}
+    return describe_installation(bound.component.distribution)
 
 
 def describe_core() -> dict[str, Any]:

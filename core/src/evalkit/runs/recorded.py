@@ -7,69 +7,61 @@ default is what a field means in a run of an older version, which did not record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    InstanceOf,
-    WithJsonSchema,
-)
+from pydantic import Field, WithJsonSchema
 
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.perturbing.steps import LabelEffect
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
-
-T = TypeVar("T")
-
-
-class _Always:
-    """Marks what every run records today: the schema does not let it be null."""
-
-    def __get_pydantic_json_schema__(
-        self, schema: Any, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = handler(schema)["anyOf"][0]
-        return found
-
-
-Recorded = Annotated[T | None, _Always()]
-"""A field that is None only where nobody recorded it: an older run, or two lists."""
-
-Flag = Annotated[bool, Field(strict=True)]
-Number = Annotated[float, Field(strict=True)]
-Whole = Annotated[int, Field(strict=True)]
-Positive = Annotated[Whole, Field(ge=1)]
-Count = Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})]
-Text = InstanceOf[str]
-"""Any text, of a name of a file that is not UTF-8 too, which `str` would not take."""
-
-Texts = tuple[Text, ...]
-
-
-def _text(pattern: str, **rules: int) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern, **rules})
-
-
-Name = Annotated[str, _text("^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=62)]
-RunId = Annotated[str, _text("^[0-9a-f]{16}$")]
-_SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-Sha256 = Annotated[str, WithJsonSchema(_SHA256)]
-Status = Literal["complete", "partial", "refused"]
-
-
-class Part(BaseModel):
-    """A part of a record, which cannot be changed."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is recorded, as JSON values."""
-        found: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
-        return found
+from evalkit.runs.fields import (
+    SHA256 as SHA256,
+)
+from evalkit.runs.fields import (
+    Count as Count,
+)
+from evalkit.runs.fields import (
+    Flag as Flag,
+)
+from evalkit.runs.fields import (
+    Name as Name,
+)
+from evalkit.runs.fields import (
+    Number as Number,
+)
+from evalkit.runs.fields import (
+    Part as Part,
+)
+from evalkit.runs.fields import (
+    Positive as Positive,
+)
+from evalkit.runs.fields import (
+    Recorded as Recorded,
+)
+from evalkit.runs.fields import (
+    RunId as RunId,
+)
+from evalkit.runs.fields import (
+    Sha256 as Sha256,
+)
+from evalkit.runs.fields import (
+    Status as Status,
+)
+from evalkit.runs.fields import (
+    Text as Text,
+)
+from evalkit.runs.fields import (
+    Texts as Texts,
+)
+from evalkit.runs.fields import (
+    Whole as Whole,
+)
+from evalkit.runs.fields import (
+    text as text,
+)
+from evalkit.runs.installations import Installation as Installation
+from evalkit.runs.installations import InstallationSource as InstallationSource
 
 
 class FileDigest(Part):
@@ -78,13 +70,6 @@ class FileDigest(Part):
     size: Whole
     """Bytes."""
     sha256: Sha256
-
-
-def _plain(value: Any) -> Any:
-    """Return a copy with lists in the place of tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
 class Counts(Part):
@@ -263,7 +248,7 @@ class Component(Part):
 
     id: Annotated[
         str,
-        _text(
+        text(
             "^(tasks|datasets|metrics|perturbations|annotators|adapters)"
             "/[a-z0-9]+(-[a-z0-9]+)*$"
         ),
@@ -279,6 +264,8 @@ class Component(Part):
     through others (but for evalkit-core and what that requires), and of what the
     modules of its package import; of a package without a version `source` and the start
     of a hash of its files. Empty for what was given as an object."""
+    installation: Recorded[Installation] = None
+    """What of its distribution is as it was installed."""
     resources: Mapping[Text, Text] | None = None
     """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also
@@ -304,8 +291,9 @@ class Component(Part):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is recorded of it but for the libraries, which make no other run."""
+        """What is recorded of it but for what makes no other run."""
         found = self.to_dict()
+        found.pop("installation", None)
         found.pop("libraries", None)
         if not self.resources:
             found.pop("resources", None)
@@ -345,7 +333,7 @@ class Core(Part):
     version: Text
     source_sha256: Annotated[
         Mapping[str, str] | Text | None,
-        WithJsonSchema({"type": "object", "additionalProperties": _SHA256}),
+        WithJsonSchema({"type": "object", "additionalProperties": SHA256}),
     ]
     """Of each room of evalkit-core that scores depend on, over its Python files. Older
     versions recorded one hash of them all."""

@@ -16,7 +16,8 @@ from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.stored import bound_component
 
 _NEVER_CHECKED = (
-    "source code of libraries that have a version (only that is compared), and what "
+    "source code of libraries that have a version (only that is compared), byte code, "
+    "and what "
     "plugins load elsewhere and do not name in their `resources`: files, models, "
     "services; texts"
 )
@@ -61,6 +62,7 @@ def compare_code(
     changes: list[CodeChange] = []
     libraries: dict[str, str | None] = {}
     resources: list[str] = []
+    installed: dict[str, tuple[recorded.Component, recorded.Component]] = {}
     for name, bound, before in compared:
         now = recorded_component(bound)
         changes += _changed(name, before, now)
@@ -70,6 +72,7 @@ def compare_code(
             unchecked.append(f"source code of {name}: it is in no file")
         changes += _changed_resources(name, before, now)
         resources += sorted(now.resources or ())
+        installed.setdefault(before.distribution, (before, now))
         if before.libraries is None:
             unchecked.append(
                 f"libraries that {name} uses: not recorded, as the run was written "
@@ -84,6 +87,12 @@ def compare_code(
             if then != libraries[library]:
                 what = f"{library}, which {name} uses"
                 changes.append(CodeChange(what, then, libraries[library]))
+    for distribution, pair in installed.items():
+        why = _not_comparable(*pair)
+        if why is None:
+            changes += _changed_files(distribution, *pair)
+        else:
+            unchecked.append(f"files of {distribution}: {why}")
     changes += _changed_core(record.core)
     changes += _changed_environment(record.environment or {})
     names = ", ".join(["evalkit-core", *(name for name, _, _ in compared)])
@@ -142,6 +151,45 @@ def _changed_resources(
         then, today = before.resources.get(resource), now.resources.get(resource)
         if then != today:
             yield CodeChange(f"{resource}, which {name} uses", then, today)
+
+
+_NO_FILES = {
+    "editable": "an editable install, whose RECORD does not name its code",
+    "unrecorded": "it has no RECORD",
+    "unreadable": "its metadata cannot be read",
+    "given": "it is from no distribution",
+}
+"""Why files of an installation are not looked at, by its kind."""
+
+
+def _not_comparable(before: recorded.Component, now: recorded.Component) -> str | None:
+    """Say why the files of a distribution cannot be compared; None where they can."""
+    if before.installation is None or now.installation is None:
+        return "not recorded, as the run was written by an older evalkit"
+    then, today = before.installation.kind, now.installation.kind
+    if then in _NO_FILES:
+        return f"when the run was made: {_NO_FILES[then]}"
+    return _NO_FILES.get(today)
+
+
+def _changed_files(
+    distribution: str, before: recorded.Component, now: recorded.Component
+) -> Iterator[CodeChange]:
+    """Name the files of a distribution that are not what they were."""
+    then, today = before.installation, now.installation
+    if then is None or today is None:
+        return
+    files = {
+        name
+        for each in (then, today)
+        for name in (*each.differing, *each.missing, *each.unnamed)
+    }
+    states = {name: (then.state_of(name), today.state_of(name)) for name in files}
+    other = {name: pair for name, pair in states.items() if pair[0] != pair[1]}
+    for name in sorted(other):
+        yield CodeChange(f"{name} of {distribution}", *other[name])
+    if not other and before.version == now.version and then.sha256 != today.sha256:
+        yield CodeChange(f"files of {distribution}", then.sha256, today.sha256)
 
 
 def _changed_core(before: recorded.Core | None) -> Iterator[CodeChange]:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from evalkit.robustness.inputs import find_stored as find_stored
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
+    from evalkit.workflows.compared_scores import Difference as Difference
     from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
-    from evalkit.workflows.verification import Difference as Difference
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -49,6 +49,6 @@ else:
             "scoring.replications": "count_incomplete",
             "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
-            "workflows.verification": "Difference",
+            "workflows.compared_scores": "Difference",
         },
     )

@@ -33,6 +33,8 @@ _NO_SCORES = (
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
     *("plugins/installations.py", "workflows/changed_code.py", "workflows/needs.py"),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
+    *("workflows/compared_scores.py", "workflows/contradictions.py"),
+    "workflows/recounts.py",
 )
 """Rooms and modules of core that compute nothing that a run holds."""
 

@@ -27,13 +27,10 @@ from evalkit.runs.tables import saved_statistics, with_example_scores
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores
+from evalkit.workflows.compared_scores import ABSOLUTE, RELATIVE
 
 if TYPE_CHECKING:
     import polars as pl
-
-RELATIVE = 1e-9
-ABSOLUTE = 1e-12
-"""How far from each other numbers may be that count as the same."""
 
 
 def find_contradictions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,9 +33,9 @@ from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
+from evalkit.workflows.compared_scores import COUNTS, Difference, differences
 from evalkit.workflows.contradictions import find_contradictions, unlooked_at
 from evalkit.workflows.recounts import (
-    COUNTED,
     NOT_GIVEN,
     compare_predictions,
     other_counts,
@@ -47,30 +46,6 @@ if TYPE_CHECKING:
 
 UNDER_PERTURBATION = "scores under perturbation"
 """Names all of them where they cannot be computed again."""
-
-COUNTS = "counts"
-"""Stands for a metric where a count of the run is not that of its rows."""
-
-_RELATIVE = 1e-9
-_ABSOLUTE = 1e-12
-
-
-class Difference(NamedTuple):
-    """A number that is not what the run says."""
-
-    metric: str
-    tag: str | None
-    aggregate: str | None
-    field: str
-    stored: float | None
-    computed: float | None
-    perturbation: str | None = None
-    computed_on: str = "all"
-
-    @property
-    def is_count(self) -> bool:
-        """Whether it is a count of the run, named by `field`, and no score."""
-        return self.metric == COUNTS and self.field in COUNTED
 
 
 class Verification(NamedTuple):
@@ -195,7 +170,7 @@ def verify(
         result.run_id,
         len(stored),
         (
-            *_differences(stored, computed, _compared(result)),
+            *differences(stored, computed, _compared(result)),
             *(Difference(COUNTS, None, None, *found) for found in other_counts(result)),
         ),
         unverified,
@@ -362,40 +337,3 @@ def _check_data(result: Result, resolver: Resolver) -> str:
         return f"not read: {error}"
     is_same = result.record.data.is_of(examples.identity)
     return "same" if is_same else "changed"
-
-
-def _differences(
-    stored: Sequence[Score], computed: Sequence[Score], fields: Sequence[str]
-) -> Iterator[Difference]:
-    now = {_key(score): score for score in computed}
-    for score in stored:
-        found = now.pop(_key(score), None)
-        for field in fields:
-            before = getattr(score, field)
-            after = None if found is None else getattr(found, field)
-            if not _equal(before, after):
-                yield _difference(score, field, before, after)
-    for score in now.values():
-        if score.value is not None:
-            yield _difference(score, "value", None, score.value)
-
-
-def _difference(
-    score: Score, field: str, stored: float | None, computed: float | None
-) -> Difference:
-    metric, tag, aggregate, perturbation, computed_on = _key(score)
-    return Difference(
-        metric, tag, aggregate, field, stored, computed, perturbation, computed_on
-    )
-
-
-def _key(score: Score) -> tuple[str, str | None, str | None, str | None, str]:
-    # the worst tag may be another one now: then it is the same score with other numbers
-    tag = None if score.aggregate else score.tag
-    return score.metric, tag, score.aggregate, score.perturbation, score.computed_on
-
-
-def _equal(first: float | None, second: float | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return math.isclose(first, second, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)

@@ -584,7 +584,7 @@ def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     result = evaluate(tmp_path)
     assert result.path is not None
     files, always = evalkit.verify(result).unchecked
-    assert files == "files of posts: when the run was made: it has no RECORD"
+    assert files == "files of posts: it has no RECORD (when the run was made)"
     assert always.startswith("source code of libraries that have a version ")
 
     def make_older(record: dict[str, Any]) -> None:

@@ -87,12 +87,14 @@ def compare_code(
             if then != libraries[library]:
                 what = f"{library}, which {name} uses"
                 changes.append(CodeChange(what, then, libraries[library]))
+    reasons: dict[str, list[str]] = {}
     for distribution, pair in installed.items():
         why = _not_comparable(*pair)
         if why is None:
             changes += _changed_files(distribution, *pair)
         else:
-            unchecked.append(f"files of {distribution}: {why}")
+            reasons.setdefault(why, []).append(distribution)
+    unchecked += (f"files of {', '.join(reasons[why])}: {why}" for why in reasons)
     changes += _changed_core(record.core)
     changes += _changed_environment(record.environment or {})
     names = ", ".join(["evalkit-core", *(name for name, _, _ in compared)])
@@ -154,7 +156,7 @@ def _changed_resources(
 
 
 _NO_FILES = {
-    "editable": "an editable install, whose RECORD does not name its code",
+    "editable": "installed as editable, so that RECORD does not name the code",
     "unrecorded": "it has no RECORD",
     "unreadable": "its metadata cannot be read",
     "given": "it is from no distribution",
@@ -168,7 +170,7 @@ def _not_comparable(before: recorded.Component, now: recorded.Component) -> str 
         return "not recorded, as the run was written by an older evalkit"
     then, today = before.installation.kind, now.installation.kind
     if then in _NO_FILES:
-        return f"when the run was made: {_NO_FILES[then]}"
+        return f"{_NO_FILES[then]} (when the run was made)"
     return _NO_FILES.get(today)
 
 

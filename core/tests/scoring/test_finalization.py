@@ -153,3 +153,35 @@ def test_a_group_whose_replicates_fail_does_not_touch_the_others() -> None:
 def test_a_metric_that_fails_is_named() -> None:
     with pytest.raises(MetricError, match=r"metrics/inverse .*nothing to divide by"):
         finalize(bound(Inverse), sums_of([0.0], [1.0]), CONTEXT)
+
+
+def test_replicates_of_many_rows_are_finalized_in_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = 10
+    parts = [(5, count, replicate_frame([*map(float, range(count))], [2.0] * count))]
+    whole = finalize_replicates(Finalizer(bound(Mean), CONTEXT), parts)
+    heights: list[int] = []
+
+    class Watched(Finalizer):
+        def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
+            heights.append(sums.height)
+            return super().__call__(sums)
+
+    monkeypatch.setattr(finalization, "MOST_ROWS", 3)
+    found = finalize_replicates(Watched(bound(Mean), CONTEXT), parts)
+
+    assert heights == [3, 3, 3, 1]
+    assert found[5].values[""].tolist() == whole[5].values[""].tolist()
+
+
+def test_a_piece_that_fails_leaves_no_replicates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finalization, "MOST_ROWS", 1)
+    parts = [(0, 3, replicate_frame([1.0, 2.0, 0.0], [1.0, 1.0, 1.0]))]
+
+    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), parts)
+
+    assert found[0].values == {}
+    assert str(found[0].reason).startswith("the bootstrap failed: metrics/inverse (")

@@ -118,16 +118,16 @@ def _summed(
     cell_keys: pl.DataFrame,
     first: int,
 ) -> pl.DataFrame:
-    count, cell_count = drawn.shape[1], len(cell_starts)
+    cell_count = len(cell_starts)
     is_drawn = (np.add.reduceat(drawn, cell_starts, axis=0) > 0).T.ravel()
-    replicate = np.repeat(np.arange(first, first + count), cell_count)
-    columns = [pl.Series("replicate", replicate)]
+    chosen = np.flatnonzero(is_drawn)
+    columns = [pl.Series("replicate", first + chosen // cell_count)]
     if rows.keys:
-        columns += cell_keys[np.tile(np.arange(cell_count), count)].get_columns()
+        columns += cell_keys[chosen % cell_count].get_columns()
     for number, name in enumerate(rows.columns):
         sums = np.add.reduceat(drawn * values[:, number, None], cell_starts, axis=0)
-        columns.append(pl.Series(name, sums.T.ravel()))
-    return frame_of(columns).filter(pl.Series(is_drawn))
+        columns.append(pl.Series(name, sums.T.ravel()[chosen]))
+    return frame_of(columns)
 
 
 def _sorted_by(numbers: Codes) -> tuple[Codes, Codes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -153,16 +153,58 @@ def finalize_replicates(
     Returns:
         The values of each part; the reason where the metric failed.
     """
-    found: dict[Part, FinalizedReplicates] = {}
-    waiting: list[tuple[Part, int, Sums]] = []
+    found: dict[tuple[Part, int], FinalizedReplicates] = {}
+    waiting: list[tuple[tuple[Part, int], int, Sums]] = []
     rows = 0
-    for part in parts:
-        waiting.append(part)
-        rows += _rows(part[-1])
-        if rows >= MOST_ROWS:
-            found |= _finalize_together(finalizer, waiting)
-            waiting, rows = [], 0
-    return found | _finalize_together(finalizer, waiting)
+    for part, count, sums in parts:
+        for first, replicates, piece in _pieces(count, sums):
+            waiting.append(((part, first), replicates, piece))
+            rows += _rows(piece)
+            if rows >= MOST_ROWS:
+                found |= _finalize_together(finalizer, waiting)
+                waiting, rows = [], 0
+    return _joined(found | _finalize_together(finalizer, waiting))
+
+
+def _pieces(count: int, sums: Sums) -> Iterator[tuple[int, int, Sums]]:
+    """Cut replicates of many rows: of each piece the first, how many, and the sums."""
+    pieces = min(count, -(-_rows(sums) // MOST_ROWS))
+    if pieces <= 1 or isinstance(sums, DrawnCounts):
+        yield 0, count, sums
+        return
+    size = -(-count // pieces)
+    for first in range(0, count, size):
+        number = pl.col("replicate") - first
+        piece = sums.filter((number >= 0) & (number < size)).with_columns(number)
+        yield first, min(size, count - first), piece
+
+
+def _joined(
+    pieces: Mapping[tuple[Part, int], FinalizedReplicates],
+) -> dict[Part, FinalizedReplicates]:
+    """Put the pieces of each part together, which are in their order."""
+    of_parts: dict[Part, list[FinalizedReplicates]] = {}
+    for (part, _), piece in pieces.items():
+        of_parts.setdefault(part, []).append(piece)
+    return {
+        part: found[0] if len(found) == 1 else _concatenated(found)
+        for part, found in of_parts.items()
+    }
+
+
+def _concatenated(pieces: Sequence[FinalizedReplicates]) -> FinalizedReplicates:
+    reason = next((each.reason for each in pieces if each.reason), None)
+    if reason is not None:
+        return FinalizedReplicates({}, reason)
+    names = dict.fromkeys(name for each in pieces for name in each.values)
+    return FinalizedReplicates(
+        {
+            name: np.concatenate(
+                [each.values[name] for each in pieces if name in each.values]
+            )
+            for name in names
+        }
+    )
 
 
 def _rows(sums: Sums) -> int:

@@ -40,7 +40,8 @@ ODD: tuple[Any, ...] = (
 
 
 def _some_file(folder: Path, chance: random.Random) -> Path:
-    return chance.choice(files_of(folder))
+    # an empty file that is cut or filled with zeros is the same file
+    return chance.choice([path for path in files_of(folder) if path.stat().st_size])
 
 
 def _delete(folder: Path, chance: random.Random, _whole: Whole) -> str:

@@ -156,3 +156,19 @@ def test_a_value_that_json_can_hold_stays(value: Any) -> None:
 def test_a_value_that_json_cannot_hold_is_shown(value: Any) -> None:
     assert json_value(value) == shorten(value)
     assert json.loads(json.dumps(json_value(value), allow_nan=False)) == shorten(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["a" * 10_000, ["a" * 9_996], "é" * 10_000, '"' * 9_999]
+)
+def test_a_value_of_ten_thousand_characters_stays(value: Any) -> None:
+    assert json_value(value) is value
+
+
+@pytest.mark.parametrize("value", ["a" * 10_001, ["a" * 9_997], "é" * 10_001])
+def test_a_longer_value_is_cut_in_the_middle(value: Any) -> None:
+    cut = json_value(value)
+    assert cut == shorten(value, 10_000)
+    assert len(cut) <= 10_000
+    assert " ... " in cut
+    assert json_value(cut) == cut

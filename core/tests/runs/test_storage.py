@@ -232,6 +232,13 @@ def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> N
     assert json.loads(text)["model"] == "\udcffname"
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0b", "\ud800", "a" * 300])
+def test_a_name_that_no_folder_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StorageError):
+        result(dataset=name).save(tmp_path / "runs")
+    assert not list(tmp_path.rglob("run.json"))
+
+
 def test_what_a_dead_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     folders = {
         name: tmp_path / "mini" / f".{name}.partial" for name in ["old", "live", "new"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 80
 _SHOWN_PROBLEMS = 5
+_KEPT = 10_000
 
 
 REQUIRED = "is required"
@@ -62,19 +63,22 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON can hold it.
+    """Return a value as JSON can hold it, cut where it is long.
 
     Args:
         value: Anything.
 
     Returns:
-        The value, or what it looks like where JSON cannot hold it.
+        The value, or what it looks like: where JSON cannot hold it, and its beginning
+        and end where it has more than 10 000 characters as JSON.
     """
     try:
-        json.dumps(value, allow_nan=False)
+        text = value
+        if not isinstance(value, str):
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return shorten(value)
-    return value
+    return value if len(text) <= _KEPT else shorten(value, _KEPT)
 
 
 def from_pydantic(error: ValidationError) -> list[Violation]:

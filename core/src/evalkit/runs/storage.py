@@ -127,12 +127,20 @@ class LocalStorage:
 
 def _folder_name(name: str | None) -> str:
     """Return a name where it becomes a path: records may be edited or of others."""
-    if not name or name[0] == "." or "/" in name or "\0" in name:
+    if not name or name[0] == "." or "/" in name or "\0" in name or not _encodes(name):
         raise StorageError(
             f"a run cannot be kept under the name {shorten(name)}: it would be no "
             "folder of its own in the folder of runs"
         )
     return name
+
+
+def _encodes(name: str) -> bool:
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _write_new(final: Path, contents: RunContents) -> RunRecord | None:

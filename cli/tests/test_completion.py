@@ -21,7 +21,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cite", "compare", "eval", "list", "merge", "perturb", "plan"),
+    *("adapt", "cite", "compare", "eval", "help", "list", "merge", "perturb", "plan"),
     *("rescore", "runs", "schema", "show", "validate", "verify"),
 ]
 
@@ -30,6 +30,8 @@ COMMANDS = [
     ("words", "position", "expected"),
     [
         ("evalkit ", 1, COMMANDS),
+        ("evalkit help ", 2, COMMANDS),
+        ("evalkit help sho", 2, ["show"]),
         ("evalkit show metrics/ag", 2, ["metrics/agreement"]),
         ("evalkit eval ti", 2, ["tiny"]),
         ("evalkit eval tiny -m fai", 4, ["failing"]),

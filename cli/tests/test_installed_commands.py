@@ -193,7 +193,7 @@ def test_what_is_no_command_is_refused_by_name(
 
 
 def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> None:
-    lines = invoke("list", "commands").stdout.splitlines()
+    lines = invoke("list", "commands", "-v").stdout.splitlines()
     assert [line.split()[:3] for line in lines if "greeter" in line] == [
         ["commands/greet", "greeter", "4.5"],
         ["commands/tree", "greeter", "4.5"],

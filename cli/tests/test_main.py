@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import warnings
@@ -96,26 +97,60 @@ def test_an_interrupt_while_options_are_read_is_130_too(
     assert ends_with(["press"], monkeypatch) == 130
 
 
-def test_the_module_can_be_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["evalkit", "evalkit_cli"])
+def test_the_module_can_be_run(tmp_path: Path, module: str) -> None:
+    (tmp_path / "json.py").write_text("print('code of the current folder')")
     done = subprocess.run(
-        [sys.executable, "-m", "evalkit_cli", "list", "nonsense"],
+        [sys.executable, "-m", module, "list", "nonsense", "--json"],
         capture_output=True,
         check=False,
         cwd=tmp_path,
     )
     assert done.returncode == 2
     assert b"Usage: evalkit list" in done.stderr
+    assert done.stdout == b""
 
 
-def test_a_reader_that_goes_away_is_no_traceback(plugins: Any, predict: Any) -> None:
+def test_the_module_says_where_the_command_line_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.setitem(sys.modules, "evalkit_cli", None)
+    monkeypatch.delitem(sys.modules, "evalkit_cli.supervision", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("evalkit", run_name="__main__")
+    assert ended.value.code == (
+        "evalkit: the command line is not installed: pip install evalkit-cli"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["list", "--json"], ["--help"], ["eval", "--help"], ["help", "eval"]],
+    ids=" ".join,
+)
+def test_a_reader_that_goes_away_is_no_traceback(
+    plugins: Any, arguments: list[str]
+) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [str(SCRIPT), "list"], stdout=write, stderr=subprocess.PIPE, check=False
+        [str(SCRIPT), *arguments], stdout=write, stderr=subprocess.PIPE, check=False
     )
     os.close(write)
     assert done.stderr == b""
-    assert done.returncode == 1
+    assert done.returncode == 141
+
+
+def test_a_broken_pipe_that_is_not_stdout_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def press(*_: Any) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    command = click.Command("press", params=[click.Option(["--x"], callback=press)])
+    monkeypatch.setitem(main_module.cli.commands, "press", command)
+    assert ends_with(["press"], monkeypatch) == 1
 
 
 def test_closed_stdout_is_no_traceback(plugins: Any, predict: Any) -> None:

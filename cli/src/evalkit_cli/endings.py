@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import sys
 from types import FrameType
 from typing import NoReturn
 
 _UNWOUND = ("SIGTERM", "SIGHUP")
 """Signals after which temporary files are removed, as after an interrupt."""
+
+READER_GONE = 128 + 13
+"""The exit code of a command whose output nobody reads any more, as shells give it to
+what SIGPIPE ended."""
 
 
 class Ended(KeyboardInterrupt):
@@ -51,3 +57,20 @@ def die_by(number: int) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
+
+
+def drop_output_without_reader() -> bool:
+    """Drop what is left to print where the reader of stdout went away, as `head` does.
+
+    Returns:
+        Whether it went away.
+    """
+    descriptor = sys.__stdout__.fileno() if sys.__stdout__ is not None else -1
+    watched = select.poll()
+    watched.register(descriptor, 0)
+    if not any(events & select.POLLERR for _, events in watched.poll(0)):
+        return False
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)  # Python flushes once more at its end
+    os.close(nowhere)
+    return True

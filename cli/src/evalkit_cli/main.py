@@ -19,6 +19,7 @@ import click
 
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
+from evalkit_cli.commands.help import help_command
 from evalkit_cli.commands.list import list_command
 from evalkit_cli.commands.merge import merge_command
 from evalkit_cli.commands.perturb import perturb_command
@@ -28,7 +29,13 @@ from evalkit_cli.commands.runs import runs_command
 from evalkit_cli.commands.show import show_command
 from evalkit_cli.commands.validate import validate_command
 from evalkit_cli.commands.verify import verify_command
-from evalkit_cli.endings import Ended, die_by, unwind_when_ended
+from evalkit_cli.endings import (
+    READER_GONE,
+    Ended,
+    die_by,
+    drop_output_without_reader,
+    unwind_when_ended,
+)
 from evalkit_cli.installed_commands import (
     InstalledCommand,
     InstalledCommands,
@@ -92,13 +99,35 @@ class _Group(click.Group):
             ctx.exit(INTERRUPTED)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
-        except (SystemExit, BrokenPipeError):  # it ended itself, or its reader went
+        except SystemExit:  # it ended itself
             raise
         except BaseException as error:
-            if self.running is None:
-                raise
-            _show_failure(self.running, error)
-            ctx.exit(1)
+            self._end_with(ctx, error)
+
+    def _end_with(self, ctx: click.Context, error: BaseException) -> NoReturn:
+        """End for a reason that is no error of evalkit's own kind."""
+        if isinstance(error, BrokenPipeError):
+            if drop_output_without_reader():
+                ctx.exit(READER_GONE)
+            raise error
+        if self.running is None:
+            raise error
+        _show_failure(self.running, error)
+        ctx.exit(1)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError:  # --help and --version print here
+            if drop_output_without_reader():
+                sys.exit(READER_GONE)
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -209,6 +238,7 @@ cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)
 cli.add_command(verify_command)
+cli.add_command(help_command)
 
 
 def _show_warning(
@@ -282,13 +312,17 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(cli.main(prog_name="evalkit", standalone_mode=False) or 0)
+        code = cli.main(prog_name="evalkit", standalone_mode=False) or 0
+        sys.stdout.flush()
+        sys.exit(code)
     except click.ClickException as error:
         _show_misuse(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and drop_output_without_reader():
+            sys.exit(READER_GONE)
         echo_lines(f"evalkit: error: {error}", err=True)
         sys.exit(1)
     except SystemExit:

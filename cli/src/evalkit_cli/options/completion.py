@@ -1,4 +1,4 @@
-"""Completes the names of plugins in the shell, from metadata only."""
+"""Completes names in the shell, those of plugins from metadata only."""
 
 from __future__ import annotations
 
@@ -54,6 +54,18 @@ def complete_ids(
         if found.kind not in (COMMANDS, SCHEMAS)
     ]
     return _items(ids, catalog, incomplete)
+
+
+def complete_commands(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the first word as the name of a command."""
+    root = ctx.find_root()
+    return (
+        []
+        if ctx.params.get(param.name)
+        else root.command.shell_complete(root, incomplete)
+    )
 
 
 def complete_runs(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 COMMANDS = (
     *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite"),
+    *("plan", "rescore", "merge", "verify", "cite", "help"),
 )
 
 INTRODUCTION = """# Command line
@@ -19,7 +19,8 @@ This page is made of the commands' own help texts by `docs/make_cli_page.py`.
 Results go to stdout, everything else to stderr. Errors are printed without a traceback.
 Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2 wrong
 usage; 3 a score that `--fail-under` does not let pass; 70 a defect of evalkit, which
-`EVALKIT_TRACEBACK=1` shows with its traceback; 130 interrupted. A progress bar is shown
+`EVALKIT_TRACEBACK=1` shows with its traceback; 130 interrupted; 141 where
+nobody reads the output any more, as with `| head`. A progress bar is shown
 on a terminal, and no colour when `NO_COLOR` is set.
 
 Names, labels and messages may come from anybody. Control characters, directional

@@ -128,9 +128,10 @@ def test_healthy_plugins_work_beside_all_broken_ones(run_evalkit: Run) -> None:
         done = run_evalkit(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
 
-    done = run_evalkit("list")
+    done = run_evalkit("list", "-v")
     assert (done.returncode, done.stderr) == (0, "")
-    listed = {line.split()[0]: line.split()[1:3] for line in done.stdout.splitlines()}
+    lines = [line.split() for line in done.stdout.splitlines() if line]
+    listed = {words[0]: words[1:3] for words in lines}
     for name, broken in BROKEN.items():
         if broken.kind != "observers":
             assert listed[f"{broken.kind}/{name}"] == [f"broken-{name}", "6.6.6"]

@@ -32,10 +32,10 @@ class Constant(evalkit.Metric):
 
 
 def listed(run_evalkit: Run, **variables: str) -> tuple[dict[str, list[str]], str]:
-    """Give the columns after the id by id, and what was said on stderr."""
-    done = run_evalkit("list", **variables)
+    """Return the columns after the id by id, and what was said on stderr."""
+    done = run_evalkit("list", "-v", **variables)
     assert done.returncode == 0, done.stderr
-    rows = [line.split() for line in done.stdout.splitlines()]
+    rows = [line.split() for line in done.stdout.splitlines() if line]
     return {row[0]: row[1:] for row in rows}, done.stderr
 
 

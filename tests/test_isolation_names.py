@@ -71,7 +71,7 @@ class TestOneNameInTwoDistributions:
         self, run_evalkit: Run, fake_distribution: Make
     ) -> None:
         fake_distribution(METRIC, self.ACCURACY, name="third-party")
-        done = run_evalkit("list", "metrics")
+        done = run_evalkit("list", "metrics", "-v")
         assert done.stderr == ""
         marked = [line for line in done.stdout.splitlines() if "(only as " in line]
         (line,) = marked

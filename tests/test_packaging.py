@@ -274,7 +274,7 @@ def test_a_strangers_package_is_listed_and_scores(with_example: Environment) -> 
     assert added == {
         (f"metrics/{name}", "evalkit-metrics-agreement", version) for name in AGREEMENT
     }
-    lines = with_example.evalkit("list", "metrics").splitlines()
+    lines = with_example.evalkit("list", "metrics", "-v").splitlines()
     fields = [line.split()[:3] for line in lines]
     assert ["metrics/cohen-kappa", "evalkit-metrics-agreement", version] in fields
     checked = with_example.evalkit("list", "metrics", "--check")

@@ -17,23 +17,82 @@ def test_each_plugin_is_one_line_of_aligned_columns(
     invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
 ) -> None:
     fake_distribution(
-        "", {"evalkit.observers": {"long-name": "x"}}, name="another", version="10.11"
+        'class X:\n    """Watches for long. Always."""',
+        {"evalkit.observers": {"long-name": "X"}},
+        name="another",
+        version="10.11",
     )
     done = invoke("list", "observers")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "observers/faulty     tiny-plugins  4.5.6  A distribution made by a test",
-        "observers/long-name  another       10.11  A distribution made by a test",
-        "observers/meddler    tiny-plugins  4.5.6  A distribution made by a test",
-        "observers/recorder   tiny-plugins  4.5.6  A distribution made by a test",
+        "observers/faulty     Raises whenever it is told something",
+        "observers/long-name  Watches for long",
+        "observers/meddler    Tries to change what it is told, and what others are "
+        "told",
+        "observers/recorder   Writes down all that it is told",
     ]
+    assert invoke("list", "observers", "-v").stdout.splitlines()[:2] == [
+        "observers/faulty     tiny-plugins  4.5.6  Raises whenever it is told "
+        "something",
+        "observers/long-name  another       10.11  Watches for long",
+    ]
+
+
+def test_a_search_finds_words_of_name_description_and_distribution(
+    invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
+) -> None:
+    code = 'class X:\n    """Watches for long. Always."""'
+    fake_distribution(code, {"evalkit.observers": {"long-name": "X"}}, name="another")
+    for words in ("WATCHES long", "another", "long-n"):
+        done = invoke("list", "observers", "--search", words)
+        assert done.stdout == "observers/long-name  Watches for long\n", words
+    found = invoke("list", "--search", "accuracy", "--json").stdout
+    assert {each["kind"] for each in json.loads(found)["components"]} == {"metrics"}
+    done = invoke("list", "observers", "--search", "watches always")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "none of these plugins has all the words 'watches always'\n"
+
+
+def test_a_family_of_perturbations_can_be_chosen(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    broken = {"evalkit.perturbations": {"broken": "Absent"}}
+    fake_distribution("", broken, name="rude")
+    done = invoke("list", "--family", "fairness")
+    names = {line.split()[0] for line in done.stdout.splitlines()}
+    assert names >= {f"perturbations/{name}" for name in ("dialect", "gender-swap")}
+    assert "perturbations/lowercase" not in names
+    assert "note: left out: perturbations/broken (rude 1.2.3)" in done.stderr
+    needs_a_parameter = invoke("list", "perturbations", "--family", "style").stdout
+    assert "perturbations/suffix" in needs_a_parameter
+    done = invoke("list", "--family", "nope")
+    assert done.stdout == ""
+    assert "no installed perturbation is of the family nope; there are" in done.stderr
+    assert "fairness" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["metrics", "--family", "style"], "--family chooses perturbations"),
+        (["--tag", "x", "--family", "style"], "--language and --tag datasets"),
+        (["metrics", "--task", "x"], "--tag choose datasets, and metrics were named"),
+    ],
+)
+def test_choices_that_no_kind_has_are_wrong_usage(
+    invoke: Invoke, arguments: list[str], said: str
+) -> None:
+    done = invoke("list", *arguments)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
 
 
 def test_kinds_come_in_order_and_observers_only_when_asked_for(
     invoke: Invoke, plugins: Any
 ) -> None:
-    kinds = [line.split("/")[0] for line in invoke("list").stdout.splitlines()]
-    assert list(dict.fromkeys(kinds)) == [
+    groups = invoke("list").stdout.split("\n\n")
+    kinds = [{line.split("/")[0] for line in group.splitlines()} for group in groups]
+    assert [kind for (kind,) in kinds] == [
         "tasks",
         "datasets",
         "metrics",
@@ -65,6 +124,7 @@ def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
                 "distribution": "tiny-plugins",
                 "version": "4.5.6",
                 "summary": "A distribution made by a test",
+                "description": "Shuffles the words",
                 "id": "recognisers/shuffle",
                 "ambiguous": False,
                 "problem": None,
@@ -103,8 +163,10 @@ def test_what_others_wrote_cannot_steer_the_terminal(
     fake = fake_distribution("", {"evalkit.observers": names}, name="sly")
     [info] = fake.folder.glob("*.dist-info")
     (info / "METADATA").write_text("Name: sly\x1b[31m\nVersion: 1\nSummary: \x07ring\n")
+    verbose = "observers/sly  sly\\x1b[31m  1  \\x07ring\n"
+    assert invoke("list", "observers", "-v").stdout == verbose
     done = invoke("list", "observers")
-    assert done.stdout == "observers/sly  sly\\x1b[31m  1  \\x07ring\n"
+    assert done.stdout == "observers/sly  \\x07ring\n"
     assert done.stderr.startswith("warning: sly\\x1b[31m: observers/\\x1b[2J: not a")
 
 
@@ -136,14 +198,14 @@ def test_wrong_usage_exits_2(
     assert done.stdout == ""
 
 
-def test_a_narrow_terminal_cuts_only_the_summary(
+def test_a_narrow_terminal_cuts_only_the_description(
     plugins: Any, run_on_terminal: Callable[..., tuple[int, str]]
 ) -> None:
-    code, shown = run_on_terminal("list", "recognisers", columns=55)
+    code, shown = run_on_terminal("list", "recognisers", "-v", columns=55)
     assert code == 0
-    expected = "recognisers/shuffle  tiny-plugins  4.5.6  A distribution made by a test"
+    expected = "recognisers/shuffle  tiny-plugins  4.5.6  Shuffles the words"
     assert shown == f"{expected[:54].rstrip()}…\n"
-    _, wide = run_on_terminal("list", "recognisers", columns=200)
+    _, wide = run_on_terminal("list", "recognisers", "-v", columns=200)
     assert wide == f"{expected}\n"
-    _, tiny = run_on_terminal("list", "recognisers", columns=20)
+    _, tiny = run_on_terminal("list", "recognisers", "-v", columns=20)
     assert tiny == f"{expected}\n"

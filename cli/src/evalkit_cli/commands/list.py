@@ -26,6 +26,47 @@ if TYPE_CHECKING:
     from evalkit_cli.commands.checking import Outcome
 
 
+class ChosenPerturbations:
+    """Which perturbations are listed.
+
+    Args:
+        family: One of their families.
+    """
+
+    def __init__(self, family: str) -> None:
+        self._family = family
+        self._families: set[str] = set()
+
+    def none(self) -> str:
+        """Say that none was wanted, and which families those that were seen have."""
+        seen = f"; there are {', '.join(sorted(self._families))}"
+        there_are = seen if self._families else ""
+        return f"no installed perturbation is of the family {self._family}{there_are}"
+
+    def has(self, component: Component) -> bool:
+        """Import a perturbation and tell whether it is wanted; one that fails is named.
+
+        Where it cannot be built without a parameter, its class says the families.
+        """
+        from evalkit import EvalkitError
+        from evalkit.catalog import import_component, load_component, read_attributes
+        from evalkit.errors import RequiredParameterError
+
+        try:
+            with plugin_output_to_stderr():
+                try:
+                    attributes = load_component(component).attributes
+                except RequiredParameterError:
+                    written = import_component(component)
+                    attributes, _ = read_attributes(component.kind, written)
+        except EvalkitError as error:
+            echo_lines(f"note: left out: {error}", err=True)
+            return False
+        families = attributes.get("families", ())
+        self._families.update(families)
+        return self._family in families
+
+
 class ChosenDatasets:
     """Which data sets are listed.
 
@@ -37,6 +78,10 @@ class ChosenDatasets:
 
     def __init__(self, task: str | None, language: str | None, tag: str | None) -> None:
         self._task, self._language, self._tag = task, language, tag
+
+    def none(self) -> str:
+        """Say that none was wanted."""
+        return "no installed data set is of this task, language and tag"
 
     def has(self, component: Component) -> bool:
         """Import a data set and tell whether it is wanted; one that fails is named."""
@@ -83,7 +128,20 @@ KIND_NAMES = (
     help="Data sets with texts in this language: en finds en-GB too.",
 )
 @click.option("--tag", metavar="TAG", help="Data sets that have this tag as a whole.")
+@click.option(
+    "--family",
+    metavar="NAME",
+    help="Perturbations of this family, such as typos. They are imported.",
+)
+@click.option(
+    "--search",
+    metavar="WORDS",
+    help="Plugins with all these words in name, description or distribution.",
+)
 @json_option
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also print distribution and version."
+)
 @click.option(
     "--check",
     is_flag=True,
@@ -102,11 +160,18 @@ def list_command(
     task: str | None,
     language: str | None,
     tag: str | None,
+    family: str | None,
+    search: str | None,
     as_json: bool,
+    verbose: bool,
     check: bool,
     timeout: float,
 ) -> None:
-    """List the installed plugins; nothing is imported unless data sets are chosen.
+    """List the installed plugins, and say of each what it is.
+
+    The description is the first sentence of its docstring, which is read from its
+    source: nothing is imported unless data sets or a family are chosen. `evalkit show
+    KIND/NAME` says more of one.
 
     KIND is tasks, datasets, metrics, perturbations, annotators, adapters, recognisers,
     observers, commands or schemas; all but the last three by default.
@@ -117,17 +182,20 @@ def list_command(
     catalog = find_components()
     if kind == COMMANDS:
         catalog = with_shadowed(catalog, _own_commands())
-    is_chosen = any((task, language, tag))
-    if is_chosen and kind not in (None, "datasets"):
-        raise click.UsageError(
-            f"--task, --language and --tag choose datasets, and {kind} were named."
-        )
-    components = list(iter_kinds(catalog, "datasets" if is_chosen else kind))
-    if is_chosen:
-        wanted = ChosenDatasets(task, language, tag)
-        components = [found for found in components if wanted.has(found)]
+    chosen = _chosen(task, language, tag, family)
+    if chosen is not None:
+        kind = _kind_of(chosen, kind)
+    components = list(iter_kinds(catalog, kind))
+    if chosen is not None:
+        components = [each for each in components if chosen.has(each)]
         if not components and not as_json:
-            echo("no installed data set is of this task, language and tag", err=True)
+            echo(chosen.none(), err=True)
+            return
+    if search:
+        words = search.split()
+        components = [each for each in components if _is_found(each, words)]
+        if not components and not as_json:
+            echo(f"none of these plugins has all the words {search!r}", err=True)
             return
     if check:
         if kind is None:
@@ -136,8 +204,38 @@ def list_command(
     elif as_json:
         echo_json(_as_json(components, catalog))
     else:
-        _print_columns(components, catalog)
+        _print_columns(components, catalog, verbose)
         _print_problems(catalog)
+
+
+def _chosen(
+    task: str | None, language: str | None, tag: str | None, family: str | None
+) -> ChosenDatasets | ChosenPerturbations | None:
+    is_of_datasets = any((task, language, tag))
+    if family and is_of_datasets:
+        raise click.UsageError(
+            "--family chooses perturbations, and --task, --language and --tag datasets."
+        )
+    if family:
+        return ChosenPerturbations(family)
+    return ChosenDatasets(task, language, tag) if is_of_datasets else None
+
+
+def _kind_of(chosen: ChosenDatasets | ChosenPerturbations, kind: str | None) -> str:
+    chosen_kind, options = "perturbations", "--family chooses"
+    if isinstance(chosen, ChosenDatasets):
+        chosen_kind, options = "datasets", "--task, --language and --tag choose"
+    if kind not in (None, chosen_kind):
+        raise click.UsageError(f"{options} {chosen_kind}, and {kind} were named.")
+    return chosen_kind
+
+
+def _is_found(component: Component, words: Iterable[str]) -> bool:
+    from evalkit.catalog import describe_component
+
+    texts = component.id, describe_component(component), component.distribution
+    text = "\n".join(texts).casefold()
+    return all(word.casefold() in text for word in words)
 
 
 def _own_commands() -> Collection[str]:
@@ -155,11 +253,14 @@ def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]
 def _rows(
     outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
 ) -> list[dict[str, object]]:
+    from evalkit.catalog import describe_component
+
     ambiguous = catalog.only_with_distribution()
     rows = []
     for found, problem in outcomes:
         row = found._asdict() | {
             "id": found.id,
+            "description": describe_component(found),
             "ambiguous": found in ambiguous,
             "problem": problem or None,
         }
@@ -178,26 +279,37 @@ def _remarks(catalog: Catalog) -> dict[str, object]:
     }
 
 
-def _print_columns(components: list[Component], catalog: Catalog) -> None:
+def _print_columns(
+    components: list[Component], catalog: Catalog, verbose: bool
+) -> None:
     if not components:
         hidden = " and allowed" if catalog.withheld else ""
         echo(f"none of this kind is installed{hidden}", err=True)
         return
-    ambiguous = catalog.only_with_distribution()
-    rows: list[list[str]] = []
-    for found in components:
-        named = found.id, found.distribution, found.version
-        described = (*named, _marks(found, ambiguous) + found.summary)
-        rows.append([for_terminal(text) for text in described])
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    rows = list(_cells(components, catalog, verbose))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row in rows:
-        cells = [row[column].ljust(widths[column]) for column in range(3)]
-        line = "  ".join([*cells, row[3]]).rstrip()
-        needed = len("  ".join(cells))
-        if room is not None and len(line) > room > needed:
+    for number, (found, row) in enumerate(zip(components, rows, strict=True)):
+        if number and found.kind != components[number - 1].kind:
+            echo()
+        *cells, description = map(str.ljust, row, widths)
+        named = "  ".join(cells)
+        line = f"{named}  {description}".rstrip()
+        if room is not None and len(line) > room > len(named):
             line = line[: room - 1].rstrip() + "…"
         echo(line)
+
+
+def _cells(
+    components: Iterable[Component], catalog: Catalog, verbose: bool
+) -> Iterator[list[str]]:
+    from evalkit.catalog import describe_component
+
+    ambiguous = catalog.only_with_distribution()
+    for found in components:
+        origin = (found.distribution, found.version) if verbose else ()
+        description = _marks(found, ambiguous) + describe_component(found)
+        yield [for_terminal(text) for text in (found.id, *origin, description)]
 
 
 def _marks(found: Component, ambiguous: set[Component]) -> str:

@@ -1,0 +1,86 @@
+"""What a plugin is: the first sentence of its docstring, read without importing it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+from evalkit.base.failures import hook_failures
+from evalkit.plugins.components import Component
+
+_READ_BYTES = 1 << 20
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
+
+
+def describe_component(component: Component) -> str:
+    """Say in a sentence what a plugin is, without running any of its code.
+
+    Args:
+        component: The plugin.
+
+    Returns:
+        The first sentence of the docstring of its class or function, without its full
+        stop; the summary of its distribution where the source has no such docstring,
+        as with an object that is made by a call, or cannot be read.
+    """
+    module, _, attribute = component.value.partition(":")
+    name = attribute.strip().partition(".")[0]
+    documentation = _docstring(_source(module.strip()), name)
+    return _first_sentence(documentation) or component.summary
+
+
+@lru_cache(maxsize=256)
+def _source(module: str) -> str:
+    """Return the source of a module, which is not imported; "" where there is none."""
+    spec = _find(module)
+    if spec is None or not spec.has_location or not str(spec.origin).endswith(".py"):
+        return ""
+    try:
+        with Path(str(spec.origin)).open("rb") as stream:
+            return stream.read(_READ_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _find(module: str) -> ModuleSpec | None:
+    """Find a module; `find_spec` of a submodule would import the packages above it."""
+    package, *inner = module.split(".")
+    try:
+        spec = importlib.util.find_spec(package)
+        for part in inner:
+            if spec is None or spec.submodule_search_locations is None:
+                return None
+            package = f"{package}.{part}"
+            locations = list(spec.submodule_search_locations)
+            spec = PathFinder.find_spec(package, locations)
+    except hook_failures():  # finders of editable installations are anybody's code
+        return None
+    return spec
+
+
+def _docstring(source: str, name: str) -> str:
+    """Return the docstring of a class or function at the top level of a module."""
+    pattern = rf"^(?:class|(?:async +)?def) +{re.escape(name)}\b"
+    begin = re.search(pattern, source, re.MULTILINE) if name else None
+    if not begin:
+        return ""
+    header, quotes, rest = source[begin.start() :].partition('"""')
+    text, end, _ = rest.partition('"""')
+    raw = header[-1:] if header[-1:] in ("r", "R") else ""
+    try:
+        # what stands before the docstring is a header, and no statement after it
+        [found] = ast.parse(f"{header.removesuffix(raw)}pass").body
+        is_first = isinstance(getattr(found, "body", [None])[0], ast.Pass)
+        return ast.literal_eval(f"{raw}{quotes}{text}{end}") if is_first else ""
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def _first_sentence(documentation: str) -> str:
+    paragraph = documentation.strip().partition("\n\n")[0]
+    sentence = _SENTENCE_END.split(" ".join(paragraph.split()), maxsplit=1)[0]
+    return sentence.removesuffix(".")

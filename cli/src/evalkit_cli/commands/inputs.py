@@ -38,8 +38,9 @@ _STANDARD_OUTPUT = "-"
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="data=FILE",
-    help="Adapters, as a list in YAML or JSON, that the examples go through first.",
+    metavar="data=FILE|NAME",
+    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
+    "first.",
 )
 @quiet_with("Print no notices and no summary.")
 def inputs_command(
@@ -80,7 +81,7 @@ def inputs_command(
             split=split,
             limit=limit,
             filters=read_filters(filters),
-            adapters=read_adapters(adapters),
+            adapters=read_adapters(adapters, ("data",)),
         )
         if stream is None:
             found.save(Path(out), overwrite=overwrite)

@@ -217,10 +217,14 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        adapt = as_pipeline((options.adapters or {}).get("predictions"), registry)
+        adapters = options.adapters or {}
+        adapt = as_pipeline(adapters.get("predictions"), registry)
+        of_copies = as_pipeline(adapters.get("perturbed"), registry)
         predictions = adapted_by(rows_of(predictions), adapt)
         out = None if out is None else local_path(out)
-        sources = find_copies(perturbed, perturbed_predictions, out or "runs", adapt)
+        sources = find_copies(
+            perturbed, perturbed_predictions, out or "runs", adapt, of_copies
+        )
         asked = bind(dataset, task, options, registry, watchers)
         model = model or default_model(predictions)
         prepared = match(asked, predictions, model, bool(sources), progress)

@@ -32,8 +32,9 @@ _SHOWN = 3
     "--adapter",
     "adapter",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Adapters, as a list in YAML or JSON.",
+    metavar="FILE|NAME",
+    help="Adapters, as a list in YAML or JSON, or one that is installed, by its name "
+    "(NAME[:KEY=VALUE,…]).",
 )
 @click.option(
     "-o",
@@ -60,7 +61,7 @@ _SHOWN = 3
 @quiet_with("Print no progress and no summary.")
 def adapt_command(
     file: Path,
-    adapter: Path,
+    adapter: str,
     out: Path | None,
     limit: int | None,
     row: int | None,
@@ -74,6 +75,7 @@ def adapt_command(
       evalkit adapt answers.jsonl -a fix.yaml
       evalkit adapt answers.jsonl -a fix.yaml --explain
       evalkit adapt answers.jsonl -a fix.yaml -o fixed.jsonl
+      evalkit adapt answers.jsonl -a number-rows:field=id
       evalkit eval hatecheck -p answers.jsonl --adapter predictions=fix.yaml
 
     \b
@@ -86,12 +88,12 @@ def adapt_command(
     FILE is JSON lines, CSV, TSV, Parquet or Arrow. Nothing is written where a row
     cannot be adapted.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.adapters import read_pipeline
+    from evalkit.adapters import as_pipeline
 
     if out is not None and row is not None:
         raise click.UsageError("--explain prints one row; it takes no --out.")
     with plugin_output_to_stderr():
-        adapters = read_pipeline(adapter)
+        adapters = as_pipeline(adapter)
         if row is not None:
             _explain(adapters, file, row, as_json)
         elif out is None:

@@ -130,10 +130,10 @@ adapter_option = click.option(
     "adapters",
     multiple=True,
     metavar="PLACE=FILE|NAME",
-    help="What changes each row before it is checked, at the place predictions, data or "
-    "perturbed: a file with a list of adapters, in YAML or JSON, or an installed adapter "
-    "by its name (NAME[:KEY=VALUE,…], see `evalkit list adapters`); `evalkit adapt` "
-    "tries them by hand.",
+    help="What changes each row before it is checked, at the place predictions, data "
+    "or perturbed: a file with a list of adapters, in YAML or JSON, or an installed "
+    "adapter by its name (NAME[:KEY=VALUE,…], see `evalkit list adapters`); "
+    "`evalkit adapt` tries them by hand.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 

@@ -126,7 +126,7 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
     configuration: Mapping[str, Any] = reference.parameters
     if inspect.isclass(model) and issubclass(model, BaseModel):
         configuration = as_meant(model, configuration)
-    stage = {"kind": f"{component.name}@{component.distribution}"}
+    stage: dict[str, Any] = {"kind": text.partition(":")[0].strip()}
     if configuration:
         stage |= {"configuration": configuration}
     try:

@@ -26,7 +26,7 @@ _SHOWN = 3
 
 
 @click.command("adapt")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-a",
     "--adapter",
@@ -113,11 +113,11 @@ def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> No
             echo_lines(_as_text(row))
 
 
-def _values(file: Path, limit: int) -> list[Any]:
-    from evalkit.adapters import file_rows
+def _values(adapters: Pipeline, file: Path, limit: int) -> list[Any]:
     from evalkit.errors import SchemaError
+    from evalkit_adapters_json.files import rows_of
 
-    rows = list(islice(file_rows(file), limit))
+    rows = list(islice(rows_of(adapters, file), limit))
     for row in rows:
         if row.values is None:
             raise SchemaError(f"{file}: line {row.line}: {row.problem}")
@@ -128,7 +128,7 @@ def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None
     from evalkit.errors import DataError
     from evalkit.reporting import count_of
 
-    rows = _values(file, number)
+    rows = _values(adapters, file, number)
     if len(rows) < number:
         raise DataError(
             f"{file}: has {len(rows):,} rows, so there is no row {number:,}"

@@ -189,11 +189,7 @@ def _likelihood(given: Any) -> float:
 def _target(row: Mapping[str, Any]) -> Any:
     """Return the right answer; of a choice that is named by its number its text."""
     target, choices = value_at(row, "target"), _choices(row)
-    if choices is None:
+    texts = [choice.strip() for choice in choices or ()]
+    if target in texts or not str(target).isdecimal():
         return target
-    number = int(target) if isinstance(target, str) and target.isdecimal() else target
-    stripped = [choice.strip() for choice in choices]
-    if isinstance(number, int) and not isinstance(number, bool):
-        if target not in stripped and 0 <= number < len(stripped):
-            return stripped[number]
-    return target
+    return texts[int(target)] if int(target) < len(texts) else target

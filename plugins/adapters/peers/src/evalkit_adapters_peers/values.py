@@ -92,9 +92,7 @@ def answers(
     Returns:
         One answer under its field; several as ranked alternatives.
     """
-    found = [
-        each if each is None or not is_stripped else each.strip() for each in texts
-    ]
+    found = [each.strip() if is_stripped and each else each for each in texts]
     if len(found) == 1:
         return {field: found[0]}
     return {"responses": [{field: each} for each in found]}

@@ -21,7 +21,8 @@ _EPOCHS = "_epochs_"
 class InspectLog:
     """Read what a model answered from a log of Inspect (`.json` or `.eval`).
 
-    A sample of a log with several epochs says of which it is (`_replication_`). One that
+    A sample of a log with several epochs says of which it is (`_replication_`). One
+    that
     failed is a response with an `error`.
 
     Example:
@@ -66,8 +67,9 @@ class InspectLog:
         if scorer is None:
             completion = value_at(row, "output.completion")
             return {field: text_of(completion, "output.completion")}
+        answer = object_row(value_at(row, f"scores.{scorer}")).get("answer")
         # null where the scorer found no answer in the completion
-        return {field: value_at(row, f"scores.{scorer}").get("answer")}
+        return {"responses": []} if answer is None else {field: answer}
 
 
 class InspectSamples:

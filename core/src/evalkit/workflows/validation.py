@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import as_pipeline
+from evalkit.adapting.files import as_pipeline, check_adapters
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
@@ -138,6 +138,7 @@ def validate_with(
     """
     resolver = Resolver(registry or Registry())
     adapters = options.adapters or {}
+    check_adapters(adapters, ("data", "predictions"))
     bound = bind_dataset(resolver, dataset, task, adapters.get("data"))
     bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)

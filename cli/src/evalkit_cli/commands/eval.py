@@ -15,6 +15,8 @@ from evalkit_cli.options.choices import (
     chosen_dataset,
     cluster_option,
     data_options,
+    map_option,
+    map_predictions_option,
     policy_options,
 )
 from evalkit_cli.options.evaluation import evaluation_options
@@ -35,11 +37,11 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.printing.corrected_commands import echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
     echo_json,
-    echo_lines,
     plugin_output_to_stderr,
 )
 
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
+@map_option
+@map_predictions_option
 @adapter_option
 @metric_options
 @cluster_option
@@ -234,7 +238,7 @@ def _evaluate_all(
             # the others' scores are not lost with this one's
             where = "" if job.path in str(error) else f"{job.path}: "
             message = name_standard_input(f"{where}{error}", folder)
-            echo_lines(f"evalkit: error: {message}", err=True)
+            echo_error(error, message)
             failed = True
     return results, failed
 
@@ -265,7 +269,7 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
         if error.result is None:
             raise
         where = f"{job.dataset}: " if several else ""
-        echo_lines(f"evalkit: error: {where}{error}", err=True)
+        echo_error(error, f"{where}{error}")
         refused: Result = error.result
         return refused
 

@@ -142,7 +142,7 @@ def load_examples(
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
-    loaded = load_rows(dataset, task, split, needed, given, asked)
+    loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
     checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     return convert_examples(dataset, task, checked, columns)
 

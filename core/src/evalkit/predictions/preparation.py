@@ -13,7 +13,6 @@ import polars as pl
 
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError
@@ -278,7 +277,7 @@ def read_prediction_file(
             path, found, reader.plan, reader.nullable, reader.output
         )
     if found is not Format.PLAIN:
-        rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
+        rows = read_rows(path, found, reader.text_fields, ())
         return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(

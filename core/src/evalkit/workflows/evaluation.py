@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
@@ -73,6 +72,8 @@ def evaluate(
     include_examples: bool = True,
     observers: Sequence[Any] = (),
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    map_predictions: Mapping[str, str] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -130,6 +131,10 @@ def evaluate(
             file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
             Those of a data set come after the ones that it declares. Predictions
             for perturbed copies go through theirs too.
+        map: Columns of the data by field, which are taken in their place:
+            `{"statement": "text", "id": "#row", "facet:origin": "source"}`, as
+            `evalkit show adapters/map-fields` says; after the adapters.
+        map_predictions: The same of the predictions.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -165,6 +170,8 @@ def evaluate(
         include_examples=include_examples,
         observers=observers,
         adapters=adapters,
+        map=map,
+        map_predictions=map_predictions,
     )
     return evaluate_with(
         dataset,
@@ -217,7 +224,7 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        adapt = as_pipeline((options.adapters or {}).get("predictions"), registry)
+        adapt = options.pipeline("predictions", registry)
         predictions = adapted_by(rows_of(predictions), adapt)
         out = None if out is None else local_path(out)
         sources = find_copies(perturbed, perturbed_predictions, out or "runs", adapt)
@@ -253,5 +260,6 @@ def evaluate_with(
         if refused:
             further = refused_copies(copies) if copies is not None else []
             message = refusal_message(result, refused, prepared.alignment, further)
-            raise AlignmentError(message, result)
+            absent = prepared.alignment.absent
+            raise AlignmentError(message, result, absent and absent.mapping)
         return result

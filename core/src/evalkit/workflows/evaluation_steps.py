@@ -96,7 +96,7 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    adapters = (options.adapters or {}).get("data")
+    adapters = options.pipeline("data", registry)
     bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)

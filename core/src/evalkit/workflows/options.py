@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from evalkit.adapting.files import check_adapters
+from evalkit.adapting.files import check_adapters, with_map
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
+from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.runs.recording import Options
 from evalkit.scoring.crossings import read_crossings
@@ -47,6 +49,8 @@ class EvaluationOptions:
     include_examples: bool = True
     observers: Sequence[Any] = ()
     adapters: Mapping[str, Any] | None = None
+    map: Mapping[str, str] | None = None
+    map_predictions: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -66,6 +70,24 @@ class EvaluationOptions:
     def selection(self) -> Selection:
         """Which examples are evaluated."""
         return Selection.of(self.limit, self.filters)
+
+    def pipeline(self, place: str, registry: Registry) -> Pipeline | None:
+        """Return what rows go through before they are checked.
+
+        Args:
+            place: `data` or `predictions`.
+            registry: Where installed adapters are found.
+
+        Returns:
+            The adapters of this place, and what maps columns to fields after them;
+            None for nothing.
+
+        Raises:
+            AdapterError: They are written wrongly.
+            PluginError: An adapter is unknown or broken.
+        """
+        mapping = self.map if place == "data" else self.map_predictions
+        return with_map((self.adapters or {}).get(place), mapping, registry)
 
     def for_split(self, split: str) -> Options:
         """Return the options in the form that an evaluation works with and records.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
@@ -36,6 +35,8 @@ class Validation(NamedTuple):
     refusals: Sequence[str]
     """Why an evaluation would refuse the predictions; empty if it would not."""
     notices: Sequence[str]
+    mapping: Mapping[str, str] = {}
+    """Where no row has some fields: the columns that may be meant, by field."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the problems as JSON values."""
@@ -58,6 +59,8 @@ def validate(
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    map_predictions: Mapping[str, str] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -77,6 +80,8 @@ def validate(
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
         adapters: Adapters of rows, as for `evaluate`.
+        map: Columns of the data by field, as for `evaluate`.
+        map_predictions: Columns of the predictions by field.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -97,6 +102,8 @@ def validate(
         on_invalid=on_invalid,
         on_duplicate=on_duplicate,
         adapters=adapters,
+        map=map,
+        map_predictions=map_predictions,
     )
     return validate_with(
         dataset,
@@ -137,8 +144,8 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    adapters = options.adapters or {}
-    bound = bind_dataset(resolver, dataset, task, adapters.get("data"))
+    adapters = options.pipeline("data", resolver.registry)
+    bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)
     split = options.split or bound.default_split
@@ -153,7 +160,7 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    adapt = as_pipeline(adapters.get("predictions"), resolver.registry)
+    adapt = options.pipeline("predictions", resolver.registry)
     rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)
     prepared = prepare(
@@ -180,4 +187,5 @@ def validate_with(
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
         ],
+        alignment.absent.mapping if alignment.absent else {},
     )

@@ -18,6 +18,7 @@ from evalkit_cli.options.choices import (
     map_option,
     map_predictions_option,
     policy_options,
+    read_names,
 )
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
@@ -94,7 +95,17 @@ if TYPE_CHECKING:
     "--no-examples",
     is_flag=True,
     envvar="EVALKIT_NO_EXAMPLES",
-    help="Leave answers, predictions and rejected values out of the run folder.",
+    help="Leave answers, predictions, rejected values and columns of the data out of "
+    "the run folder.",
+)
+@click.option(
+    "--keep",
+    metavar="NAMES|none",
+    envvar="EVALKIT_KEEP",
+    callback=lambda _context, _option, given: read_names(given),
+    help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
+    "--by` can use them; by default those of at most 50 values of at most 64 "
+    "characters, but for what a model is sent.",
 )
 @click.option(
     "--fail-under",

@@ -158,6 +158,16 @@ map_predictions_option = click.option(
 """The parameter `map_predictions` of `evalkit.evaluate`."""
 
 
+def read_names(given: str | None) -> list[str] | None:
+    """Read names that are joined by commas; None for none."""
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",")]
+    if not all(names):
+        raise click.UsageError(f"--keep {given!r} is not of the form NAME[,…] or none.")
+    return names
+
+
 def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
     """Read `FIELD=COLUMN` options.
 

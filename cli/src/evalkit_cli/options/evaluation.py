@@ -19,8 +19,9 @@ def evaluation_options(
 
     Args:
         given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`, `--weight`, `--no-examples` and
-            `--observer`, by the names of their parameters.
+            `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`,
+            `--weight`, `--no-examples`, `--keep` and `--observer`, by the names of
+            their parameters.
         metrics: The metrics that were named; None for those of the data set.
 
     Raises:
@@ -39,6 +40,7 @@ def evaluation_options(
         jobs=given["jobs"],
         weight=given["weight"],
         include_examples=not given["no_examples"],
+        keep=given["keep"],
         observers=given["observers"],
     )
 
@@ -48,7 +50,8 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
 
     Args:
         given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `adapter_option`, `cluster_option` and `policy_options`, by the names of their parameters.
+            `adapter_option`, `cluster_option` and `policy_options`, by the names of
+            their parameters.
 
     Raises:
         EvalkitError: A value is out of its range.

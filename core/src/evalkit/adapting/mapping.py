@@ -185,8 +185,8 @@ def _look_up(row: Mapping[str, Any], column: str) -> tuple[bool, Any]:
     for part in column.split("."):
         if isinstance(current, Mapping) and part in current:
             current = current[part]
-        elif isinstance(current, list) and part.isdecimal() and int(part) < len(
-            current
+        elif (
+            isinstance(current, list) and part.isdecimal() and int(part) < len(current)
         ):
             current = current[int(part)]
         else:

@@ -161,7 +161,7 @@ class Pipeline:
 
     @property
     def renamed(self) -> Mapping[str, set[str]]:
-        """Which fields columns become, as far as `MapFields` comes first and says so."""
+        """Which fields columns become, as far as `MapFields` comes first."""
         first = self.stages[0].adapter.plugin if self.stages else None
         return first.fields if isinstance(first, MapFields) else {}
 

@@ -145,4 +145,3 @@ def _no_ids(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[str]:
         is_id = column.dtype == pl.String or column.dtype.is_integer()
         if not is_id or column.null_count() or column.is_duplicated().any():
             yield name
-

@@ -184,7 +184,7 @@ def _read_rows(
     kept: Collection[str] | None,
 ) -> ExampleRows:
     if kind is Format.JSON_LINES:
-        table = read_json_table(path, _wanted(task, kept))
+        table = read_json_table(path, _wanted(dataset, task, kept))
         if table is not None and not _lacks_ids(table.frame):
             return ExampleRows(
                 table.frame,
@@ -207,7 +207,9 @@ def _read_rows(
     return _rows_of_file(dataset, task, path, rows)
 
 
-def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
+def _wanted(
+    dataset: BoundDataset, task: BoundTask, kept: Collection[str] | None
+) -> Wanted | None:
     """Say which texts need not be kept: those that columns can be checked for."""
     plan = input_plan(task)
     if kept is None or plan is None:
@@ -217,7 +219,8 @@ def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
         for name, column in plan.columns.items()
         if column.dtype == pl.String and name not in kept
     ]
-    return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
+    names = {*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}
+    return Wanted(names, plan.of(texts), dataset.keep is None)
 
 
 def input_plan(task: BoundTask) -> ColumnPlan | None:

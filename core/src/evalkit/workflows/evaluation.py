@@ -70,6 +70,7 @@ def evaluate(
     weight: Weight = "original",
     out: str | Path | None = None,
     include_examples: bool = True,
+    keep: Sequence[str] | str | None = None,
     observers: Sequence[Any] = (),
     adapters: Mapping[str, Any] | None = None,
     map: Mapping[str, str] | None = None,
@@ -126,6 +127,10 @@ def evaluate(
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
+        keep: Columns of the data that the run keeps, so that it can be shown by them
+            later, or `none`; by default those of at most 50 values of at most 64
+            characters each, but for what a model is sent. Nothing is kept without
+            `include_examples`.
         observers: Observers to tell what happens: names, classes or instances.
         adapters: Adapters of rows: for `predictions`, and for `data` (the examples), a
             file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
@@ -172,6 +177,7 @@ def evaluate(
         adapters=adapters,
         map=map,
         map_predictions=map_predictions,
+        keep=keep,
     )
     return evaluate_with(
         dataset,

@@ -16,6 +16,7 @@ from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
+from evalkit.examples.kept import keeping
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -99,6 +100,7 @@ def bind(
     adapters = options.pipeline("data", registry)
     bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
+    bound = keeping(bound, options.keep, options.include_examples)
     bound_task = resolver.task(bound)
     named = options.metrics
     metrics = resolver.metrics(

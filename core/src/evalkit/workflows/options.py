@@ -51,6 +51,7 @@ class EvaluationOptions:
     adapters: Mapping[str, Any] | None = None
     map: Mapping[str, str] | None = None
     map_predictions: Mapping[str, str] | None = None
+    keep: Sequence[str] | str | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""

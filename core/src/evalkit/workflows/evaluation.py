@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
-from evalkit.errors import AlignmentError
-from evalkit.examples.files import local_path
+from evalkit.errors import AlignmentError, EvalkitError
+from evalkit.examples.files import chosen_data, local_path
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
@@ -45,9 +45,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    dataset: Any,
-    predictions: Predictions,
+    dataset: Any = None,
+    predictions: Predictions | None = None,
     *,
+    data: Any = None,
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
@@ -86,12 +87,14 @@ def evaluate(
         predictions: A file (JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in
             the data's order; gzip or Zstandard), or the responses themselves: dicts,
             or a polars, pandas or Arrow table.
+        data: In place of a data set: a file of examples, or the examples themselves, as
+            dicts or a polars, pandas or Arrow table; needs `task`.
         model: Name of the model; by default the file's stem.
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
-        task: The task of a file of examples, by name or as a class or instance; nothing
-            for a data set.
+        task: The task of a file or rows of examples, by name or as a class or instance;
+            nothing for a data set.
         split: Split of the data set; its default split by default.
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
@@ -179,8 +182,10 @@ def evaluate(
         map_predictions=map_predictions,
         keep=keep,
     )
+    if predictions is None:
+        raise EvalkitError("evaluate needs predictions=")
     return evaluate_with(
-        dataset,
+        chosen_data(dataset, data),
         predictions,
         options,
         model=model,

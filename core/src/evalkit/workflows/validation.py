@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset
+from evalkit.examples.files import bind_dataset, chosen_data
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
@@ -46,9 +46,10 @@ class Validation(NamedTuple):
 
 
 def validate(
-    dataset: Any,
+    dataset: Any = None,
     predictions: Any = None,
     *,
+    data: Any = None,
     task: Any = None,
     model: str | None = None,
     split: str | None = None,
@@ -69,7 +70,9 @@ def validate(
     Args:
         dataset: As for `evaluate`.
         predictions: As for `evaluate`; None to check the examples alone.
-        task: The task, by name or as a class or instance; only for a file of examples.
+        data: A file or rows of examples, in place of a data set, as for `evaluate`.
+        task: The task, by name or as a class or instance; only for a file or rows of
+            examples.
         model: Name of the model; by default the file's stem.
         split: Split of the data set; its default split by default.
         limit: Check at most so many examples.
@@ -106,7 +109,7 @@ def validate(
         map_predictions=map_predictions,
     )
     return validate_with(
-        dataset,
+        chosen_data(dataset, data),
         predictions,
         options,
         task=task,

@@ -17,6 +17,7 @@ from evalkit_cli.options.choices import (
     data_options,
     map_option,
     map_predictions_option,
+    normalise_option,
     policy_options,
     read_names,
 )
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 )
 @map_option
 @map_predictions_option
+@normalise_option
 @adapter_option
 @metric_options
 @cluster_option

@@ -15,6 +15,7 @@ from evalkit_cli.options.choices import (
     data_options,
     map_option,
     map_predictions_option,
+    normalise_option,
     policy_options,
 )
 from evalkit_cli.options.evaluation import validation_options
@@ -52,6 +53,7 @@ _SHOWN = 5
 )
 @map_option
 @map_predictions_option
+@normalise_option
 @adapter_option
 @cluster_option
 @policy_options

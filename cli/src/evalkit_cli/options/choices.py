@@ -158,6 +158,16 @@ map_predictions_option = click.option(
 """The parameter `map_predictions` of `evalkit.evaluate`."""
 
 
+normalise_option = click.option(
+    "--normalise",
+    multiple=True,
+    type=click.Choice(("labels",)),
+    help="Write the labels of data and predictions as they are declared, where they "
+    "differ in case, surrounding blanks or Unicode form.",
+)
+"""The parameter `normalise` of `evalkit.evaluate`."""
+
+
 def read_names(given: str | None) -> list[str] | None:
     """Read names that are joined by commas; None for none."""
     if given is None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from evalkit.adapting.mapping import MapFields, absent_columns
+from evalkit.adapting.settings import AdapterSettings as AdapterSettings
 from evalkit.adapting.stages import Stage, bind_stages
 from evalkit.errors import AdapterError
 from evalkit.plugins.registry import Registry
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_000
 """How many rows are adapted at once."""
-
-
-class AdapterSettings(BaseModel):
-    """Base of the `Parameters` of adapters: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Adapted(NamedTuple):

@@ -76,6 +76,7 @@ def evaluate(
     adapters: Mapping[str, Any] | None = None,
     map: Mapping[str, str] | None = None,
     map_predictions: Mapping[str, str] | None = None,
+    normalise: Sequence[str] | str = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -143,6 +144,8 @@ def evaluate(
             `{"statement": "text", "id": "#row", "facet:origin": "source"}`, as
             `evalkit show adapters/map-fields` says; after the adapters.
         map_predictions: The same of the predictions.
+        normalise: `labels` writes the labels of data and predictions as they are
+            declared, where they differ in case, surrounding blanks or Unicode form.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -181,6 +184,7 @@ def evaluate(
         map=map,
         map_predictions=map_predictions,
         keep=keep,
+        normalise=normalise,
     )
     if predictions is None:
         raise EvalkitError("evaluate needs predictions=")
@@ -235,11 +239,13 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        adapt = options.pipeline("predictions", registry)
-        predictions = adapted_by(rows_of(predictions), adapt)
+        given = rows_of(predictions)
         out = None if out is None else local_path(out)
-        sources = find_copies(perturbed, perturbed_predictions, out or "runs", adapt)
         asked = bind(dataset, task, options, registry, watchers)
+        predictions = adapted_by(given, asked.adapters)
+        sources = find_copies(
+            perturbed, perturbed_predictions, out or "runs", asked.adapters
+        )
         model = model or default_model(predictions)
         prepared = match(asked, predictions, model, bool(sources), progress)
         copies = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from evalkit.adapting.files import check_adapters, with_map
+from evalkit.adapting.normalising import check_normalise
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
@@ -52,6 +53,7 @@ class EvaluationOptions:
     map: Mapping[str, str] | None = None
     map_predictions: Mapping[str, str] | None = None
     keep: Sequence[str] | str | None = None
+    normalise: Sequence[str] | str = ()
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -59,6 +61,7 @@ class EvaluationOptions:
         self.policies.check()
         self.for_split("")
         check_adapters(self.adapters or {})
+        check_normalise(self.normalise)
         if self.weight not in get_args(Weight):
             raise EvalkitError(f"weight must be original or copy, is {self.weight!r}")
 

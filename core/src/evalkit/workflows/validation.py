@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.adapting.pipelines import joined
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset, chosen_data
+from evalkit.examples.normalising import normalised
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
@@ -62,6 +64,7 @@ def validate(
     adapters: Mapping[str, Any] | None = None,
     map: Mapping[str, str] | None = None,
     map_predictions: Mapping[str, str] | None = None,
+    normalise: Sequence[str] | str = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -85,6 +88,7 @@ def validate(
         adapters: Adapters of rows, as for `evaluate`.
         map: Columns of the data by field, as for `evaluate`.
         map_predictions: Columns of the predictions by field.
+        normalise: As for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -107,6 +111,7 @@ def validate(
         adapters=adapters,
         map=map,
         map_predictions=map_predictions,
+        normalise=normalise,
     )
     return validate_with(
         chosen_data(dataset, data),
@@ -151,6 +156,10 @@ def validate_with(
     bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)
+    adapt = options.pipeline("predictions", resolver.registry)
+    if options.normalise:
+        bound, of_labels = normalised(bound, bound_task, resolver.registry)
+        adapt = joined(adapt, of_labels)
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -163,7 +172,6 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    adapt = options.pipeline("predictions", resolver.registry)
     rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)
     prepared = prepare(

@@ -38,6 +38,7 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             "resample_lists": record.resample_lists,
             "by": [*record.by],
             "include_examples": record.includes_examples,
+            **({"kept": [*record.kept]} if record.kept else {}),
             **({"cluster": [*chosen_cluster]} if chosen_cluster else {}),
             **({"data_adapters": adapters} if adapters else {}),
             "model": record.model,

@@ -15,6 +15,7 @@ MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
     "evalkit-adapters-json": "plugins/adapters/json",
+    "evalkit-adapters-peers": "plugins/adapters/peers",
     "evalkit-commands-cite": "plugins/commands/cite",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",

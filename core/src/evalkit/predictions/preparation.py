@@ -191,20 +191,27 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         DataError: The file cannot be read.
     """
     if isinstance(predictions, AdaptedPredictions):
-        adapters = predictions.pipeline.specification
-        return {**identify(predictions.given), "adapters": adapters}
+        pipeline, rows = predictions.pipeline, predictions.given
+        is_path = isinstance(rows, str | Path)
+        may_be_folder = pipeline.reads_files and is_path and Path(rows).is_dir()
+        own = _identify_path(Path(rows)) if may_be_folder else identify(rows)
+        return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
         if not is_data_set(path):
             refuse_other_than_file(path)
-        try:
-            return {"name": path.name, "sha256": data_sha256(path)}
-        except OSError as error:
-            reason = error.strerror or error
-            raise DataError(f"{path}: cannot be read: {reason}") from error
+        return _identify_path(path)
     if isinstance(predictions, pl.DataFrame):
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
+
+
+def _identify_path(path: Path) -> Mapping[str, Any]:
+    try:
+        return {"name": path.name, "sha256": data_sha256(path)}
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:

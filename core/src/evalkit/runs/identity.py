@@ -127,8 +127,11 @@ def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
 
 
 def _copies(copies: recorded.Perturbed) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": copies.file, "sha256": copies.sha256}
+    if copies.adapters:
+        data["adapters"] = [each.to_dict() for each in copies.adapters]
     return {
-        "data": {"name": copies.file, "sha256": copies.sha256},
+        "data": data,
         "predictions": _given(copies.predictions),
         "run": copies.run,
     }

@@ -242,14 +242,29 @@ def find_copies(
     predictions: Given,
     runs: str | Path,
     adapt: Pipeline | None = None,
+    adapt_copies: Pipeline | None = None,
 ) -> list[CopySource]:
-    """Pair what is given as perturbed copies with the predictions for them."""
+    """Pair what is given as perturbed copies with the predictions for them.
+
+    Args:
+        perturbed: The copies.
+        predictions: The predictions for them.
+        runs: Folder that runs are looked for in.
+        adapt: What predictions go through.
+        adapt_copies: What files of copies go through.
+
+    Returns:
+        The pairs.
+
+    Raises:
+        EvalkitError: They are not of one number, or cannot be read.
+    """
     if _is_empty(perturbed) and _is_empty(predictions):
         return []
     from evalkit.robustness.inputs import pair_sources
 
     return [
-        source.adapted_by(adapt)
+        source.adapted_by(adapt, adapt_copies)
         for source in pair_sources(perturbed, predictions, runs)
     ]
 

@@ -30,8 +30,8 @@ MOST_ROWS = 40
 """Groups that a report on a screen shows of those that the user asked for."""
 
 MEANINGS: Mapping[str, str] = {
-    "shrunk": "shrunk: the score, drawn towards the mean of its facet; the less certain "
-    "the score, the further",
+    "shrunk": "shrunk: the score, drawn towards the mean of its facet; the less "
+    "certain the score, the further",
     "rank": "rank: the places that a group may have within its facet (1 is the best); "
     "all ranks of all facets hold at once",
 }

@@ -16,6 +16,7 @@ MEMBERS = {
     "evalkit-cli": "cli",
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-commands-cite": "plugins/commands/cite",
+    "evalkit-commands-report": "plugins/commands/report",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",
     "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",

@@ -17,6 +17,7 @@ MEMBERS = {
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",
     "evalkit-commands-cite": "plugins/commands/cite",
+    "evalkit-commands-report": "plugins/commands/report",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",
     "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",

@@ -43,6 +43,7 @@ from evalkit_cli.installed_commands import (
     find_installed,
 )
 from evalkit_cli.options.repeated import refuse_repeated_options
+from evalkit_cli.printing.corrected_commands import echo_error, remember_arguments
 from evalkit_cli.printing.defects import (
     DEFECT,
     TRACEBACK_VARIABLE,
@@ -87,7 +88,7 @@ class _Group(click.Group):
         except EvalkitError as error:
             if error.__cause__ is not None:
                 show_traceback(error.__cause__)
-            echo_lines(f"evalkit: error: {error}", err=True)
+            echo_error(error)
             ctx.exit(1)
         except Ended as ended:  # what it had begun is cleaned up now
             die_by(ended.number)
@@ -123,12 +124,15 @@ class _Group(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
+        given = [*args]
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
         except BrokenPipeError:  # --help and --version print here
             if drop_output_without_reader():
                 sys.exit(READER_GONE)
             raise
+        remember_arguments(context, given)
+        return context
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.functions import metric as metric
     from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
-    from evalkit.runs.listing import find_run as find_run
+    from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
@@ -100,7 +100,7 @@ else:
             "plugins.functions": "metric",
             "plugins.plugin": "Parameters",
             "plugins.registry": "Registry",
-            "runs.listing": "find_run",
+            "runs.finding": "find_run",
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.stored": "read_run",

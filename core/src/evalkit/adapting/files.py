@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from evalkit.adapting.pipelines import Pipeline, pipeline
+from evalkit.adapting.pipelines import Pipeline, joined, pipeline
 from evalkit.adapting.stages import DEEPEST, is_nested_too_deeply
 from evalkit.base.names import is_component_name, parse_reference
 from evalkit.base.violations import shorten
@@ -96,6 +96,32 @@ def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None
     if isinstance(given, str | Path):
         return read_pipeline(given, registry)
     return pipeline(given, registry)
+
+
+def with_map(
+    given: Any, mapping: Mapping[str, str] | None, registry: Registry | None = None
+) -> Pipeline | None:
+    """Return the adapters of a place, and what maps columns to fields after them.
+
+    Args:
+        given: As for `as_pipeline`.
+        mapping: Columns by field, as `MapFields` takes them; None or empty for none.
+        registry: Where installed adapters are found.
+
+    Raises:
+        AdapterError: The adapters or the mapping are written wrongly.
+        PluginError: An adapter is unknown or broken.
+    """
+    whole = as_pipeline(given, registry)
+    if not mapping:
+        return whole
+    if not isinstance(mapping, Mapping):
+        raise AdapterError(
+            f"a map must have columns by field, is {shorten(mapping)}; write "
+            "{'label': 'gold'}"
+        )
+    stage = {"kind": "map-fields", "configuration": dict(mapping)}
+    return joined(whole, pipeline([stage], registry))
 
 
 def _names_adapter(given: str) -> bool:

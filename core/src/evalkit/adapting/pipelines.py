@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
+from evalkit.adapting.mapping import MapFields, absent_columns
+from evalkit.adapting.settings import AdapterSettings as AdapterSettings
 from evalkit.adapting.stages import Stage, bind_stages
 from evalkit.errors import AdapterError, DataError
 from evalkit.plugins.registry import Registry
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_000
 """How many rows are adapted at once."""
-
-
-class AdapterSettings(BaseModel):
-    """Base of the `Parameters` of adapters: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Adapted(NamedTuple):
@@ -198,9 +193,39 @@ class Pipeline:
         return current
 
     @property
+    def renamed(self) -> Mapping[str, set[str]]:
+        """Which fields columns become, as far as `MapFields` comes first."""
+        first = self.stages[0].adapter.plugin if self.stages else None
+        return first.fields if isinstance(first, MapFields) else {}
+
+    def refuse_absent(self, source: str, place: str) -> None:
+        """Refuse columns that are mapped to fields, and that no row had.
+
+        Args:
+            source: Where the rows are from.
+            place: `data` or `predictions`.
+
+        Raises:
+            DataError: There is such a column.
+        """
+        for stage in self.stages:
+            plugin = stage.adapter.plugin
+            absent = plugin.absent() if isinstance(plugin, MapFields) else []
+            if absent:
+                raise absent_columns(source, place, absent, plugin.columns)
+
+    @property
     def specification(self) -> list[dict[str, Any]]:
         """The pipeline as it is recorded: kind, plugin and configuration by stage."""
         return [stage.specification for stage in self.stages]
+
+
+def joined(first: Pipeline | None, second: Pipeline | None) -> Pipeline | None:
+    """Put one pipeline after another; stages are numbered through."""
+    if first is None or second is None:
+        return first or second
+    numbered = enumerate((*first.stages, *second.stages), start=1)
+    return Pipeline(replace(stage, number=number) for number, stage in numbered)
 
 
 def pipeline(

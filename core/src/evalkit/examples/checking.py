@@ -23,6 +23,7 @@ from evalkit.base.violations import (
     shorten,
 )
 from evalkit.errors import SchemaError
+from evalkit.examples.lacking import lacking_error, refuse_absent_answer
 from evalkit.examples.loading import input_plan
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -59,6 +60,14 @@ def checked_inputs(
         SchemaError: Rows break it.
         PluginError: The task's own validators failed.
     """
+    checked = _checked_inputs(dataset, task, loaded)
+    refuse_absent_answer(dataset, task, checked)
+    return checked
+
+
+def _checked_inputs(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
     accepted, frame = _accepted(task, loaded)
     typed = loaded._replace(frame=frame, given=loaded.frame)
     plan = input_plan(task)
@@ -182,8 +191,7 @@ def _validated(
         absent = [name for name, times in lacking.items() if times == count > 1]
         why = str(problems)
         if absent:
-            has = f"the data has the columns {', '.join(loaded.columns)}"
-            why = f"none has {' or '.join(absent)}; {has}"
+            raise lacking_error(dataset, task, loaded, absent)
         raise SchemaError(
             f"{loaded.source(dataset)}: {len(problems)} of {count} "
             f"examples break the input of the task {task.component.name}: {why}"

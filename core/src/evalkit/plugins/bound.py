@@ -186,6 +186,8 @@ class BoundDataset(Converting, DatasetAttributes):
     """The plugin's name with those parameters that are not at their default."""
     chosen_cluster: tuple[str, ...] = ()
     """The columns that a user chose for the clusters, in place of `cluster`."""
+    keep: tuple[str, ...] | None = ()
+    """The columns that a run keeps; None for all that have few short values."""
     pipeline: Any = None
     """The adapters of its rows, as `examples.adapted` made them; None for none."""
 

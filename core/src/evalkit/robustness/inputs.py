@@ -14,8 +14,8 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name, local_path
 from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
+from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.listing import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 

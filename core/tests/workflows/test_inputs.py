@@ -127,6 +127,9 @@ def test_a_file_goes_through_adapters(tmp_path: Path) -> None:
     adapters = {"data": "rename:text=statement"}
     found = evalkit.load_inputs(path, task="sentiment", adapters=adapters)
     assert list(found) == [{"uid": "1", "statement": "hi"}]
+    mapped = {"statement": "text"}
+    again = evalkit.load_inputs(path, task="sentiment", map=mapped)
+    assert list(again) == list(found)
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'predictions'"):
         evalkit.load_inputs(path, task="sentiment", adapters={"predictions": "x"})
 

@@ -11,8 +11,10 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
+    map_option,
     read_adapters,
     read_filters,
+    read_map,
 )
 from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
@@ -42,6 +44,7 @@ _STANDARD_OUTPUT = "-"
     help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
     "first.",
 )
+@map_option
 @quiet_with("Print no notices and no summary.")
 def inputs_command(
     dataset: str | None,
@@ -53,6 +56,7 @@ def inputs_command(
     out: str,
     overwrite: bool,
     adapters: tuple[str, ...],
+    mapped: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Write what a model is sent of a data set or file, without the answers.
@@ -61,7 +65,7 @@ def inputs_command(
     Examples:
       evalkit inputs hatecheck > inputs.jsonl
       evalkit inputs sample-nli --limit 100 -o inputs.parquet
-      evalkit inputs --data my-set.csv --task sentiment -o inputs.csv
+      evalkit inputs --data my-set.csv --task sentiment --map statement=text
       evalkit inputs sample-qa | my-model | evalkit eval sample-qa -p my-model=-
 
     Each row has the example's id, `uid`, and the fields that the task sends to a model.
@@ -82,6 +86,7 @@ def inputs_command(
             limit=limit,
             filters=read_filters(filters),
             adapters=read_adapters(adapters, ("data",)),
+            map=read_map(mapped, "--map"),
         )
         if stream is None:
             found.save(Path(out), overwrite=overwrite)

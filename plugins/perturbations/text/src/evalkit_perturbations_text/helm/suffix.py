@@ -15,7 +15,7 @@ from evalkit_perturbations_text.text_perturbations import Effect
 class HelmSuffixParameters(Parameters):
     """What is appended."""
 
-    suffix: Annotated[str, Field(min_length=1)]
+    suffix: Annotated[str, Field(min_length=1, examples=["pixel art"])]
     """The text."""
 
 

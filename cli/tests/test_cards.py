@@ -32,8 +32,15 @@ def test_a_card_has_a_description_and_an_example(
     assert described["distribution"].startswith("evalkit-")
     example = described["example"]
     assert example
+    rest = described["documentation"].partition("\n\n")[2]
     if component.startswith("perturbations/"):
+        assert rest
         assert example["before"] != example["after"]
+    if component.startswith("metrics/"):
+        words = " ".join(rest.split())
+        assert "Range 0 to 1, in %, higher is better; " in words
+        assert described["attributes"]["bounds"] == [0.0, 1.0]
+        assert described["attributes"]["unit"] == "%"
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,8 @@ def _rows_of_file(
     rows: Rows = []
     lines: list[int] = []
     problems = FirstProblems()
-    word = "line" if path else "example"
+    has_lines = path is not None and detect_format(path) is not Format.JSON_ARRAY
+    word = "line" if has_lines else "example" if path is None else "element"
     for row in found:
         if row.values is None:
             problems.add(f"{word} {row.line}: {row.problem}")
@@ -259,7 +260,7 @@ def _rows_of_file(
     if problems:
         given = ExampleRows(pl.DataFrame(), path=path)
         raise SchemaError(f"{given.source(dataset)}: {problems}")
-    given = ExampleRows(pl.DataFrame(), rows, path, lines if path else None)
+    given = ExampleRows(pl.DataFrame(), rows, path, lines if has_lines else None)
     return _with_frame(dataset, task, given)
 
 

@@ -28,6 +28,7 @@ from evalkit.predictions.alternatives import (
     Outcome,
     alternatives_column,
 )
+from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
@@ -86,7 +87,11 @@ class JudgedRows:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the reader of responses has to say of them as a whole."""
-        return self._reader.notices()
+        reader = self._reader
+        of_columns = probability_notices(
+            self.undeclared, reader.labels, reader.output.model_fields
+        )
+        return (*reader.notices(), *of_columns)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

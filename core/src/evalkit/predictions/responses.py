@@ -60,6 +60,7 @@ class ResponseReader:
             table, which cannot leave a value out, has as null, and a cell with nothing
             in it.
         output: The model of responses.
+        labels: The labels; None where there are none.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -73,7 +74,7 @@ class ResponseReader:
     ) -> None:
         self._task = task
         self._dataset = dataset
-        self._labels = examples.labels
+        self.labels = examples.labels
         self.output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
@@ -110,7 +111,7 @@ class ResponseReader:
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
         self.nullable = [n for n in names if holds_null(self.output, n)]
-        self.field_types = types_of_fields(self.output, self._labels)
+        self.field_types = types_of_fields(self.output, self.labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
@@ -124,7 +125,7 @@ class ResponseReader:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
-        plan = plan_of(self.output, self._labels)
+        plan = plan_of(self.output, self.labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
         if isinstance(plan.columns[column].dtype, pl.Struct):
@@ -161,7 +162,7 @@ class ResponseReader:
         offered = frame_of(
             self.plan.planned_only(frame[name]) for name in self.plan.columns
         )
-        verified = self._task.verify_columns(offered, self._labels)
+        verified = self._task.verify_columns(offered, self.labels)
         if (
             not isinstance(verified, pl.Series)
             or verified.dtype != pl.Boolean
@@ -227,11 +228,7 @@ class ResponseReader:
         return found - self.declared_keys
 
     def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
-        """Return the required fields of `Output` that a response without id lacks.
-
-        Args:
-            response: The response after the adapter.
-        """
+        """Return the required fields of `Output` that a response without id lacks."""
         if self._alternatives(response) is not None:
             return []
         return [name for name in self._required if name not in response]
@@ -361,7 +358,7 @@ class ResponseReader:
                 response=dict(response),
                 example=example,
                 data=example,
-                labels=self._labels,
+                labels=self.labels,
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error)]

@@ -94,8 +94,8 @@ class _Text:
         try:
             self.buffer += self._decoder.decode(read, final=not read)
         except UnicodeDecodeError as error:
-            problem = f"{NOT_UTF8} (a byte {error.object[error.start]:#x})"
-            raise self.error(f"{problem}, or before it; {HOW_TO_CONVERT}") from error
+            problem = f"{NOT_UTF8} (found the byte {error.object[error.start]:#x})"
+            raise self.error(f"{problem}; {HOW_TO_CONVERT}") from error
         self.is_whole = not read
         return bool(read)
 

@@ -28,7 +28,6 @@ from evalkit.predictions.alternatives import (
     Outcome,
     alternatives_column,
 )
-from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
@@ -87,11 +86,7 @@ class JudgedRows:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the reader of responses has to say of them as a whole."""
-        reader = self._reader
-        of_columns = probability_notices(
-            self.undeclared, reader.labels, reader.output.model_fields
-        )
-        return (*reader.notices(), *of_columns)
+        return self._reader.notices()
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -60,7 +60,6 @@ class ResponseReader:
             table, which cannot leave a value out, has as null, and a cell with nothing
             in it.
         output: The model of responses.
-        labels: The labels; None where there are none.
         plan: The responses as columns; None where the task, its output or the data
             set can judge them only one by one.
     """
@@ -74,7 +73,7 @@ class ResponseReader:
     ) -> None:
         self._task = task
         self._dataset = dataset
-        self.labels = examples.labels
+        self._labels = examples.labels
         self.output: type[BaseModel] = task.Output
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
@@ -111,7 +110,7 @@ class ResponseReader:
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
         self.nullable = [n for n in names if holds_null(self.output, n)]
-        self.field_types = types_of_fields(self.output, self.labels)
+        self.field_types = types_of_fields(self.output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
@@ -125,7 +124,7 @@ class ResponseReader:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
-        plan = plan_of(self.output, self.labels)
+        plan = plan_of(self.output, self._labels)
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
         if isinstance(plan.columns[column].dtype, pl.Struct):
@@ -162,7 +161,7 @@ class ResponseReader:
         offered = frame_of(
             self.plan.planned_only(frame[name]) for name in self.plan.columns
         )
-        verified = self._task.verify_columns(offered, self.labels)
+        verified = self._task.verify_columns(offered, self._labels)
         if (
             not isinstance(verified, pl.Series)
             or verified.dtype != pl.Boolean
@@ -358,7 +357,7 @@ class ResponseReader:
                 response=dict(response),
                 example=example,
                 data=example,
-                labels=self.labels,
+                labels=self._labels,
             )
         except AssertionError as error:
             return [] if found else [from_assertion(error)]

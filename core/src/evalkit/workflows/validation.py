@@ -12,6 +12,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
+from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.preparation import adapted_by, default_model, prepare, rows_of
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -41,9 +42,10 @@ class Validation(NamedTuple):
     """What the numbers of problems count: lines, or elements of a JSON array."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the problems as JSON values."""
+        """Return counts, refusals and notices as JSON values."""
         values = self._asdict()
-        del values["problems"]
+        for name in ("problems", "mapping", "place"):
+            del values[name]
         return {"ok": not self.refusals, **values}
 
 
@@ -190,6 +192,9 @@ def validate_with(
             *label_notices(examples, alignment),
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
+            *probability_notices(
+                alignment.undeclared, examples.labels, bound_task.Output.model_fields
+            ),
         ],
         alignment.absent.mapping if alignment.absent else {},
         alignment.place,

@@ -26,6 +26,7 @@ from evalkit.plugins.provenance import (
     environment,
 )
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -315,6 +316,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
+    notices += probability_notices(
+        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
+    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]

@@ -13,7 +13,7 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import MetricError
+from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -249,13 +249,16 @@ def find_copies(
         EvalkitError: They are not of one number, or cannot be read.
     """
     if _is_empty(perturbed) and _is_empty(predictions):
-        return []
-    from evalkit.robustness.inputs import pair_sources
+        found: list[CopySource] = []
+    else:
+        from evalkit.robustness.inputs import pair_sources
 
-    return [
-        source.adapted_by(adapt, adapt_copies)
-        for source in pair_sources(perturbed, predictions, runs)
-    ]
+        found = pair_sources(perturbed, predictions, runs)
+    if adapt_copies is not None and _is_empty(predictions):
+        raise EvalkitError(
+            "adapters sit at 'perturbed', and no file of perturbed copies was given"
+        )
+    return [source.adapted_by(adapt, adapt_copies) for source in found]
 
 
 def _is_empty(given: Given) -> bool:

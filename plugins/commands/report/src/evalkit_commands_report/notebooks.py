@@ -38,7 +38,9 @@ def result_html(result: Result) -> str:
         if counts.get(name)
     ]
     notices = len(result.notices)
-    more = [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
+    more = (
+        [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
+    )
     return _framed(
         element("h3", f"{result.dataset}: {result.model}"),
         summary_section(group, "run"),

@@ -147,9 +147,7 @@ def effect_table(run: Shown) -> Markup | None:
     )
 
 
-def _row(
-    run: Shown, name: str, views: Views, axis: Axis, is_uncertain: bool
-) -> Markup:
+def _row(run: Shown, name: str, views: Views, axis: Axis, is_uncertain: bool) -> Markup:
     drop = views.get("drop")
     shown = tested(drop) if drop is not None else None
     main = drop or next(iter(views.values()))

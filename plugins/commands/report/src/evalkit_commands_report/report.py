@@ -111,7 +111,9 @@ def report_command(
     from evalkit_commands_report.selection import only_metrics
 
     if bars and (kind != "html" or out is not None):
-        raise click.UsageError("--bars prints to the terminal: leave out -o and --format.")
+        raise click.UsageError(
+            "--bars prints to the terminal: leave out -o and --format."
+        )
     results = [read_run(find_run(run, folder)) for run in dict.fromkeys(runs)]
     results = only_metrics(results, metrics)
     needed = compare and not bars and (kind == "html" or plot == "comparison")

@@ -14,7 +14,9 @@ from evalkit_cli.options.runs import (
     quiet_option,
     quiet_with,
 )
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.score_cells import score_label, show_interval, show_value
 from evalkit_cli.printing.streams import (
     echo,
     echo_csv,
@@ -38,5 +40,10 @@ __all__ = [
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",
+    "run_paths",
+    "score_label",
+    "show_interval",
+    "show_value",
+    "since_option",
     "watched",
 ]

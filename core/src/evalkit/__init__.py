@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from evalkit.runs.stored import read_run as read_run
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
+    from evalkit.workflows.inputs import ModelInputs as ModelInputs
+    from evalkit.workflows.inputs import load_inputs as load_inputs
     from evalkit.workflows.lists import score as score
     from evalkit.workflows.merging import merge as merge
     from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
@@ -103,6 +105,7 @@ else:
             "runs.score_columns": "Score",
             "runs.stored": "read_run",
             "workflows.evaluation": "evaluate evaluate_with",
+            "workflows.inputs": "ModelInputs load_inputs",
             "workflows.lists": "score",
             "workflows.merging": "merge",
             "workflows.options": "EvaluationOptions",

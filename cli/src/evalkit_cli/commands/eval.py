@@ -23,7 +23,11 @@ from evalkit_cli.options.choices import (
     chosen_dataset,
     cluster_option,
     data_options,
+    map_option,
+    map_predictions_option,
+    normalise_option,
     policy_options,
+    read_names,
 )
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
@@ -43,11 +47,11 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.printing.corrected_commands import echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
     echo_json,
-    echo_lines,
     plugin_output_to_stderr,
 )
 
@@ -79,6 +83,9 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
+@map_option
+@map_predictions_option
+@normalise_option
 @adapter_option
 @metric_options
 @cluster_option
@@ -98,7 +105,17 @@ if TYPE_CHECKING:
     "--no-examples",
     is_flag=True,
     envvar="EVALKIT_NO_EXAMPLES",
-    help="Leave answers, predictions and rejected values out of the run folder.",
+    help="Leave answers, predictions, rejected values and columns of the data out of "
+    "the run folder.",
+)
+@click.option(
+    "--keep",
+    metavar="NAMES|none",
+    envvar="EVALKIT_KEEP",
+    callback=lambda _context, _option, given: read_names(given),
+    help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
+    "--by` can use them; by default those of at most 50 values of at most 64 "
+    "characters, but for what a model is sent.",
 )
 @click.option(
     "--fail-under",
@@ -268,7 +285,7 @@ def _evaluate_all(
             # the others' scores are not lost with this one's
             where = "" if job.path in str(error) else f"{job.path}: "
             message = name_standard_input(f"{where}{error}", folder)
-            echo_lines(f"evalkit: error: {message}", err=True)
+            echo_error(error, message)
             failed = True
     return results, failed
 
@@ -295,7 +312,7 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
         if error.result is None:
             raise
         where = f"{job.dataset}: " if several else ""
-        echo_lines(f"evalkit: error: {where}{error}", err=True)
+        echo_error(error, f"{where}{error}")
         refused: Result = error.result
         return refused
 

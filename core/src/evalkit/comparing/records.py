@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import polars as pl
 
 from evalkit.base.wording import count_of
+from evalkit.plugins.displays import html_of, html_table
 
 
 class ComparedScore(NamedTuple):
@@ -128,6 +129,23 @@ class Comparison:
     def __repr__(self) -> str:
         models = " vs ".join(str(run["model"]) for run in self._record["runs"])
         return f"<Comparison {models}: {count_of(len(self.rows), 'row')}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: an installed display, or else a plain table."""
+        header = ("models", "metric", "difference", "low", "high", "n", "conclusion")
+        rows = [
+            (
+                f"{row.model_a} less {row.model_b}",
+                row.metric,
+                row.difference,
+                row.ci_low if row.ci_low_adjusted is None else row.ci_low_adjusted,
+                row.ci_high if row.ci_high_adjusted is None else row.ci_high_adjusted,
+                row.n,
+                row.conclusion,
+            )
+            for row in self.whole
+        ]
+        return html_of("comparison", self, html_table("Comparison", header, rows))
 
     @property
     def notices(self) -> Sequence[str]:

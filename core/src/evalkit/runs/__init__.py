@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.predictions.problems import Problem as Problem
     from evalkit.runs.citations import Work as Work
     from evalkit.runs.citations import Works as Works
     from evalkit.runs.citations import bibtex_entries as bibtex_entries
@@ -38,6 +39,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            "predictions.problems": "Problem",
             "runs.citations": "Work Works bibtex_entries cited_works",
             "runs.finding": "COMPLETE LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",

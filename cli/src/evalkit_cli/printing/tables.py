@@ -24,6 +24,10 @@ _NARROWEST = 12
 _FOLDED = ("tag", "model", "metric", "dataset", "answer", "prediction", "tags")
 """Headers of columns whose texts are folded."""
 
+_MANY = 100
+"""Rows from which a table that need not be folded is put together without rich, which
+takes half a millisecond for each."""
+
 Texts = Collection[int] | None
 """Which columns are texts, by number; None for the first two that are no numbers."""
 
@@ -32,17 +36,20 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     rows = [[for_terminal(cell) for cell in row] for row in rows]
     plain = bool(os.environ.get("NO_COLOR"))
     table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
-    needed = -2
+    needed, widths, rights = -2, [], []
     for number, name in enumerate(rows[0]):
         is_number = name in ("n", "score", "majority", "chance") or number > 1
         if texts is not None:
             is_number = number not in texts
         fold = name in _FOLDED
         width = max(cell_len(row[number]) for row in rows)
+        widths.append(width)
+        rights.append(is_number)
         needed += 2 + (min(width, _NARROWEST) if fold else width)
         table.add_column(
             name,
@@ -51,18 +58,39 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             overflow="fold",
             min_width=1,  # else a column of combining marks would be left out
         )
-    for row in rows[1:]:
-        table.add_row(*row)
     console = Console(
         file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
     )
     # a narrower terminal wraps the lines, so that nothing is cut
     is_terminal = sys.stdout.isatty()
     console.width = max(console.width, needed) if is_terminal else _UNLIMITED
+    unfolded = sum(widths) + 2 * len(widths) - 2
+    if len(rows) > _MANY and unfolded <= console.width and all(widths):
+        style = "" if plain else "bold"
+        header = Text(_line(rows[0], widths, rights), style, no_wrap=True)
+        with console.capture() as drawn:
+            console.print(header)
+        echo_drawn(drawn.get().rstrip("\n"))
+        for row in rows[1:]:
+            echo_drawn(_line(row, widths, rights))
+        return
+    for row in rows[1:]:
+        table.add_row(*row)
     with console.capture() as drawn:
         console.print(table)
     for line in drawn.get().splitlines():
         echo_drawn(line.rstrip())
+
+
+def _line(cells: Sequence[str], widths: list[int], rights: list[bool]) -> str:
+    """Align the cells of a row; a character may take two columns, or none."""
+    from rich.cells import cell_len
+
+    aligned = []
+    for cell, width, is_right in zip(cells, widths, rights, strict=True):
+        blanks = " " * (width - cell_len(cell))
+        aligned.append(blanks + cell if is_right else cell + blanks)
+    return "  ".join(aligned).rstrip()
 
 
 def _draw_markdown(rows: Rows, _texts: Texts) -> None:

@@ -133,7 +133,7 @@ def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     report = done.stdout
     places = [
         report.index(text)
-        for text in ("By tag", "accuracy under perturbation", "Under lower, largest")
+        for text in ("By topic", "accuracy under perturbation", "Under lower, la")
     ]
     assert places == sorted(places)
     table = report[report.index("Under lower,") :].splitlines()[2:6]

@@ -132,7 +132,11 @@ def compare(
         "best": best,
         "notices": list(dict.fromkeys(compared.notices)),
     }
-    return Comparison(record, rows)
+    widest = {
+        row.metric: results[0].record.widest_difference(row.metric) for row in rows
+    }
+    known = {metric: width for metric, width in widest.items() if width is not None}
+    return Comparison(record, rows, known)
 
 
 def _read(given: Result | str | Path, folder: str | Path) -> Result:

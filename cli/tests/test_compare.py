@@ -90,7 +90,7 @@ def test_json_has_every_row_and_the_mid_p_value(
     larger = compared(invoke, *runs)
     assert larger["rows"] == untagged["rows"]
     assert larger["notices"] == [
-        "2 tags of fewer than 10 examples not compared (--min-n)"
+        "2 tags with fewer than 10 examples not compared (--min-n)"
     ]
 
 
@@ -191,7 +191,8 @@ def test_what_is_shown_is_possible_and_agrees(
     invoke: Invoke, predict: Write, runs: tuple[str, str]
 ) -> None:
     record = compared(invoke, *runs, "--min-n", "1")
-    rows = [ComparedScore(**row) for row in record["rows"] if row["tag"] is None]
+    rows = [ComparedScore(**row) for row in record["rows"] if not row["tag"]]
+    rows.sort(key=lambda row: row.metric)
     # an interval beyond what is possible, a difference that is lost in rounding, and a
     # detectable difference that there cannot be
     strange = rows[0]._replace(

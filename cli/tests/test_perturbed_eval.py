@@ -249,7 +249,7 @@ def test_small_tags_are_not_shown(run: Run) -> None:
     # film has two copies, food one
     assert "topic:film" in part
     assert "topic:food" not in part
-    assert "not shown: 1 tag of fewer than 2 originals (--min-n)" in part
+    assert "not shown: 1 tag with fewer than 2 originals (--min-n)" in part
 
 
 def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

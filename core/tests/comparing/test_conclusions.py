@@ -78,7 +78,7 @@ def test_nothing_is_said_of_impossible_differences() -> None:
     found = difference(-0.4, around, Significance(0.4, "swaps"))
     found = found._replace(detects=lambda _level: 1.1)
     assert concluded(found, widest=1.0).endswith(
-        "; no difference would be found with a probability of about 80 %"
+        "; no possible difference would be found with a probability of about 80 %"
     )
     assert "a true difference of 110.0 points would be found" in concluded(found)
 
@@ -139,8 +139,8 @@ def test_what_no_test_could_show_is_not_called_chance() -> None:
     )
     floor = difference(0.03, above, Significance(1e-5, "swaps", True))
     assert concluded(floor, 50_000).startswith(
-        "not resolved: no random swap gave as great a difference as 3.0 points, but so "
-        "many comparisons would need more swaps (adjusted p ≤ .50)"
+        "not resolved: no random swap gave a difference as great as 3.0 points, but "
+        "with so many comparisons more swaps would be needed (adjusted p ≤ .50)"
     )
 
 

@@ -140,7 +140,9 @@ def show_command(
         _show_contract(contract, as_json)
         return
     if what is None:
-        raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
+        raise click.UsageError(
+            "name what to show: KIND/NAME or a RUN, and --flips after it."
+        )
     kind, _, name = what.partition("/")
     elsewhere = {
         "commands": f"a command; see evalkit {name} --help",

@@ -15,7 +15,7 @@ from evalkit_cli.printing.digits import (
     half_width,
     show_bounds,
 )
-from evalkit_cli.printing.streams import echo, echo_csv
+from evalkit_cli.printing.streams import echo, echo_csv, echo_wrapped
 from evalkit_cli.printing.tables import (
     NO_VALUE,
     Rows,
@@ -48,7 +48,7 @@ def print_comparison(
         _print_tables(comparison, table_format, verbose=verbose, quiet=quiet)
     talk_to_stderr = table_format != "table"
     for line in [] if quiet else notice_lines(comparison.notices, verbose=verbose):
-        echo(line, err=talk_to_stderr)
+        echo_wrapped(line, err=talk_to_stderr)
 
 
 def _print_tables(
@@ -67,7 +67,7 @@ def _print_tables(
     for metric, names in comparison.best.items():
         models = ", ".join(name for name in names)
         line = f"{metric}: not distinguishable from the best, by all pairs: {models}"
-        echo(line, err=talk_to_stderr)
+        echo_wrapped(line, err=talk_to_stderr)
 
 
 def _print_pair(
@@ -86,7 +86,7 @@ def _print_pair(
     draw(_table(whole, comparison, "metric"), table_format, (0,))
     echo(err=not talk)
     for row in whole:
-        echo(f"{row.metric}: {row.conclusion}", err=not talk)
+        echo_wrapped(f"{row.metric}: {row.conclusion}", err=not talk)
     for metric in (whole if verbose else whole[:1]) if tags else ():
         of_tags = [
             row for row in rows if row.tag is not None and row.metric == metric.metric
@@ -111,10 +111,12 @@ def _print_tags(
     draw(_table(shown, comparison, "tag"), table_format, (0,))
     more = len(tags) - len(shown)
     if more:
-        echo(f"not shown: {count_of(more, 'more tag')} (-v); --format csv shows all")
+        echo_wrapped(
+            f"not shown: {count_of(more, 'more tag')} (-v); --format csv shows all"
+        )
     echo(err=not talk)
     for line in _tags_in_words(tags, comparison.confidence, verbose=verbose):
-        echo(line, err=not talk)
+        echo_wrapped(line, err=not talk)
 
 
 def _names(row: ComparedScore) -> tuple[str, str]:

@@ -124,15 +124,23 @@ def as_text(value: Any) -> str | None:
 
 def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:
     where = f" with the tag {tag}" if tag is not None else ""
-    how = "have another prediction than the answer"
-    if found.metric is not None:
-        how = f"miss the best {found.metric}, {found.best:g}"
     wrong = found.rows.height
+    how = f"{'has' if wrong == 1 else 'have'} a prediction other than the answer"
+    if found.metric is not None and _is_right_or_wrong(found):
+        how = f"{'is' if wrong == 1 else 'are'} wrong by {found.metric}"
+    elif found.metric is not None:
+        verb = "does" if wrong == 1 else "do"
+        how = f"{verb} not reach the best possible {found.metric}, {found.best:g}"
     order = "the worst first" if found.metric is not None and wrong else ""
     if shown < wrong:
         order = f"the {'worst' if order else 'first'} {shown}"
     few = f"; {order}" if order else ""
     return f"{wrong} of {found.n} examples{where} {how}{few}"
+
+
+def _is_right_or_wrong(found: WrongAnswers) -> bool:
+    """Tell whether no example that is listed got a part of the best score."""
+    return found.best == 1 and set(found.rows["score"]) <= {0.0}
 
 
 def _draw_wrong(

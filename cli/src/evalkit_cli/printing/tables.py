@@ -7,7 +7,13 @@ import sys
 from collections.abc import Collection, Sequence
 
 from evalkit_cli.printing.escapes import for_latex, for_markdown, for_terminal
-from evalkit_cli.printing.streams import echo, echo_drawn
+from evalkit_cli.printing.narrow_tables import fit_columns
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_drawn,
+    echo_wrapped,
+    terminal_width,
+)
 
 Rows = list[list[str]]
 """A header and rows of cells."""
@@ -34,10 +40,15 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.table import Table
 
     rows = [[for_terminal(cell) for cell in row] for row in rows]
+    limit = terminal_width()
+    kept, left_out = list(range(len(rows[0]))), []
+    if limit is not None:
+        kept, left_out = fit_columns(rows, limit, cell_len)
     plain = bool(os.environ.get("NO_COLOR"))
     table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
     needed = -2
-    for number, name in enumerate(rows[0]):
+    for number in kept:
+        name = rows[0][number]
         is_number = name in ("n", "score", "majority", "chance") or number > 1
         if texts is not None:
             is_number = number not in texts
@@ -52,17 +63,18 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             min_width=1,  # else a column of combining marks would be left out
         )
     for row in rows[1:]:
-        table.add_row(*row)
+        table.add_row(*(row[number] for number in kept))
     console = Console(
         file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
     )
     # a narrower terminal wraps the lines, so that nothing is cut
-    is_terminal = sys.stdout.isatty()
-    console.width = max(console.width, needed) if is_terminal else _UNLIMITED
+    console.width = _UNLIMITED if limit is None else max(limit, needed)
     with console.capture() as drawn:
         console.print(table)
     for line in drawn.get().splitlines():
         echo_drawn(line.rstrip())
+    if left_out:
+        echo_wrapped(f"not shown, as the terminal is narrow: {', '.join(left_out)}")
 
 
 def _draw_markdown(rows: Rows, _texts: Texts) -> None:

@@ -240,7 +240,7 @@ class _Compared:
         if count:
             tags = count_of(count, "tag")
             self.notices.append(
-                f"{of}{tags} of fewer than {count_of(self._fewest, 'example')} not "
+                f"{of}{tags} with fewer than {count_of(self._fewest, 'example')} not "
                 "compared (--min-n)"
             )
 

@@ -163,9 +163,9 @@ def _undecided(
         )
     elif judged.at_most:
         start = (
-            f"not resolved: no random swap gave as great a difference as "
-            f"{_size(abs(value), reading)}, but so many comparisons would need more "
-            f"swaps ({_p(judged)})"
+            "not resolved: no random swap gave a difference as great as "
+            f"{_size(abs(value), reading)}, but with so many comparisons more swaps "
+            f"would be needed ({_p(judged)})"
         )
     else:
         start = (

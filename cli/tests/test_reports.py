@@ -429,7 +429,7 @@ def test_a_report_fits_into_sixty_columns(invoke: Invoke) -> None:
     shown = invoke("eval", "sample-nli", COLUMNS="60", EVALKIT_MIN_N="10").stdout
     assert max(map(len, shown.splitlines())) <= 60
     assert "phenomenon:world-knowledge" in shown
-    assert "not shown, as the terminal is narrow: 95 % CI, n\n" in shown
+    assert "not shown, as the terminal is narrow: n, 95 % CI\n" in shown
 
 
 def test_long_tags_are_folded_before_anything_wraps(

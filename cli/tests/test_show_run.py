@@ -253,21 +253,21 @@ def test_wrong_answers_are_listed(
     done = invoke("show", "latest", "--wrong")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
-        "2 of 4 examples are wrong by accuracy; the worst first\n"
+        "2 of 4 examples are wrong by accuracy\n"
         "\n"
         "id  answer    prediction  accuracy  tags\n"
         "1   positive  negative           0  topic:film\n"
         "3   neutral   positive           0  topic:food\n"
     )
     done = invoke("show", "latest", "--wrong", "-n", "1", "--format", "md")
-    assert done.stderr == ("2 of 4 examples are wrong by accuracy; the worst 1\n")
+    assert done.stderr == ("2 of 4 examples are wrong by accuracy; the first 1\n")
     assert done.stdout == (
         "| id | answer | prediction | accuracy | tags |\n|---|---|---|---|---|\n"
         "| 1 | positive | negative | 0 | topic:film |\n"
     )
     tagged = invoke("show", "latest", "--wrong", "--tag", "topic:food")
     assert tagged.stdout.startswith(
-        "1 of 2 examples with the tag topic:food is wrong by accuracy; "
+        "1 of 2 examples with the tag topic:food is wrong by accuracy\n"
     )
     latex = invoke("show", "latest", "--wrong", "--format", "latex").stdout
     assert latex.startswith("\\begin{tabular}{lllrl}\n")

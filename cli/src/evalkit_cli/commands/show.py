@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ from evalkit_cli.printing.streams import (
 
 if TYPE_CHECKING:
     from evalkit import Result
+    from evalkit.reporting import JoinedInputs
+    from evalkit_cli.printing.joined_texts import Join
 
 
 _RUN_ID = re.compile("[0-9a-f]+")
@@ -84,9 +86,16 @@ _ALL = "*"
     "its first rows: id, answer, tags, cluster, and what a model is sent.",
 )
 @click.option(
+    "--data",
+    metavar="FILE",
+    help="With --wrong or --flips: the run's file of data (or of copies), whose texts "
+    "are shown beside the answers.",
+)
+@click.option(
     "--show-text",
     is_flag=True,
-    help="With -n after datasets/NAME: show texts that may be hurtful to read.",
+    help="With -n after datasets/NAME, or --data: show texts that may be hurtful to "
+    "read.",
 )
 @click.option(
     "--by",
@@ -122,6 +131,7 @@ def show_command(
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
@@ -129,7 +139,7 @@ def show_command(
     a run the report is shown that `evalkit eval` printed, the scores of other groups of
     its examples (--by), its wrong answers, its confusion table, or what flipped under
     perturbation. Texts of examples are not in a run folder, only their ids, answers,
-    predictions and tags.
+    predictions and tags; --data reads them from the file of data.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -151,8 +161,8 @@ def show_command(
     if kind in elsewhere and not Path(what).is_dir():
         raise click.UsageError(f"{what} is {elsewhere[kind]}.")
     wants_rows = kind == "datasets" and _is_given(context, "limit")
-    if show_text and not wants_rows:
-        raise click.UsageError("--show-text needs datasets/NAME and -n.")
+    if show_text and not wants_rows and options["data"] is None:
+        raise click.UsageError("--show-text needs datasets/NAME and -n, or --data.")
     if _is_component(what):
         allowed = ["limit"] if wants_rows else []
         _refuse_run_options(context, what, allowed)
@@ -161,7 +171,7 @@ def show_command(
         else:
             _show_component(what, as_json)
     else:
-        _show_run(_find(what, folder), as_json, **options)
+        _show_run(_find(what, folder), as_json, show_text=show_text, **options)
 
 
 def _is_component(what: str) -> bool:
@@ -173,6 +183,7 @@ def _is_component(what: str) -> bool:
 
 _RUN_OPTIONS = (
     *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
+    "data",
 )
 
 
@@ -230,6 +241,8 @@ def _show_run(
     metric: str | None,
     limit: int,
     by: tuple[str, ...],
+    data: str | None,
+    show_text: bool,
     table_format: str,
     quiet: bool,
     verbose: bool,
@@ -253,6 +266,8 @@ def _show_run(
         raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
     if metric is not None and not wrong:
         raise click.UsageError("-m needs --wrong.")
+    if data is not None and not wrong and flips is None:
+        raise click.UsageError("--data needs --wrong or --flips.")
     if by and views:
         raise click.UsageError(
             "--by shows scores, without --wrong, --confusion and --flips."
@@ -260,15 +275,28 @@ def _show_run(
     result = read_run(path)
     if by:
         result = _grouped(result, by, quiet)
+    how = {"as_json": as_json, "show_text": show_text}
+    join = None if data is None else _join(result, data)
     if wrong:
-        print_wrong(result, metric, tag, limit, table_format, as_json=as_json)
+        print_wrong(result, metric, tag, limit, table_format, join=join, **how)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
-        print_flips(result, chosen, tag, limit, table_format, as_json=as_json)
+        print_flips(result, chosen, tag, limit, table_format, join=join, **how)
     elif confusion:
         print_confusion(result, tag, table_format, as_json=as_json)
     else:
         print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _join(result: Result, data: str) -> Join:
+    """Return what looks up the texts of examples in a file of data."""
+    from evalkit.reporting import join_inputs
+
+    def join(ids: Collection[str]) -> JoinedInputs:
+        with plugin_output_to_stderr():
+            return join_inputs(result, data, ids)
+
+    return join
 
 
 def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:

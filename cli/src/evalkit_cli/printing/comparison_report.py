@@ -145,18 +145,17 @@ def _cells(row: ComparedScore, first: str, widest: float | None) -> list[str]:
     detectable = row.smallest_detectable
     if widest is not None and detectable is not None and detectable > widest:
         detectable = None
-    places = _places(row)
     return [
         name,
         _n(row),
-        _shown(row.value_a, row, places),
-        _shown(row.value_b, row, places),
-        _shown(row.difference, row, places, sign="+"),
-        _interval(row, widest),
+        show_compared(row.value_a, row),
+        show_compared(row.value_b, row),
+        show_compared(row.difference, row, sign="+"),
+        show_compared_interval(row, widest),
         *("" if count is None else str(count) for count in counts),
         " / ".join(map(str, as_wrong)) if any(as_wrong) else "",
         *(show_p(p_value, at_most=bool(row.p_at_most)) for p_value in p_values),
-        _shown(detectable, row, decimals(_half(row), row.scale)),
+        show_compared(detectable, row),
     ]
 
 
@@ -167,9 +166,17 @@ def _n(row: ComparedScore) -> str:
     return f"{row.n} ({row.n_clusters} {clusters})"
 
 
-def _shown(value: float | None, row: ComparedScore, places: int, sign: str = "") -> str:
+def show_compared(value: float | None, row: ComparedScore, sign: str = "") -> str:
+    """Return a value in the unit of a comparison, with the digits of its interval.
+
+    Args:
+        value: The value, as stored; a dash where there is none.
+        row: The comparison.
+        sign: `+` to print the sign of a positive value too.
+    """
     if value is None:
         return NO_VALUE
+    places = _places(row)
     return f"{value * row.scale:{sign}z.{places}f}"
 
 
@@ -196,7 +203,7 @@ def _half(row: ComparedScore) -> float | None:
     return half_width(*_ends(row), row.n, row.scale)
 
 
-def _interval(row: ComparedScore, widest: float | None) -> str:
+def show_compared_interval(row: ComparedScore, widest: float | None = None) -> str:
     """Return the interval that agrees with the p-value it stands beside.
 
     Args:

@@ -356,8 +356,8 @@ def _families_without_copies(parts: Parts) -> list[str]:
     if not lacking:
         return []
     return [
-        f"the task {parts.task.component.name} asks for the effect of perturbations of "
-        f"the family {' and '.join(lacking)}, and no copies by such were given"
+        f"the task {parts.task.component.name} asks for the effects of "
+        f"{' and '.join(lacking)} perturbations, but no such copies were given"
     ]
 
 

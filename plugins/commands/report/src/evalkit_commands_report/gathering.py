@@ -100,9 +100,7 @@ def gather(
     by_dataset: dict[str, list[Result]] = {}
     for result in results:
         by_dataset.setdefault(str(result.dataset), []).append(result)
-    return [
-        _gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()
-    ]
+    return [_gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()]
 
 
 def _gathered(
@@ -112,7 +110,9 @@ def _gathered(
 ) -> Gathered:
     from evalkit import EvalkitError
 
-    runs = [Shown(*each) for each in zip(results, _labels(results), range(len(results)))]
+    runs = [
+        Shown(*each) for each in zip(results, _labels(results), range(len(results)))
+    ]
     group = Gathered(dataset, runs)
     scored = [run.result for run in group.scored]
     if len(runs) < _FEWEST_COMPARED or compare is None:

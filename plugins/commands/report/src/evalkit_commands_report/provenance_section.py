@@ -58,7 +58,10 @@ def _run(run: Shown) -> Markup:
 def _facts(record: RunRecord) -> Iterator[tuple[str, Child]]:
     data, policies = record.data, record.policies
     yield "Run", record.run_id
-    for key, run_id in (("Rescored from", record.parent), ("Repeat of", record.repeat_of)):
+    for key, run_id in (
+        ("Rescored from", record.parent),
+        ("Repeat of", record.repeat_of),
+    ):
         if run_id:
             yield key, run_id
     if record.merged:

@@ -55,7 +55,9 @@ def reliability_of(run: Shown) -> Reliability | None:
     texts = (examples.schema["answer"], examples.schema["pred"])
     if not isinstance(kind, pl.Struct) or texts != (pl.String, pl.String):
         return None
-    counted = examples.filter(pl.col("status").is_in(run.result.record.policies.counted))
+    counted = examples.filter(
+        pl.col("status").is_in(run.result.record.policies.counted)
+    )
     given = _given(counted, [field.name for field in kind.fields])
     if given.is_empty():
         return None

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run and a comparison: parts of the page, without script."""
+"""What a notebook shows of runs and comparisons: parts of the page, no script."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         group: The runs of a data set.
         name: Beginning of the ids of its elements.
     """
-    tables = [effects for run in group.scored if (effects := _of_run(run, group))]
+    tables = [found for run in group.scored if (found := _of_run(run, group))]
     if not tables:
         return None
     return element(
@@ -47,7 +47,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         element(
             "p",
             "A drop is the score on the originals less that on their copies, with the "
-            "interval and the p-value that hold for all of them at once where they were "
+            "interval and the p-value that hold for all at once where they are "
             "adjusted. Effects by tag are in the run.",
             class_="note",
         ),

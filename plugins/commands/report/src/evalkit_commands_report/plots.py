@@ -30,7 +30,7 @@ MOST_ROWS = 40
 _COLOURS = ("#0b5cad", "#b4460f", "#0a7553", "#8a3f8f", "#7a5c00", "#4b5563", "#a8174f")
 _SHAPES = ("o", "s", "D", "^", "v")
 _MISSING = (
-    "--format svg and png need matplotlib, the extra `plots` of evalkit-commands-report: "
+    "--format svg and png need matplotlib, the extra `plots`: "
     "pip install 'evalkit-commands-report[plots]', or pip install matplotlib"
 )
 
@@ -75,7 +75,7 @@ def _drawing() -> Iterator[Callable[[], Any]]:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise EvalkitError(f"{_MISSING} ({error})") from error
-    settings = {
+    settings: dict[Any, Any] = {
         "svg.hashsalt": "evalkit",
         "svg.fonttype": "none",
         "font.size": 9,
@@ -198,7 +198,9 @@ def _plot_comparison(group: Gathered, figure: Any) -> None:
     adjusted = any(row.p_adjusted is not None for row in shown)
     confidence = f"{100 * group.comparison.confidence:g} %"
     kind = f"{'adjusted ' if adjusted else ''}{confidence} intervals"
-    unit = f" ({shown[0].unit})" if shown[0].unit else ""
+    unit = {"": "", "%": " (percentage points)"}.get(
+        shown[0].unit, f" ({shown[0].unit})"
+    )
     rows.name(f"difference in {metric}{unit}, {kind}", legend=False)
 
 
@@ -251,7 +253,9 @@ def _plot_confusion(group: Gathered, figure: Any) -> None:
             [for_terminal(name) for name, _ in columns],
             rotation=35,
         )
-        axes.set_yticks(range(len(table)), [for_terminal(each) for each in each.labels])
+        # the answers are the same of all runs, so the first names them
+        names = [for_terminal(name) for name in each.labels]
+        axes.set_yticks(range(len(table)), names if axes is all_axes[0] else [])
         for row, cells in enumerate(table):
             for column, cell in enumerate(cells):
                 axes.text(column, row, str(cell), ha="center", va="center")
@@ -275,6 +279,7 @@ def _plot_reliability(group: Gathered, figure: Any) -> None:
             markersize=4.5,
             color=_COLOURS[place % len(_COLOURS)],
             label=for_terminal(run.label),
+            clip_on=False,
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)

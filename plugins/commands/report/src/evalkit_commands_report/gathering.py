@@ -1,4 +1,4 @@
-"""Gathers what a report shows: runs by data set, and what follows from them together."""
+"""Gathers what a report shows: runs by data set, and their comparisons."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def _gathered(
     from evalkit import EvalkitError
 
     runs = [
-        Shown(*each) for each in zip(results, _labels(results), range(len(results)))
+        Shown(*each)
+        for each in zip(results, _labels(results), range(len(results)), strict=True)
     ]
     group = Gathered(dataset, runs)
     scored = [run.result for run in group.scored]

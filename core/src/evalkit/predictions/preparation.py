@@ -122,6 +122,7 @@ def prepare(
     blocks = read_responses(predictions, reader, ids)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
+    alignment = alignment._replace(place=_place(predictions))
     if file is not None:
         file.check()
     if selected is not None:
@@ -132,6 +133,15 @@ def prepare(
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
     return Prepared(examples, alignment, given, ids, adapters)
+
+
+def _place(predictions: Predictions) -> str:
+    """Say what the numbers of rows count."""
+    if isinstance(predictions, AdaptedPredictions):
+        return _place(predictions.given)
+    is_file = isinstance(predictions, str | Path)
+    is_array = is_file and detect_format(Path(predictions)) is Format.JSON_ARRAY
+    return "element" if is_array else "line"
 
 
 def _has_plain_lines(predictions: Predictions) -> bool:

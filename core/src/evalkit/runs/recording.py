@@ -26,6 +26,7 @@ from evalkit.plugins.provenance import (
     environment,
 )
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
@@ -318,6 +319,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
+    notices += probability_notices(
+        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
+    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
@@ -352,8 +356,8 @@ def _families_without_copies(parts: Parts) -> list[str]:
     if not lacking:
         return []
     return [
-        f"the task {parts.task.component.name} asks for the effect of perturbations of "
-        f"the family {' and '.join(lacking)}, and no copies by such were given"
+        f"the task {parts.task.component.name} asks for the effects of "
+        f"{' and '.join(lacking)} perturbations, but no such copies were given"
     ]
 
 

@@ -243,7 +243,7 @@ def _are_selected(records: Sequence[RunRecord]) -> bool:
 def _selections(records: Sequence[RunRecord]) -> list[str]:
     if not _are_selected(records):
         return []
-    return ["the parts are of some examples of their data; there may be others"]
+    return ["the parts hold only some examples of their data; there may be others"]
 
 
 def _left_out(parts: Sequence[Result]) -> list[str]:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, overload
 
 from pydantic import BaseModel
 
@@ -75,6 +75,14 @@ def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) 
         raise EvalkitError(
             f"adapters cannot sit at {unknown[0]!r}; they can at {', '.join(places)}"
         )
+
+
+@overload
+def as_pipeline(given: str | Path, registry: Registry | None = None) -> Pipeline: ...
+
+
+@overload
+def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None: ...
 
 
 def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None:

@@ -233,21 +233,7 @@ def find_copies(
     adapt: Pipeline | None = None,
     adapt_copies: Pipeline | None = None,
 ) -> list[CopySource]:
-    """Pair what is given as perturbed copies with the predictions for them.
-
-    Args:
-        perturbed: The copies.
-        predictions: The predictions for them.
-        runs: Folder that runs are looked for in.
-        adapt: What predictions go through.
-        adapt_copies: What files of copies go through.
-
-    Returns:
-        The pairs.
-
-    Raises:
-        EvalkitError: They are not of one number, or cannot be read.
-    """
+    """Pair what is given as perturbed copies with the predictions for them."""
     if _is_empty(perturbed) and _is_empty(predictions):
         found: list[CopySource] = []
     else:

@@ -120,7 +120,7 @@ def with_map(
         AdapterError: The adapters or the mapping are written wrongly.
         PluginError: An adapter is unknown or broken.
     """
-    whole = as_pipeline(given, registry)
+    whole: Pipeline | None = as_pipeline(given, registry)
     if not mapping:
         return whole
     if not isinstance(mapping, Mapping):

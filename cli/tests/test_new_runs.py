@@ -162,7 +162,7 @@ def parts(invoke: Invoke, predict: Write, tmp_path: Path) -> list[str]:
 def test_parts_become_the_whole(
     invoke: Invoke, parts: list[str], predict: Write, tmp_path: Path
 ) -> None:
-    done = invoke("merge", *parts)
+    done = invoke("merge", *parts, "-v")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     merged_id = lines[-1].split()[2].rstrip(",")

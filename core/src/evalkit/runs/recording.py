@@ -43,6 +43,7 @@ from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
+    KEPT,
     replication_column,
     saved_statistics,
     with_example_scores,
@@ -212,6 +213,7 @@ def _record(
         policies=recorded.Policies(**options.policies._asdict()),
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
+        kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.of(given),
         components=components,
@@ -360,6 +362,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["cluster"],
         alignment.statuses,
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
+        *(examples.inputs[name].alias(KEPT + name) for name in examples.kept),
     ]
     return with_example_scores(frame_of(columns), parts.scored)
 

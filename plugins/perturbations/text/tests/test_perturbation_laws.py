@@ -57,8 +57,7 @@ def lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
 def build(name: str, lexicon: str, **values: Any) -> Any:
     module, _, attribute = TARGETS[name].partition(":")
     kind = getattr(import_module(module), attribute)
-    if name == "synonyms":
-        values["lexicon"] = lexicon
+    values |= {"lexicon": lexicon, "mapping": lexicon if name == "word-swap" else None}
     if name.endswith("suffix"):
         values["suffix"] = "pixel art"
     fields = kind.Parameters.model_fields

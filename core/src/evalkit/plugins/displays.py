@@ -66,9 +66,7 @@ def html_table(
     """
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     lines = [
-        "".join(
-            f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row
-        )
+        "".join(f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row)
         for row in rows
     ]
     body = "".join(f"<tr>{line}</tr>" for line in lines)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 52_800
+MOST_LINES = 53_500
 """Room for the second edition of the contract, and for runs that are checked when they
 are read; to be lowered again."""
 

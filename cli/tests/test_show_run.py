@@ -40,10 +40,15 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
-def test_a_quiet_report_names_the_model(evaluate: Callable[..., Result]) -> None:
+def test_a_quiet_report_names_the_model_where_there_are_several(
+    evaluate: Callable[..., Result], predict: Callable[..., str]
+) -> None:
     lines = evaluate(THREE, "-q").stdout.splitlines()
+    assert lines[0].split()[:2] == ["metric", "score"]
+    other = predict("other.jsonl", THREE)
+    lines = evaluate(THREE, "-q", "-p", other).stdout.splitlines()
     assert lines[0].split()[:2] == ["model", "metric"]
-    assert lines[1].split()[:2] == ["three", "accuracy"]
+    assert [line.split()[0] for line in lines[1:]] == ["three", "other"]
 
 
 def test_a_score_without_interval_says_why(
@@ -52,9 +57,9 @@ def test_a_score_without_interval_says_why(
     code = "def get_loudness(predictions, targets):\n    return 0.0\n"
     groups = {"evalkit.metrics": {"loudness": "get_loudness"}}
     fake_distribution(code, groups, name="loud")
-    report = evaluate(THREE, metrics=("loudness",)).stdout
+    report = evaluate(THREE, "-v", metrics=("loudness",)).stdout
     assert "\n95 % CI: none, all bootstrap replicates are equal\n" in report
-    report = evaluate(THREE, metrics=("loudness", "accuracy")).stdout
+    report = evaluate(THREE, "-v", metrics=("loudness", "accuracy")).stdout
     assert "none, all bootstrap replicates are equal (loudness), wilson" in report
 
 

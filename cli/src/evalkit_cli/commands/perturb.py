@@ -11,8 +11,10 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
+    map_option,
     read_adapters,
     read_filters,
+    read_map,
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.runs import json_option, quiet_with
@@ -92,12 +94,14 @@ def _complete_families(
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
 @observer_option
+@map_option
 @click.option(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="data=FILE",
-    help="Adapters, as a list in YAML or JSON, that the examples go through first.",
+    metavar="data=FILE|NAME",
+    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
+    "first.",
 )
 @click.option(
     "--pairs",
@@ -123,6 +127,7 @@ def perturb_command(
     fields: str | None,
     unprotected: str,
     adapters: tuple[str, ...],
+    mapped: tuple[str, ...],
     out: str | None,
     pairs: int,
     show_text: bool,
@@ -170,7 +175,8 @@ def perturb_command(
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
             unprotected=_items(unprotected),
-            adapters=read_adapters(adapters),
+            adapters=read_adapters(adapters, ("data",)),
+            map=read_map(mapped, "--map"),
             progress=progress,
             **options,
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -95,6 +97,7 @@ _ALL = "*"
     help="Group the examples of a run by this facet, `answer`, `pred`, `status` or a "
     "field of the responses; several, joined by commas, are crossed; repeatable.",
 )
+@since_option
 @folder_option
 @json_option
 @format_option
@@ -111,6 +114,7 @@ def show_command(
     folder: Path,
     as_json: bool,
     show_text: bool,
+    since: datetime | None,
     **options: Any,
 ) -> None:
     """Describe a plugin, a kind of plugin or rows of data, or show an earlier run.
@@ -127,11 +131,12 @@ def show_command(
       evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
-    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Of
-    a run the report is shown that `evalkit eval` printed, the scores of other groups of
-    its examples (--by), its wrong answers, its confusion table, or what flipped under
-    perturbation. Texts of examples are not in a run folder, only their ids, answers,
-    predictions and tags.
+    A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
+    newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Of a run the report is
+    shown that `evalkit eval` printed, the scores of other groups of its examples
+    (--by), its wrong answers, its confusion table, or what flipped under perturbation.
+    Texts of examples are not in a run folder, only their ids, answers, predictions and
+    tags.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -155,7 +160,8 @@ def show_command(
         else:
             _show_component(context, what, as_json, options["verbose"])
     else:
-        _show_run(_find(what, folder), as_json, **options)
+        path = _find(what, folder, since, options["quiet"])
+        _show_run(path, as_json, **options)
 
 
 def _is_component(what: str) -> bool:
@@ -171,6 +177,7 @@ def _kinds() -> Sequence[str]:
 
 _RUN_OPTIONS = (
     *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
+    "since",
 )
 
 
@@ -191,14 +198,14 @@ def _refuse_run_options(
             )
 
 
-def _find(what: str, folder: Path) -> Path:
+def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
     """Find a run, or say what else the name could have been."""
-    from evalkit import find_components, find_run
+    from evalkit import find_components
     from evalkit.errors import StorageError
     from evalkit.runs import LATEST
 
     try:
-        return find_run(what, folder)
+        return run_paths([what], folder, since=since, quiet=quiet)[0]
     except StorageError as error:
         if Path(what).is_file():
             rows = "rows of installed data: evalkit show datasets/NAME -n 3"

@@ -114,14 +114,14 @@ def _cells(row: ComparedScore, first: str) -> list[str]:
     return [
         name,
         _n(row),
-        _shown(row.value_a, row),
-        _shown(row.value_b, row),
-        _shown(row.difference, row, sign="+"),
-        _interval(row),
+        show_compared(row.value_a, row),
+        show_compared(row.value_b, row),
+        show_compared(row.difference, row, sign="+"),
+        show_compared_interval(row),
         *("" if count is None else str(count) for count in counts),
         " / ".join(map(str, as_wrong)) if any(as_wrong) else "",
         *(show_p(p_value, at_most=bool(row.p_at_most)) for p_value in p_values),
-        _shown(row.smallest_detectable, row),
+        show_compared(row.smallest_detectable, row),
     ]
 
 
@@ -132,7 +132,14 @@ def _n(row: ComparedScore) -> str:
     return f"{row.n} ({row.n_clusters} {clusters})"
 
 
-def _shown(value: float | None, row: ComparedScore, sign: str = "") -> str:
+def show_compared(value: float | None, row: ComparedScore, sign: str = "") -> str:
+    """Return a value in the unit of a comparison, with the digits of its interval.
+
+    Args:
+        value: The value, as stored; a dash where there is none.
+        row: The comparison.
+        sign: `+` to print the sign of a positive value too.
+    """
     if value is None:
         return NO_VALUE
     places = decimals(_half(row), row.scale)
@@ -143,7 +150,7 @@ def _half(row: ComparedScore) -> float | None:
     return half_width(*_ends(row), row.n, row.scale)
 
 
-def _interval(row: ComparedScore) -> str:
+def show_compared_interval(row: ComparedScore) -> str:
     """Return the interval that agrees with the p-value it stands beside."""
     low, high = _ends(row)
     half = _half(row)

@@ -21,7 +21,7 @@ from evalkit.errors import EvalkitError
 from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.listing import find_run
+from evalkit.runs.finding import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.scoring.grouping import WHOLE

@@ -16,6 +16,7 @@ from evalkit.errors import DataError, SchemaError
 from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
 from evalkit.examples.files import AS_FILE
+from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
@@ -40,6 +41,8 @@ def load_rows(
     kept: Collection[str] | None = None,
     given: Any = None,
     asked: Asked | None = None,
+    *,
+    needs_answer: bool = False,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -52,6 +55,8 @@ def load_rows(
         given: Rows in place of those that the data set loads, in any form that it may
             load them in.
         asked: What is told to a data set that looks at it; nothing by default.
+        needs_answer: Whether the rows must hold answers, so that an error names these
+            too.
 
     Returns:
         The rows.
@@ -79,7 +84,7 @@ def load_rows(
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
         raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
-    return _with_ids(dataset, loaded)
+    return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
 
 def _named(dataset: BoundDataset, error: DataError) -> DataError:
@@ -87,7 +92,8 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
     component = dataset.component
     if component.distribution == AS_FILE or component.id in str(error):
         return error
-    return type(error)(f"{component.origin}: {error}")
+    known = {"mapping": error.mapping, "place": error.place} if error.mapping else {}
+    return type(error)(f"{component.origin}: {error}", **known)
 
 
 def _materialise(
@@ -146,6 +152,7 @@ def _load_adapted(
             read = ExampleRows(found, None, path)
         else:
             read = _rows_of_file(dataset, task, path, found)
+        dataset.pipeline.refuse_absent(read.source(dataset), "data")
         if file is not None:
             file.check()
     except DataError as error:
@@ -177,7 +184,7 @@ def _read_rows(
     kept: Collection[str] | None,
 ) -> ExampleRows:
     if kind is Format.JSON_LINES:
-        table = read_json_table(path, _wanted(task, kept))
+        table = read_json_table(path, _wanted(dataset, task, kept))
         if table is not None and not _lacks_ids(table.frame):
             return ExampleRows(
                 table.frame,
@@ -200,7 +207,9 @@ def _read_rows(
     return _rows_of_file(dataset, task, path, rows)
 
 
-def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
+def _wanted(
+    dataset: BoundDataset, task: BoundTask, kept: Collection[str] | None
+) -> Wanted | None:
     """Say which texts need not be kept: those that columns can be checked for."""
     plan = input_plan(task)
     if kept is None or plan is None:
@@ -210,7 +219,8 @@ def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
         for name, column in plan.columns.items()
         if column.dtype == pl.String and name not in kept
     ]
-    return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
+    names = {*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}
+    return Wanted(names, plan.of(texts), dataset.keep is None)
 
 
 def input_plan(task: BoundTask) -> ColumnPlan | None:
@@ -328,14 +338,13 @@ def _what_is(value: Any, known: str) -> str:
     return f"{'found' if is_said else f'is {kind}:'} {shorten(value)}"
 
 
-def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
+def _with_ids(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
     columns = loaded.frame.columns
     keys = [key for key in EXAMPLE_ID_KEYS if key in columns]
     if not keys:
-        raise SchemaError(
-            f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
-            f"data has {', '.join(columns)}; adapters of the data can rename one"
-        )
+        raise lacking_error(dataset, task, loaded)
     given = loaded.frame[keys[0]]
     if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
         whole = loaded.frame.with_columns(given.cast(pl.String))

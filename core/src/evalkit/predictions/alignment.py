@@ -25,6 +25,7 @@ from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
+from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, IdIndex, Places, pair
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
@@ -62,8 +63,8 @@ class Alignment(NamedTuple):
     annotations: tuple[Annotated, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
     """What annotators said now, and as of `ScoringTable` what they said nothing of."""
-    absent: str = ""
-    """Says which required fields no row has, and what all have in their place."""
+    absent: AbsentFields | None = None
+    """The required fields that no row has, and what rows have in their place."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -81,7 +82,7 @@ class Alignment(NamedTuple):
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
         elif reasons and self.absent:
-            reasons.insert(0, self.absent)
+            reasons.insert(0, str(self.absent))
         return reasons
 
     def _missing(self) -> str:

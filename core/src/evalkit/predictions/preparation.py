@@ -12,12 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.progress import Progress
-from evalkit.base.violations import shorten
-from evalkit.errors import DataError, EvalkitError
-from evalkit.examples.files import local_path
+from evalkit.errors import DataError
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -30,6 +26,7 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
+from evalkit.reading.given_rows import rows_of as rows_of
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
@@ -38,9 +35,6 @@ from evalkit.reading.rows import Row, object_row
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
-
-_NO_ROWS = (bytes, bytearray, memoryview, Mapping)
-"""What can be iterated over, but not for rows."""
 
 
 class Prepared(NamedTuple):
@@ -55,38 +49,6 @@ class Prepared(NamedTuple):
     """The ids of all examples, also of those that were not selected."""
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
-
-
-def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
-    """Give predictions in a form that can be read more than once.
-
-    Args:
-        predictions: A path, a polars, pandas or Arrow table, or dicts.
-        what: How messages call them.
-
-    Returns:
-        The path, a polars data frame, or a list.
-
-    Raises:
-        DataError: The path is not of this machine, or the table cannot be read.
-        EvalkitError: It is something else.
-    """
-    if isinstance(predictions, str | Path):
-        return local_path(predictions)
-    is_lazy = isinstance(predictions, pl.LazyFrame)
-    if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
-        try:
-            return predictions.collect() if is_lazy else pl.DataFrame(predictions)
-        except hook_failures() as error:
-            raise DataError(
-                f"the table of {what} cannot be read: {type(error).__name__}: {error}"
-            ) from error
-    if isinstance(predictions, _NO_ROWS) or not isinstance(predictions, Iterable):
-        raise EvalkitError(
-            f"{what} must be a path, a polars, pandas or Arrow table, or an iterable "
-            f"of dicts, are {shorten(predictions)}"
-        )
-    return list(predictions)
 
 
 def default_model(predictions: Predictions) -> str:
@@ -229,20 +191,27 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         DataError: The file cannot be read.
     """
     if isinstance(predictions, AdaptedPredictions):
-        adapters = predictions.pipeline.specification
-        return {**identify(predictions.given), "adapters": adapters}
+        pipeline, rows = predictions.pipeline, predictions.given
+        is_path = isinstance(rows, str | Path)
+        may_be_folder = pipeline.reads_files and is_path and Path(rows).is_dir()
+        own = _identify_path(Path(rows)) if may_be_folder else identify(rows)
+        return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
         if not is_data_set(path):
             refuse_other_than_file(path)
-        try:
-            return {"name": path.name, "sha256": data_sha256(path)}
-        except OSError as error:
-            reason = error.strerror or error
-            raise DataError(f"{path}: cannot be read: {reason}") from error
+        return _identify_path(path)
     if isinstance(predictions, pl.DataFrame):
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
+
+
+def _identify_path(path: Path) -> Mapping[str, Any]:
+    try:
+        return {"name": path.name, "sha256": data_sha256(path)}
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:
@@ -278,7 +247,7 @@ def read_prediction_file(
             path, found, reader.plan, reader.nullable, reader.output
         )
     if found is not Format.PLAIN:
-        rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
+        rows = read_rows(path, found, reader.text_fields, ())
         return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
@@ -82,6 +83,19 @@ def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
     return notices
 
 
+def _normalising_hint(result: Result, alignment: Alignment) -> list[str]:
+    """Say that labels can be normalised, where that mends all invalid rows."""
+    labels, invalid = result.record.labels, alignment.counts["invalid"]
+    if not invalid or labels is None:
+        return []
+    problems = alignment.problems.first("invalid", invalid)
+    values = (v.value for problem in problems for v in problem.violations)
+    if len(problems) < invalid or not would_mend(values, labels):
+        return []
+    rows = count_of(invalid, "invalid row")
+    return [f"  notice: {HOW_TO_NORMALISE} mends all of the {rows}"]
+
+
 def refusal_message(
     result: Result,
     refused: Sequence[str],
@@ -128,6 +142,7 @@ def refusal_message(
     if alignment.absent and result.record.predictions.adapters:
         shows = "`evalkit adapt --explain` shows what each makes of a row"
         lines.append(f"  notice: rows are as the adapters left them; {shows}")
+    lines += _normalising_hint(result, alignment)
     lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")

@@ -153,6 +153,8 @@ class RunRecord(recorded.Part):
     Then `run_id` is a SHA-256 over that id and the numbers."""
     policies: recorded.Policies = recorded.Policies(**Policies()._asdict())
     selection: recorded.Selection = recorded.Selection()
+    kept: Texts = ()
+    """Columns of the data that `examples.parquet` holds, as `column/NAME`."""
     includes_examples: Flag = True
     """Whether the run folder holds answers, predictions and the values of rejected
     rows."""

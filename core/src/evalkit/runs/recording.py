@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -43,6 +43,7 @@ from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
+    KEPT,
     replication_column,
     saved_statistics,
     with_example_scores,
@@ -171,6 +172,7 @@ def _record(
 ) -> RunRecord:
     copies = parts.perturbed
     components = _components(parts)
+    notices = [*_notices(parts, options), *_code_notices(components)]
     core = recorded_core()
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -191,7 +193,7 @@ def _record(
         counts=recorded.Counts(**parts.alignment.counts),
         unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
-        notices=tuple(_notices(parts, options)),
+        notices=tuple(notices),
         warnings=tuple(warnings),
         not_scored=left,
         answer_kind=examples.answer_kind,
@@ -211,6 +213,7 @@ def _record(
         policies=recorded.Policies(**options.policies._asdict()),
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
+        kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.of(given),
         components=components,
@@ -278,6 +281,16 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     adapters = [stage.adapter for each in pipelines for stage in each.stages]
     of_copies = () if parts.perturbed is None else parts.perturbed.components
     return (*map(recorded_component, (*bound, *adapters)), *of_copies)
+
+
+def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
+    names = dict.fromkeys(name for each in components for name in each.other_byte_code)
+    return [
+        f"the module {name} ran from byte code that is not that of its source, whose "
+        "hash the run records: remove the folder __pycache__ beside it and evaluate "
+        "again"
+        for name in names
+    ]
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:
@@ -349,6 +362,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["cluster"],
         alignment.statuses,
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
+        *(examples.inputs[name].alias(KEPT + name) for name in examples.kept),
     ]
     return with_example_scores(frame_of(columns), parts.scored)
 

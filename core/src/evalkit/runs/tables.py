@@ -24,6 +24,9 @@ from evalkit.scoring.table import ScoringTable, comparable
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
 
+KEPT = "column/"
+"""Start of the names of those columns of `examples.parquet` that the data have; no
+field can be called so, for the slash."""
 
 CHOICES = f"{AS_STORED}choices"
 """The column of `examples.parquet` with the options that each example has."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit.errors import PluginError
-from evalkit.examples.files import AS_FILE
+from evalkit.examples.files import AS_FILE, AS_ROWS
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.resolver import Resolver
@@ -16,10 +16,9 @@ from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.stored import bound_component
 
 _NEVER_CHECKED = (
-    "source code of libraries that have a version (only that is compared), byte code, "
-    "and what "
-    "plugins load elsewhere and do not name in their `resources`: files, models, "
-    "services; texts"
+    "source code of libraries that have a version (only that is compared), byte code "
+    "of them and of evalkit, and what plugins load elsewhere and do not name in their "
+    "`resources`: files, models, services"
 )
 
 
@@ -115,7 +114,7 @@ def _other_components(
     """Load what a run used beside metrics, or say why that cannot be."""
     found, unchecked = [], []
     for before in record.components:
-        if before.kind == "metrics" or before.distribution == AS_FILE:
+        if before.kind == "metrics" or before.distribution in (AS_FILE, AS_ROWS):
             continue
         try:
             found.append((before.id, bound_component(before, resolver), before))
@@ -141,6 +140,11 @@ def _changed(
         yield CodeChange(f"{name} version", before.version, now.version)
     elif before.source_sha256 != now.source_sha256:
         yield CodeChange(f"{name} source", before.source_sha256, now.source_sha256)
+    for module in sorted({*before.other_byte_code, *now.other_byte_code}):
+        states = ("made of its source", "not made of its source")
+        then, today = (states[module in each.other_byte_code] for each in (before, now))
+        if then != today:
+            yield CodeChange(f"byte code of {module}", then, today)
 
 
 def _changed_resources(

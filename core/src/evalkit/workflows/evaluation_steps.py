@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evalkit.adapting.pipelines import Pipeline
+from evalkit.adapting.pipelines import Pipeline, joined
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
+from evalkit.examples.kept import keeping
+from evalkit.examples.normalising import normalised
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -57,6 +59,8 @@ class Asked:
     options: Options
     registry: Registry
     annotators: Sequence[Wanted] = ()
+    adapters: Pipeline | None = None
+    """What predictions go through before they are checked."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -96,10 +100,15 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    adapters = (options.adapters or {}).get("data")
+    adapters = options.pipeline("data", registry)
     bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
+    bound = keeping(bound, options.keep, options.include_examples)
     bound_task = resolver.task(bound)
+    adapt = options.pipeline("predictions", registry)
+    if options.normalise:
+        bound, of_labels = normalised(bound, bound_task, registry)
+        adapt = joined(adapt, of_labels)
     named = options.metrics
     metrics = resolver.metrics(
         bound,
@@ -118,6 +127,7 @@ def bind(
         options.for_split(bound.default_split),
         registry,
         _annotators(resolver, bound_task, metrics),
+        adapt,
     )
 
 
@@ -232,14 +242,29 @@ def find_copies(
     predictions: Given,
     runs: str | Path,
     adapt: Pipeline | None = None,
+    adapt_copies: Pipeline | None = None,
 ) -> list[CopySource]:
-    """Pair what is given as perturbed copies with the predictions for them."""
+    """Pair what is given as perturbed copies with the predictions for them.
+
+    Args:
+        perturbed: The copies.
+        predictions: The predictions for them.
+        runs: Folder that runs are looked for in.
+        adapt: What predictions go through.
+        adapt_copies: What files of copies go through.
+
+    Returns:
+        The pairs.
+
+    Raises:
+        EvalkitError: They are not of one number, or cannot be read.
+    """
     if _is_empty(perturbed) and _is_empty(predictions):
         return []
     from evalkit.robustness.inputs import pair_sources
 
     return [
-        source.adapted_by(adapt)
+        source.adapted_by(adapt, adapt_copies)
         for source in pair_sources(perturbed, predictions, runs)
     ]
 

@@ -31,6 +31,7 @@ from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_core
 from evalkit.runs.results import Result
 from evalkit.runs.stored import scored_fields
+from evalkit.runs.tables import KEPT
 from evalkit.scoring.unscored import is_unscored_notice
 
 _ONLY = re.compile(r"only [\d ]+ examples? evaluated: ")
@@ -95,6 +96,11 @@ def merged_record(
         selection=recorded.Selection(limit=None, filters={}),
         includes_examples=holds_answers
         and all(record.includes_examples for record in records),
+        kept=tuple(
+            name.removeprefix(KEPT)
+            for name in examples.columns
+            if name.startswith(KEPT)
+        ),
         data=_data(records),
         predictions=_predictions(records),
         components=_components(records),
@@ -242,6 +248,26 @@ def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
     return ["the parts' scores under perturbation are not merged"]
 
 
+def _kept(frames: Sequence[pl.DataFrame]) -> list[str]:
+    """Return the columns of the data that all runs keep, in one type."""
+    schemas = [frame.schema for frame in frames]
+    return [
+        name
+        for name, dtype in schemas[0].items()
+        if name.startswith(KEPT) and all(each.get(name) == dtype for each in schemas)
+    ]
+
+
+def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    common = {*_kept(frames)}
+    return [
+        frame.select(
+            all_named(n for n in frame.columns if n in common or not n.startswith(KEPT))
+        )
+        for frame in frames
+    ]
+
+
 def join_examples(parts: Sequence[Result]) -> pl.DataFrame:
     """Join the examples of runs, in their order.
 
@@ -274,6 +300,7 @@ def join_examples(parts: Sequence[Result]) -> pl.DataFrame:
     else:
         # what one part withholds, the whole does not hold either
         frames = [_without_answers(frame) for frame in frames]
+    frames = _with_common_kept(frames)
     try:
         joined = _ordered(pl.concat(frames, how="diagonal_relaxed"), fields)
     except pl.exceptions.PolarsError as error:
@@ -304,7 +331,8 @@ def _with_lists(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 def _without_answers(frame: pl.DataFrame) -> pl.DataFrame:
     if "pred" not in frame.columns:
         return frame
-    return frame.drop(all_named(["answer", "pred", *scored_fields(frame)]))
+    kept = [name for name in frame.columns if name.startswith(KEPT)]
+    return frame.drop(all_named(["answer", "pred", *scored_fields(frame), *kept]))
 
 
 def _ordered(joined: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:

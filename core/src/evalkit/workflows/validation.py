@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import as_pipeline
+from evalkit.adapting.pipelines import joined
 from evalkit.base.progress import Progress
 from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset
+from evalkit.examples.files import bind_dataset, chosen_data
+from evalkit.examples.normalising import normalised
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
@@ -36,6 +37,8 @@ class Validation(NamedTuple):
     refusals: Sequence[str]
     """Why an evaluation would refuse the predictions; empty if it would not."""
     notices: Sequence[str]
+    mapping: Mapping[str, str] = {}
+    """Where no row has some fields: the columns that may be meant, by field."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the problems as JSON values."""
@@ -45,9 +48,10 @@ class Validation(NamedTuple):
 
 
 def validate(
-    dataset: Any,
+    dataset: Any = None,
     predictions: Any = None,
     *,
+    data: Any = None,
     task: Any = None,
     model: str | None = None,
     split: str | None = None,
@@ -58,6 +62,9 @@ def validate(
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    map_predictions: Mapping[str, str] | None = None,
+    normalise: Sequence[str] | str = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -66,7 +73,9 @@ def validate(
     Args:
         dataset: As for `evaluate`.
         predictions: As for `evaluate`; None to check the examples alone.
-        task: The task, by name or as a class or instance; only for a file of examples.
+        data: A file or rows of examples, in place of a data set, as for `evaluate`.
+        task: The task, by name or as a class or instance; only for a file or rows of
+            examples.
         model: Name of the model; by default the file's stem.
         split: Split of the data set; its default split by default.
         limit: Check at most so many examples.
@@ -77,6 +86,9 @@ def validate(
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
         adapters: Adapters of rows, as for `evaluate`.
+        map: Columns of the data by field, as for `evaluate`.
+        map_predictions: Columns of the predictions by field.
+        normalise: As for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -97,9 +109,12 @@ def validate(
         on_invalid=on_invalid,
         on_duplicate=on_duplicate,
         adapters=adapters,
+        map=map,
+        map_predictions=map_predictions,
+        normalise=normalise,
     )
     return validate_with(
-        dataset,
+        chosen_data(dataset, data),
         predictions,
         options,
         task=task,
@@ -137,10 +152,14 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    adapters = options.adapters or {}
-    bound = bind_dataset(resolver, dataset, task, adapters.get("data"))
+    adapters = options.pipeline("data", resolver.registry)
+    bound = bind_dataset(resolver, dataset, task, adapters)
     bound = clustered_by(bound, options.cluster)
     bound_task = resolver.task(bound)
+    adapt = options.pipeline("predictions", resolver.registry)
+    if options.normalise:
+        bound, of_labels = normalised(bound, bound_task, resolver.registry)
+        adapt = joined(adapt, of_labels)
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -153,7 +172,6 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    adapt = as_pipeline(adapters.get("predictions"), resolver.registry)
     rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)
     prepared = prepare(
@@ -180,4 +198,5 @@ def validate_with(
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
         ],
+        alignment.absent.mapping if alignment.absent else {},
     )

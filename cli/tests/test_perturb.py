@@ -105,8 +105,9 @@ def test_mapped_columns_are_named_in_what_to_do_next(
     done = invoke("perturb", *own, "--perturbation", "loud", "-o", "out.jsonl")
     assert done.exit_code == 0, done.output
     assert f"  evalkit eval {' '.join(own)} --predictions" in done.stdout
-    sent = invoke("inputs", *own, "-q")
-    assert json.loads(sent.stdout) == {"uid": "a", "statement": "a good film"}
+    invoke("inputs", *own, "-o", "sent.jsonl")
+    sent = Path("sent.jsonl").read_text()
+    assert json.loads(sent) == {"uid": "a", "statement": "a good film"}
 
 
 def test_default_names(invoke: Invoke, data: str) -> None:

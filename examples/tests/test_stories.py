@@ -92,7 +92,7 @@ def test_nightly_never_takes_an_error_for_a_verdict(models: Path) -> None:
     broken.write_text("nonsense\n", encoding="utf-8")
     done = run("nightly.sh", cwd=models)
     assert done.returncode == 1
-    assert "sample-nli.jsonl" in done.stderr
+    assert "evalkit: error: sample-nli: the predictions of mostly" in done.stderr
 
 
 PEOPLE = ("Mary", "Her father", "John", "The waitress", "My aunt Emily", "Carlos")

@@ -1,12 +1,13 @@
 """What a command of another distribution may take from the command line.
 
 Public: options that evalkit's commands share, the completion of names, what keeps
-stdout for data, and how numbers are shown. A command that uses them looks and behaves as evalkit's own do. It is a
-click command, and its entry point is of the group `evalkit.commands`. Importing this
-module imports click and nothing heavy.
+stdout for data, and how numbers are shown. A command that uses them looks and behaves
+as evalkit's own do. It is a click command, and its entry point is of the group
+`evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -57,6 +58,7 @@ __all__ = [
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",
+    "run_paths",
     "score_label",
     "show_compared",
     "show_compared_interval",
@@ -65,5 +67,6 @@ __all__ = [
     "show_n",
     "show_number",
     "show_value",
+    "since_option",
     "watched",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ from evalkit_cli.printing.streams import (
 
 if TYPE_CHECKING:
     from evalkit import Result
+    from evalkit.reporting import JoinedInputs
+    from evalkit_cli.printing.joined_texts import Join
 
 
 _RUN_ID = re.compile("[0-9a-f]+")
@@ -86,9 +88,16 @@ _ALL = "*"
     "its first rows: id, answer, tags, cluster, and what a model is sent.",
 )
 @click.option(
+    "--data",
+    metavar="FILE",
+    help="With --wrong or --flips: the run's file of data (or of copies), whose texts "
+    "are shown beside the answers.",
+)
+@click.option(
     "--show-text",
     is_flag=True,
-    help="With -n after datasets/NAME: show texts that may be hurtful to read.",
+    help="With -n after datasets/NAME, or --data: show texts that may be hurtful to "
+    "read.",
 )
 @click.option(
     "--by",
@@ -128,6 +137,7 @@ def show_command(
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
@@ -136,7 +146,7 @@ def show_command(
     shown that `evalkit eval` printed, the scores of other groups of its examples
     (--by), its wrong answers, its confusion table, or what flipped under perturbation.
     Texts of examples are not in a run folder, only their ids, answers, predictions and
-    tags.
+    tags; --data reads them from the file of data.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -147,11 +157,13 @@ def show_command(
         _show_contract(contract, as_json)
         return
     if what is None:
-        raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
+        raise click.UsageError(
+            "name what to show: KIND/NAME or a RUN, and --flips after it."
+        )
     kind, _, name = what.partition("/")
     wants_rows = kind == "datasets" and _is_given(context, "limit")
-    if show_text and not wants_rows:
-        raise click.UsageError("--show-text needs datasets/NAME and -n.")
+    if show_text and not wants_rows and options["data"] is None:
+        raise click.UsageError("--show-text needs datasets/NAME and -n, or --data.")
     if _is_component(what):
         allowed = ["limit"] if wants_rows else []
         _refuse_run_options(context, what, allowed)
@@ -161,7 +173,7 @@ def show_command(
             _show_component(context, what, as_json, options["verbose"])
     else:
         path = _find(what, folder, since, options["quiet"])
-        _show_run(path, as_json, **options)
+        _show_run(path, as_json, show_text=show_text, **options)
 
 
 def _is_component(what: str) -> bool:
@@ -177,7 +189,7 @@ def _kinds() -> Sequence[str]:
 
 _RUN_OPTIONS = (
     *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
-    "since",
+    *("since", "data"),
 )
 
 
@@ -234,6 +246,8 @@ def _show_run(
     metric: str | None,
     limit: int,
     by: tuple[str, ...],
+    data: str | None,
+    show_text: bool,
     table_format: str,
     quiet: bool,
     verbose: bool,
@@ -257,6 +271,8 @@ def _show_run(
         raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
     if metric is not None and not wrong:
         raise click.UsageError("-m needs --wrong.")
+    if data is not None and not wrong and flips is None:
+        raise click.UsageError("--data needs --wrong or --flips.")
     if by and views:
         raise click.UsageError(
             "--by shows scores, without --wrong, --confusion and --flips."
@@ -264,15 +280,28 @@ def _show_run(
     result = read_run(path)
     if by:
         result = _grouped(result, by, quiet)
+    how = {"as_json": as_json, "show_text": show_text}
+    join = None if data is None else _join(result, data)
     if wrong:
-        print_wrong(result, metric, tag, limit, table_format, as_json=as_json)
+        print_wrong(result, metric, tag, limit, table_format, join=join, **how)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
-        print_flips(result, chosen, tag, limit, table_format, as_json=as_json)
+        print_flips(result, chosen, tag, limit, table_format, join=join, **how)
     elif confusion:
         print_confusion(result, tag, table_format, as_json=as_json)
     else:
         print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _join(result: Result, data: str) -> Join:
+    """Return what looks up the texts of examples in a file of data."""
+    from evalkit.reporting import join_inputs
+
+    def join(ids: Collection[str]) -> JoinedInputs:
+        with plugin_output_to_stderr():
+            return join_inputs(result, data, ids)
+
+    return join
 
 
 def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:

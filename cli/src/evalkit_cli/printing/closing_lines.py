@@ -129,8 +129,16 @@ def _of_all(
 
 
 def _notices(result: Result, verbose: bool) -> list[str]:
-    """Return all notices, or one line that says how many there are."""
-    notices = result.notices
+    return notice_lines(result.notices, verbose=verbose)
+
+
+def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
+    """Return all notices, or one line that says how many there are.
+
+    Args:
+        notices: Sentences.
+        verbose: Whether all are shown.
+    """
     if verbose or len(notices) <= 1:
         return [f"notice: {notice}" for notice in notices]
     return [f"{len(notices)} notices (-v shows all); the first: {notices[0]}"]
@@ -182,6 +190,9 @@ def _adapters(result: Result, _verbose: bool) -> list[str]:
     places = {
         "examples": result.record.data.adapters,
         "predictions": result.record.predictions.adapters,
+        "perturbed copies": next(
+            (each.adapters for each in result.record.perturbed if each.adapters), ()
+        ),
     }
     return [
         f"adapters of {place}: {', '.join(each.kind for each in adapters)}"

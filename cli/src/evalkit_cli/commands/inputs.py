@@ -36,6 +36,7 @@ _STANDARD_OUTPUT = "-"
     "go to the standard output.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@map_option
 @click.option(
     "--adapter",
     "adapters",
@@ -55,6 +56,7 @@ def inputs_command(
     filters: tuple[str, ...],
     out: str,
     overwrite: bool,
+    mapped: tuple[str, ...],
     adapters: tuple[str, ...],
     mapped: tuple[str, ...],
     quiet: bool,

@@ -1146,9 +1146,10 @@ class Drawn(Metric):
 
 @pytest.mark.parametrize("metric", [Both, Batched, Summed, Rare, Drawn])
 def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
-    check_metric(metric, perfect=None, max_examples=20)
+    check_metric(metric, perfect=None, max_examples=FEW)
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
 )

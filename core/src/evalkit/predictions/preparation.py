@@ -139,8 +139,9 @@ def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
     if isinstance(predictions, AdaptedPredictions):
         return _place(predictions.given)
-    is_file = isinstance(predictions, str | Path)
-    is_array = is_file and detect_format(Path(predictions)) is Format.JSON_ARRAY
+    if not isinstance(predictions, str | Path):
+        return "line"
+    is_array = detect_format(Path(predictions)) is Format.JSON_ARRAY
     return "element" if is_array else "line"
 
 

@@ -246,8 +246,9 @@ def test_probabilities_in_columns_are_named_and_can_be_used() -> None:
         (b"key;text;gold\n1;a;positive\n", "its cells are separated by ';', and are"),
         (b"key\ttext\n1\ta\n", "separated by tabs, .* call it .tsv, or pandas"),
         (b"key|text\n1|a\n", r"separated by '\|'"),
+        ("key,text\n".encode("utf-16"), "must be text in UTF-8; .* written as UTF-16"),
         (b"key,text,gold\n1,caf\xe9,positive\n", "it is not UTF-8: it was probably"),
-        (b"key,caf\xe9\n1,a\n", "its header is not UTF-8; it was probably"),
+        (b"key,caf\xe9\n1,a\n", "its header must be text in UTF-8; it was prob"),
     ],
 )
 def test_what_other_programs_write_is_named(

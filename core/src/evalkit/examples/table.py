@@ -34,7 +34,7 @@ from evalkit.examples.conversion import (
     predictions_are_texts,
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
-from evalkit.examples.kept import kept_notices, names_to_keep
+from evalkit.examples.kept import names_to_keep
 from evalkit.examples.label_conversion import (
     convert_labels_by_columns,
     convert_labels_by_rows,
@@ -214,7 +214,6 @@ def convert_examples(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
     kept = names_to_keep(dataset, task, loaded)
-    notices += tuple(kept_notices(kept, dataset.keep))
     if columns is not None:
         others = [n for n in frame.columns if n in {*columns, *kept} - {"uid"}]
         frame = frame.select(all_named(["uid", *others]))

@@ -20,6 +20,7 @@ import click
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.help import help_command
+from evalkit_cli.commands.inputs import inputs_command
 from evalkit_cli.commands.list import list_command
 from evalkit_cli.commands.merge import merge_command
 from evalkit_cli.commands.perturb import perturb_command
@@ -231,6 +232,7 @@ def cli(context: click.Context, /, traceback: bool) -> None:
         context.with_resource(tracebacks_shown())
 
 
+cli.add_command(inputs_command)
 cli.add_command(list_command)
 cli.add_command(show_command)
 cli.add_command(validate_command)

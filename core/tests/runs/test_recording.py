@@ -103,9 +103,9 @@ def test_notices_say_what_was_left_out() -> None:
         "left out",
         "2 rows with the key 'note', which the task mini does not declare; the key was "
         "left out",
-        "1 row with the id of no example; left out",
-        "1 row that cannot be read; left out",
-        "1 response without an answer that could be extracted; counted as wrong",
+        "1 row left out, as no example has its id",
+        "1 row left out, as it cannot be read",
+        "1 response counted as wrong, as no answer could be extracted",
     )
 
 

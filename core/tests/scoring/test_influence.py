@@ -197,11 +197,34 @@ def test_every_score_and_group_has_its_influences() -> None:
 def test_rows_of_cells_that_a_group_lacks_have_none() -> None:
     table = make_table(["a", "b", "c", "a"], ["a", "b", "a", "b"])
     evidence = make_evidence("macro-f1", table, make_groups([["t"], [], [], ["t"]]))
-    by_code = evidence._influences[1][""]
+    by_code = evidence._influences.of(1)[""]
     pairs = evidence.rows.distinct.select("gold", "predicted").rows()
     influences = by_code[np.arange(len(pairs))]
     lacking = {pairs[i] for i in np.flatnonzero(np.isnan(influences))}
     assert lacking == {("b", "b"), ("a", "c")}
+
+
+def test_groups_that_nobody_asks_for_cost_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    groups: list[int] = []
+    known = influence._known_gradients
+
+    def watched(finalizer: Any, batch: Any, columns: Any) -> Any:
+        groups.extend(batch)
+        return known(finalizer, batch, columns)
+
+    monkeypatch.setattr(influence, "_known_gradients", watched)
+    tags = [[f"t{i % 12:02}"] for i in range(60)]
+    evidence = make_evidence(
+        Mean, make_table([*map(float, range(60))]), make_groups(tags)
+    )
+    assert evidence.influences(3) is not None
+    assert groups == [3]
+    for group in range(13):
+        assert evidence.influences(group) is not None
+    assert sorted(groups) == list(range(13))
+    assert evidence._influences.of(99) == {}
 
 
 class Picky(Mean):

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalkit_cli.commands.thresholds import NOT_MET, Threshold, read_thresholds, unmet
+from evalkit_cli.commands.thresholds import (
+    FORM,
+    NOT_MET,
+    Threshold,
+    read_thresholds,
+    refuse_nonsense,
+    say_not_met,
+    unmet,
+)
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
@@ -113,11 +121,12 @@ if TYPE_CHECKING:
     "--fail-under",
     "thresholds",
     multiple=True,
-    metavar="METRIC=VALUE[@BOUND]",
+    metavar=FORM,
     envvar="EVALKIT_FAIL_UNDER",
-    help="Exit with 3 where this score of the whole set is less (more, where lower is "
-    "better): accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower "
-    "bound of the interval, @upper of the upper one; repeatable.",
+    help="Exit with 3 where this score is less (more, where lower is better): "
+    "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
+    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, and "
+    "DATASET:accuracy=0.7 of one data set only; repeatable.",
 )
 @observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
@@ -180,6 +189,7 @@ def eval_command(
         chosen = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
             shared = _Shared(registry, chosen, task, copies, out, progress)
+            _refuse_nonsense(least, work, shared)
             results, failed = _evaluate_all(work, shared, folder)
     if as_json:
         records = [result.to_dict() for result in results]
@@ -190,19 +200,43 @@ def eval_command(
     _exit_with_code(results, least, failed)
 
 
+def _refuse_nonsense(
+    thresholds: list[Threshold], work: list[Job], shared: _Shared
+) -> None:
+    """Refuse thresholds that no score could be compared with, before work begins."""
+    if not thresholds:
+        return
+    from evalkit.catalog import expect_scores
+    from evalkit.errors import EvalkitError
+
+    expected = []
+    for dataset in dict.fromkeys(job.dataset for job in work):
+        try:
+            options = _options(dataset, shared)
+            expected.append(
+                expect_scores(
+                    dataset, options, task=shared.task, registry=shared.registry
+                )
+            )
+        except EvalkitError:
+            return  # the evaluation says why it cannot be done
+    refuse_nonsense(thresholds, expected)
+
+
 def _exit_with_code(
     results: list[Result], thresholds: list[Threshold], failed: bool
 ) -> None:
     """Tell which thresholds are not met; a failure weighs more than they do."""
     failed = failed or any(result.is_failed for result in results)
+    lines = []
     try:
         lines = unmet(results, thresholds)
     except click.UsageError as error:
         if not failed:
             raise
-        lines = [error.message]
+        echo(f"evalkit: error: {error.message}", err=True)
     for line in lines:
-        echo(f"evalkit: error: {line}", err=True)
+        say_not_met(line)
     if failed or lines:
         raise click.exceptions.Exit(1 if failed else NOT_MET)
 
@@ -261,15 +295,11 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
     from evalkit import evaluate_with
     from evalkit.errors import AlignmentError
 
-    options = shared.options
-    if options.metrics is None:
-        extra = _extra_metrics(shared.registry, job.dataset, shared.task)
-        options = replace(options, extra_metrics=extra)
     try:
         return evaluate_with(
             job.dataset,
             job.path,
-            options,
+            _options(job.dataset, shared),
             model=job.model,
             task=shared.task,
             perturbed=shared.copies.perturbed,
@@ -285,6 +315,14 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
         echo_error(error, f"{where}{error}")
         refused: Result = error.result
         return refused
+
+
+def _options(dataset: str, shared: _Shared) -> EvaluationOptions:
+    """Return the options for a data set, with the metrics that settings add."""
+    if shared.options.metrics is not None:
+        return shared.options
+    extra = _extra_metrics(shared.registry, dataset, shared.task)
+    return replace(shared.options, extra_metrics=extra)
 
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:

@@ -99,8 +99,9 @@ def _complete_families(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="data=FILE",
-    help="Adapters, as a list in YAML or JSON, that the examples go through first.",
+    metavar="data=FILE|NAME",
+    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
+    "first.",
 )
 @click.option(
     "--pairs",
@@ -174,7 +175,7 @@ def perturb_command(
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
             unprotected=_items(unprotected),
-            adapters=read_adapters(adapters),
+            adapters=read_adapters(adapters, ("data",)),
             map=read_map(mapped, "--map"),
             progress=progress,
             **options,

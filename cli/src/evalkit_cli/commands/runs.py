@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evalkit_cli.options.run_names import read_since
 from evalkit_cli.options.runs import folder_option, format_option, json_option
 from evalkit_cli.printing.score_cells import score_label, show_interval, show_value
 from evalkit_cli.printing.streams import echo, echo_csv, echo_json
@@ -31,12 +33,20 @@ _CSV_HEADER = (
 @click.command("runs")
 @click.option("--dataset", metavar="NAME", help="Only runs on this data set.")
 @click.option("--model", metavar="NAME", help="Only runs of this model.")
+@click.option(
+    "--since",
+    metavar="AGO|DATE",
+    callback=read_since,
+    envvar="EVALKIT_SINCE",
+    help="Only runs evaluated since then: 7d (min, h, d or w) ago, or a date in UTC.",
+)
 @folder_option
 @json_option
 @format_option
 def runs_command(
     dataset: str | None,
     model: str | None,
+    since: datetime | None,
     folder: Path,
     as_json: bool,
     table_format: str,
@@ -48,12 +58,14 @@ def runs_command(
       evalkit runs
       evalkit runs --dataset hatecheck --format md
       evalkit runs -o old-runs --model my-model --json
+      evalkit runs --since 7d
 
     A run that was evaluated again is not written again; its time is that of the last
     evaluation. A repeat that gave other numbers is a run of its own, an "other repeat".
-    A folder that is no whole run is named on the standard error.
+    A folder that is no whole run is named on the standard error, and the exit code is
+    1 then; the other runs are listed all the same.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.runs import list_runs
+    from evalkit.runs import is_since, list_runs
 
     everything = list_runs(folder)
     problems = [run.problem for run in everything if run.problem is not None]
@@ -62,7 +74,9 @@ def runs_command(
     chosen = [
         run
         for run in whole
-        if dataset in (None, run.dataset) and model in (None, run.model)
+        if dataset in (None, run.dataset)
+        and model in (None, run.model)
+        and is_since(run.evaluated, since)
     ]
     if as_json:
         echo_json([_as_json(run) for run in chosen])
@@ -72,7 +86,10 @@ def runs_command(
         draw(_table(chosen), table_format, _TEXT_COLUMNS)
     if not chosen:
         echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
-    _tell([*problems, *garbled])
+    most = _MOST_PROBLEMS if table_format == "table" and not as_json else None
+    _tell([*problems, *garbled], most)
+    if problems:
+        click.get_current_context().exit(1)
 
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
@@ -124,7 +141,7 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
 
 def _when(evaluated: str | None) -> str:
     """Return a recorded time to the minute, in UTC."""
-    from datetime import UTC, datetime
+    from datetime import UTC
 
     if evaluated is None:
         return NO_VALUE
@@ -134,15 +151,17 @@ def _when(evaluated: str | None) -> str:
 
 def _why_none(folder: Path, runs: int) -> str:
     if runs:
-        return f"none of the {runs} runs in {folder} is of this data set and model"
+        return (
+            f"none of the {runs} runs in {folder} is of this data set, model and time"
+        )
     if not folder.exists():
         return f"there is no folder {folder}; `evalkit eval` writes runs, -o says where"
     return f"there are no runs in {folder}; `evalkit eval` writes them, -o says where"
 
 
-def _tell(problems: Sequence[str]) -> None:
-    for problem in problems[:_MOST_PROBLEMS]:
+def _tell(problems: Sequence[str], most: int | None) -> None:
+    for problem in problems[:most]:
         echo(f"evalkit: warning: {problem}", err=True)
-    more = len(problems) - _MOST_PROBLEMS
+    more = len(problems) - len(problems[:most])
     if more > 0:
         echo(f"evalkit: warning: and {more} more like these", err=True)

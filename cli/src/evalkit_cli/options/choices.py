@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -129,9 +129,11 @@ adapter_option = click.option(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="PLACE=FILE",
-    help="Adapters, as a list in YAML or JSON, that change each row before it is "
-    "checked, at the place predictions or data; `evalkit adapt` tries them by hand.",
+    metavar="PLACE=FILE|NAME",
+    help="What changes each row before it is checked, at the place predictions, data "
+    "or perturbed: a file with a list of adapters, in YAML or JSON, or an installed "
+    "adapter by its name (NAME[:KEY=VALUE,…], see `evalkit list adapters`); "
+    "`evalkit adapt` tries them by hand.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
@@ -204,30 +206,32 @@ def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def read_adapters(given: tuple[str, ...]) -> dict[str, Path]:
+def read_adapters(
+    given: tuple[str, ...], places: Sequence[str] = ("predictions", "data", "perturbed")
+) -> dict[str, str]:
     """Read `PLACE=FILE` options.
 
     Args:
         given: The options.
+        places: Where adapters may sit.
 
     Returns:
-        The files of adapters by place.
+        Files or names of adapters by place.
 
     Raises:
         UsageError: One is not of this form, or a place is named twice.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for text in given:
-        place, _, path = text.partition("=")
-        if place not in ("data", "predictions") or not path:
-            raise click.UsageError(
-                f"--adapter {text!r} is not of the form predictions=FILE or data=FILE."
-            )
+        place, _, named = text.partition("=")
+        if place not in places or not named:
+            forms = ", ".join(f"{each}=FILE or {each}=NAME" for each in places)
+            raise click.UsageError(f"--adapter {text!r} is not of the form {forms}.")
         if place in found:
             raise click.UsageError(
                 f"--adapter {place}=… is given twice; put both into one file."
             )
-        found[place] = Path(path)
+        found[place] = named
     return found
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.adapting.mapping import MapFields, absent_columns
 from evalkit.adapting.settings import AdapterSettings as AdapterSettings
 from evalkit.adapting.stages import Stage, bind_stages
-from evalkit.errors import AdapterError
+from evalkit.errors import AdapterError, DataError
 from evalkit.plugins.registry import Registry
+from evalkit.reading.rows import Row, object_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,6 +124,44 @@ class Pipeline:
         for stage in self.stages:
             rows = stage.adapt(rows, number)
             yield Adapted(stage.number, stage.kind, tuple(rows))
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the first adapter may read files itself, and folders too."""
+        return bool(self.stages) and self.stages[0].adapter.has("read_file")
+
+    def read_file(self, path: Path) -> pl.DataFrame | Iterator[Row] | None:
+        """Read a file by the first adapter, where that reads files of this kind.
+
+        Args:
+            path: The file or folder.
+
+        Returns:
+            A table, or rows with their numbers, which have not gone through the
+            adapters; None for a file that evalkit is to read.
+
+        Raises:
+            DataError: It cannot be read.
+            PluginError: The adapter failed.
+        """
+        found: Any = None
+        if self.reads_files:
+            try:
+                found = self.stages[0].adapter.read_file(path)
+            except AdapterError as error:
+                raise self._unreadable(path, error) from error
+        is_table = found is None or hasattr(found, "iter_rows")
+        return found if is_table else self._numbered(path, found)
+
+    def _numbered(self, path: Path, rows: Iterator[Any]) -> Iterator[Row]:
+        try:
+            for number, values in enumerate(rows, start=1):
+                yield object_row(number, values)
+        except AdapterError as error:
+            raise self._unreadable(path, error) from error
+
+    def _unreadable(self, path: Path, error: AdapterError) -> DataError:
+        return DataError(f"{path}: {self.stages[0].kind}: {error.problem}")
 
     def adapt_frame(
         self, frame: pl.DataFrame, numbers: pl.Series | None = None

@@ -76,6 +76,10 @@ def adapt_examples(
         DataError: The file cannot be read.
         PluginError: An adapter failed.
     """
+    if path is not None and (read := dataset.pipeline.read_file(path)) is not None:
+        if not isinstance(read, pl.DataFrame):
+            return adapted_rows(read, dataset.pipeline)
+        path, given = None, read
     if path is None and not isinstance(given, pl.DataFrame):
         rows = (Row(number, dict(row)) for number, row in enumerate(given, start=1))
         return adapted_rows(rows, dataset.pipeline)

@@ -146,6 +146,15 @@ def _cast(
     return frame.with_columns(cast) if cast else frame
 
 
+def _is_of_texts(dataset: BoundDataset, loaded: ExampleRows) -> bool:
+    """Tell whether rows are cells of a file, which cannot say null."""
+    if loaded.path is None:
+        return False
+    if dataset.pipeline is not None and dataset.pipeline.reads_files:
+        return False
+    return detect_format(loaded.path) in OF_TEXTS
+
+
 def _validated(
     dataset: BoundDataset,
     task: BoundTask,
@@ -161,7 +170,7 @@ def _validated(
     lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
-    is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
+    is_of_texts = _is_of_texts(dataset, loaded)
     nulls = dict.fromkeys(nullable if is_of_texts else ())
     for position, row in enumerate(loaded.named()):
         if accepted is not None and accepted[position]:

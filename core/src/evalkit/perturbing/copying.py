@@ -24,6 +24,7 @@ from evalkit.perturbing.steps import (
 )
 from evalkit.perturbing.texts import Place, text_at, with_text
 from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
+from evalkit.plugins.provenance import parameter_files
 
 
 class Example(NamedTuple):
@@ -386,8 +387,10 @@ def _named_settings(
 ) -> dict[str, Any]:
     """Return all settings that are not at their default, as JSON values."""
     parameters = [dict(step.changed_parameters) for step in steps]
+    files = [parameter_files(step) for step in steps]
     named = {
         "parameters": parameters if any(parameters) else None,
+        "files": files if any(files) else None,
         "fields": None if settings.fields is None else list(settings.fields),
         "seed": settings.seed or None,
         "unprotected": sorted(settings.unprotected) or None,

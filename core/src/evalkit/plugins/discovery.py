@@ -45,7 +45,10 @@ COMMANDS = "commands"
 SCHEMAS = "schemas"
 """Named schemas of data: found like plugins, listed only when asked for."""
 
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
+DISPLAYS = "displays"
+"""Functions that show a value as HTML: found like plugins, never listed."""
+
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,

@@ -76,6 +76,13 @@ def adapted_blocks(
 def _blocks_of_file(
     path: Path, pipeline: Pipeline, reader: ResponseReader
 ) -> Iterator[Block]:
+    read = pipeline.read_file(path)
+    if isinstance(read, pl.DataFrame):
+        yield from _blocks_of_frames([read], pipeline, reader)
+        return
+    if read is not None:
+        yield Block(rows=adapted_rows(read, pipeline))
+        return
     kind = detect_format(path)
     if kind in TABLES:
         yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader)

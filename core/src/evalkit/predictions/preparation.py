@@ -189,11 +189,14 @@ def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictio
     return AdaptedPredictions(predictions, pipeline)
 
 
-def identify(predictions: Predictions) -> Mapping[str, Any]:
+def identify(
+    predictions: Predictions, *, may_be_folder: bool = False
+) -> Mapping[str, Any]:
     """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.
+        may_be_folder: Whether it may be a folder that an adapter reads.
 
     Returns:
         `name` (None for rows) and `sha256`; and `adapters`, where there are any.
@@ -202,11 +205,12 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         DataError: The file cannot be read.
     """
     if isinstance(predictions, AdaptedPredictions):
-        adapters = predictions.pipeline.specification
-        return {**identify(predictions.given), "adapters": adapters}
+        given, pipeline = predictions
+        own = identify(given, may_be_folder=pipeline.reads_files)
+        return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        if not is_data_set(path):
+        if not (is_data_set(path) or (may_be_folder and path.is_dir())):
             refuse_other_than_file(path)
         try:
             return {"name": path.name, "sha256": data_sha256(path)}

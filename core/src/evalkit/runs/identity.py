@@ -12,7 +12,7 @@ from typing import Any
 from evalkit.base.names import score_name
 from evalkit.plugins.provenance import run_id_of
 from evalkit.runs import recorded
-from evalkit.runs.record import RunRecord
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
 
 
 def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
@@ -78,6 +78,16 @@ def merged_id(record: RunRecord) -> str:
     return run_id_of({**ids, **names, "core": _core(record)})
 
 
+def is_of_other_format(record: RunRecord) -> bool:
+    """Tell whether a run's id is that of what it recorded, but in another format.
+
+    Args:
+        record: What a run of any format recorded, which is no repeat.
+    """
+    others = {*range(1, FORMAT_VERSION + 1)} - {record.format}
+    return any(has_its_id(record.changed(format=other)) for other in others)
+
+
 def has_its_id(record: RunRecord) -> bool:
     """Tell whether a run's id is that of what it recorded.
 
@@ -117,8 +127,11 @@ def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
 
 
 def _copies(copies: recorded.Perturbed) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": copies.file, "sha256": copies.sha256}
+    if copies.adapters:
+        data["adapters"] = [each.to_dict() for each in copies.adapters]
     return {
-        "data": {"name": copies.file, "sha256": copies.sha256},
+        "data": data,
         "predictions": _given(copies.predictions),
         "run": copies.run,
     }

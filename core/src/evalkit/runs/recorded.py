@@ -266,6 +266,9 @@ class Component(Part):
     of a hash of its files. Empty for what was given as an object."""
     installation: Recorded[Installation] = None
     """What of its distribution is as it was installed."""
+    other_byte_code: Texts = ()
+    """Modules of its package that ran from byte code (`__pycache__`) that is not that
+    of their source."""
     resources: Mapping[Text, Text] | None = None
     """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also
@@ -295,8 +298,9 @@ class Component(Part):
         found = self.to_dict()
         found.pop("installation", None)
         found.pop("libraries", None)
-        if not self.resources:
-            found.pop("resources", None)
+        for key in ("resources", "other_byte_code"):
+            if not found.get(key):
+                found.pop(key, None)
         if self.deterministic:
             found.pop("deterministic", None)
         return found
@@ -377,6 +381,9 @@ class Perturbed(Part):
     selection: Selection | None = None
     """Which of its rows the run of copies was made of, as in its own `selection`; null
     for all of them, and for files and rows."""
+    adapters: tuple[Adapter, ...] = ()
+    """The adapters that the copies went through, in order; `sha256` is of the file as
+    it was before."""
 
 
 class Perturbation(Part):

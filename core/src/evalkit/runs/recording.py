@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -28,6 +28,7 @@ from evalkit.plugins.provenance import (
 )
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -48,6 +49,7 @@ from evalkit.runs.tables import (
     KEPT,
     replication_column,
     saved_statistics,
+    scores_by_position,
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
@@ -174,6 +176,7 @@ def _record(
 ) -> RunRecord:
     copies = parts.perturbed
     components = _components(parts)
+    notices = [*_notices(parts, options), *_code_notices(components)]
     core = recorded_core()
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -194,7 +197,7 @@ def _record(
         counts=recorded.Counts(**parts.alignment.counts),
         unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
-        notices=tuple(_notices(parts, options)),
+        notices=tuple(notices),
         warnings=tuple(warnings),
         not_scored=left,
         answer_kind=examples.answer_kind,
@@ -284,6 +287,16 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     return (*map(recorded_component, (*bound, *adapters)), *of_copies)
 
 
+def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
+    names = dict.fromkeys(name for each in components for name in each.other_byte_code)
+    return [
+        f"the module {name} ran from byte code that is not that of its source, whose "
+        "hash the run records: remove the folder __pycache__ beside it and evaluate "
+        "again"
+        for name in names
+    ]
+
+
 def _notices(parts: Parts, options: Options) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
@@ -297,6 +310,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment.predictions,
         show=options.include_examples,
     )
+    notices += _embedded_notices(parts, options)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -319,6 +333,20 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     return notices
 
 
+def _embedded_notices(parts: Parts, options: Options) -> list[str]:
+    """Say how many free answers score 0 by the main metric, and hold the right one."""
+    main = parts.scored[0].per_example if parts.scored else None
+    if main is None:
+        return []
+    return embedded_notices(
+        parts.examples.frame["answer"],
+        parts.alignment.predictions,
+        scores_by_position(main, parts.examples.frame.height),
+        parts.examples.labels,
+        show=options.include_examples,
+    )
+
+
 def _families_without_copies(parts: Parts) -> list[str]:
     """Say which families the task wants to be reported and nobody made copies of."""
     made = {
@@ -330,8 +358,8 @@ def _families_without_copies(parts: Parts) -> list[str]:
     if not lacking:
         return []
     return [
-        f"the task {parts.task.component.name} asks for the effect of perturbations of "
-        f"the family {' and '.join(lacking)}, and no copies by such were given"
+        f"the task {parts.task.component.name} asks for the effects of "
+        f"{' and '.join(lacking)} perturbations, but no such copies were given"
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
@@ -239,12 +240,13 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        rows = rows_of(predictions)
+        predictions = rows_of(predictions)
         out = None if out is None else local_path(out)
         asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(rows, asked.adapters)
+        predictions = adapted_by(predictions, asked.adapters)
+        of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)
         sources = find_copies(
-            perturbed, perturbed_predictions, out or "runs", asked.adapters
+            perturbed, perturbed_predictions, out or "runs", asked.adapters, of_copies
         )
         model = model or default_model(predictions)
         prepared = match(asked, predictions, model, bool(sources), progress)

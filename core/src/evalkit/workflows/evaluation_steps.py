@@ -13,7 +13,7 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import MetricError
+from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -231,16 +231,34 @@ def find_copies(
     predictions: Given,
     runs: str | Path,
     adapt: Pipeline | None = None,
+    adapt_copies: Pipeline | None = None,
 ) -> list[CopySource]:
-    """Pair what is given as perturbed copies with the predictions for them."""
-    if _is_empty(perturbed) and _is_empty(predictions):
-        return []
-    from evalkit.robustness.inputs import pair_sources
+    """Pair what is given as perturbed copies with the predictions for them.
 
-    return [
-        source.adapted_by(adapt)
-        for source in pair_sources(perturbed, predictions, runs)
-    ]
+    Args:
+        perturbed: The copies.
+        predictions: The predictions for them.
+        runs: Folder that runs are looked for in.
+        adapt: What predictions go through.
+        adapt_copies: What files of copies go through.
+
+    Returns:
+        The pairs.
+
+    Raises:
+        EvalkitError: They are not of one number, or cannot be read.
+    """
+    if _is_empty(perturbed) and _is_empty(predictions):
+        found: list[CopySource] = []
+    else:
+        from evalkit.robustness.inputs import pair_sources
+
+        found = pair_sources(perturbed, predictions, runs)
+    if adapt_copies is not None and _is_empty(predictions):
+        raise EvalkitError(
+            "adapters sit at 'perturbed', and no file of perturbed copies was given"
+        )
+    return [source.adapted_by(adapt, adapt_copies) for source in found]
 
 
 def _is_empty(given: Given) -> bool:

@@ -14,7 +14,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import with_inputs
-from evalkit.runs.listing import as_result
+from evalkit.runs.finding import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score

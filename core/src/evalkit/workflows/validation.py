@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
 from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
@@ -154,6 +155,7 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
+    check_adapters(options.adapters or {}, ("data", "predictions"))
     bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection

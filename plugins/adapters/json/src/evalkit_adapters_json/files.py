@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, time, timedelta
@@ -41,6 +43,7 @@ def adapt_file(
 
     A table (Parquet, Arrow) that goes to Parquet is adapted at once where each adapter
     can. The target is there when all rows are; an error leaves what was there before.
+    What is no regular file, such as a symlink, is not replaced.
 
     Args:
         pipeline: The adapters.
@@ -61,11 +64,16 @@ def adapt_file(
     source, target = Path(source), Path(target)
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        what = "a symlink" if target.is_symlink() else "no regular file"
+        raise DataError(f"{target}: is {what}, and is not replaced; name a file")
     if target.exists() and source.exists() and target.samefile(source):
         raise DataError(f"{target}: is the file that is read; write to another one")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}.part")
     try:
+        partial.touch(exist_ok=False)
         done = _write(pipeline, source, target, partial, limit, progress)
+        _sync(partial)
         partial.replace(target)
     except OSError as error:
         raise DataError(
@@ -75,6 +83,17 @@ def adapt_file(
         with suppress(OSError):
             partial.unlink()
     return done
+
+
+def leftovers(target: Path) -> list[Path]:
+    """Return hidden files of calls for a target that did not end, or still run."""
+    found = target.parent.glob(f".{glob.escape(target.name)}[-.]*.part")
+    return sorted(path for path in found if path.is_file())
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def _write(
@@ -91,7 +110,7 @@ def _write(
             frame, read = found
             _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
-    counted = _Counted(file_rows(source), source, limit, progress)
+    counted = _Counted(rows_of(pipeline, source), source, limit, progress)
     rows = _adapted(pipeline, counted, source)
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
@@ -102,8 +121,6 @@ def _write(
         for row in rows:
             stream.write(f"{_encode(row, source)}\n")
             written += 1
-        stream.flush()
-        os.fsync(stream.fileno())
     return AdaptedFile(counted.read, written)
 
 
@@ -111,7 +128,10 @@ def _adapted_table(
     pipeline: Pipeline, source: Path, limit: int | None
 ) -> tuple[pl.DataFrame, int] | None:
     """Adapt a table at once; None where it must be adapted row by row."""
-    frames = list(file_frames(source) or ())
+    read = pipeline.read_file(source)
+    if read is not None and not isinstance(read, pl.DataFrame):
+        return None
+    frames = list(file_frames(source) or ()) if read is None else [read]
     if not frames:
         return None
     frame = pl.concat(frames)
@@ -155,12 +175,34 @@ def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
         DataError: The file cannot be read.
         PluginError: An adapter failed.
     """
-    rows = _Counted(file_rows(source), source, limit, lambda _text, _share: None)
-    yield from _adapted(pipeline, rows, source)
+    rows = rows_of(pipeline, source)
+    counted = _Counted(rows, source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, counted, source)
+
+
+def rows_of(pipeline: Pipeline, source: Path) -> Iterator[Row]:
+    """Return the rows of a file, read by the first adapter where that does so.
+
+    Args:
+        pipeline: The adapters.
+        source: The file.
+
+    Raises:
+        DataError: The file cannot be read.
+        PluginError: The adapter failed.
+    """
+    read = pipeline.read_file(source)
+    if read is None:
+        return file_rows(source)
+    if isinstance(read, pl.DataFrame):
+        named = enumerate(read.iter_rows(named=True), start=1)
+        return (Row(number, values) for number, values in named)
+    return read
 
 
 def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
-    unit = "line" if file_frames(source) is None else "row"
+    is_read = pipeline.reads_files or file_frames(source) is not None
+    unit = "row" if is_read else "line"
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)

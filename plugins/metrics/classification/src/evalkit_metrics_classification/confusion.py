@@ -7,7 +7,7 @@ means for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -117,6 +117,81 @@ def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([group, label]).with_columns(
         pl.Series(name, numbers[chosen]) for name, numbers in counts.items()
     )
+
+
+class CountArrays(NamedTuple):
+    """Counts of the classes in many samples; arrays of shape (samples, classes)."""
+
+    labels: list[str | None]
+    """The classes, sorted."""
+    hits: NDArray[np.float64]
+    gold_count: NDArray[np.float64]
+    predicted_count: NDArray[np.float64]
+
+    def of(self, labels: Sequence[str]) -> CountArrays:
+        """Return the counts of some classes, 0 where one is not seen."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        chosen = [place.get(label, len(place)) for label in labels]
+        nothing = np.zeros((len(self.hits), 1))
+        arrays = (np.hstack([array, nothing])[:, chosen] for array in self[1:])
+        return CountArrays(list(labels), *arrays)
+
+    def scores(self, score: pl.Expr) -> NDArray[np.float64]:
+        """Return a score of every class and sample, nan where it is undefined.
+
+        Args:
+            score: An expression over `COUNTS`.
+        """
+        columns = zip(COUNTS, self[1:], strict=True)
+        frame = pl.DataFrame({name: array.ravel() for name, array in columns})
+        values = frame.select(score.cast(pl.Float64)).to_series().to_numpy()
+        return values.reshape(self.hits.shape)
+
+
+def count_arrays(counts: NDArray[np.float64], cells: pl.DataFrame) -> CountArrays:
+    """Count hits, gold examples and predictions of every class, as `class_counts` does.
+
+    Args:
+        counts: The count of every cell, of shape (samples, cells).
+        cells: `gold` and `predicted` of each cell.
+
+    Returns:
+        The counts.
+    """
+    labels = pl.concat([cells["gold"], cells["predicted"].drop_nulls()]).unique().sort()
+    known = labels.to_list()
+    by_cell = np.ascontiguousarray(counts.T)
+    gold, predicted = cells["gold"].to_list(), cells["predicted"].to_list()
+    pairs = zip(gold, predicted, strict=True)
+    hits = [said if said == label else None for label, said in pairs]
+    return CountArrays(
+        known,
+        _totals_of_classes(by_cell, hits, known),
+        _totals_of_classes(by_cell, gold, known, with_nothing=True),
+        _totals_of_classes(by_cell, predicted, known),
+    )
+
+
+def _totals_of_classes(
+    by_cell: NDArray[np.float64],
+    classes: Sequence[str | None],
+    labels: Sequence[str | None],
+    with_nothing: bool = False,
+) -> NDArray[np.float64]:
+    """Add up the counts of each class, of shape (samples, labels).
+
+    Args:
+        by_cell: The counts, of shape (cells, samples).
+        classes: The class of each cell.
+        labels: The classes.
+        with_nothing: Whether None is a class, too.
+    """
+    place = {label: number for number, label in enumerate(labels)}
+    totals = np.zeros((len(labels), by_cell.shape[1]))
+    for cell, label in enumerate(classes):
+        if label is not None or with_nothing:
+            totals[place[label]] += by_cell[cell]
+    return np.ascontiguousarray(totals.T)
 
 
 def _totals(

@@ -1,0 +1,1 @@
+"""Pages, pictures and notebook views of runs, and the command `evalkit report`."""

@@ -165,7 +165,7 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
     [
         (
             {"answer": "lable"},
-            "no example has 'lable' (the right answer, by datasets/rows",
+            "no example has 'lable' (the right answer, by",
         ),
         ({"answer": "label", "tags": "tgas"}, '"tgas"'),
         ({"answer": "label", "tags": {"kind": "kinds"}}, '"kinds"'),
@@ -179,7 +179,7 @@ def test_a_column_that_is_not_there_is_named_with_those_there_are(
         convert(declared)
     message = str(caught.value)
     assert message.startswith("datasets/rows (rows-dist 1.0)")
-    assert "has the columns uid, label, length, kind, also" in message
+    assert all(name in message for name in ("uid", "length", "kind", "also"))
     assert missing in message
 
 

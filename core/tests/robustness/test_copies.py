@@ -64,7 +64,7 @@ class TestRefusals:
             (
                 {"text": ...},
                 SchemaError,
-                "no example has 'text'; the data has the columns",
+                "no example has 'text'; the data has",
             ),
             ({"label": "Z"}, SchemaError, "must be one of the labels A, B, C"),
             ({"tags": "x"}, SchemaError, "tags"),

@@ -54,7 +54,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("labels", "confidence", "interval_rules", "seed", "min_n", "resample_lists"),
         *("by", "parent"),
         *("merged", "repeat_of", "policies", "selection"),
-        *("includes_examples", "data", "predictions", "components"),
+        *("kept", "includes_examples", "data", "predictions", "components"),
         *("annotations", "core"),
         *("environment", "weight", "perturbed", "perturbations"),
         *("timings", "scores"),

@@ -11,9 +11,7 @@ HOW_TO_CONVERT = (
     "Path(NEW).write_text(Path(FILE).read_text('cp1252'), 'utf-8')"
 )
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-def is_utf16(first: bytes) -> bool:
-    """Tell whether a file begins with the mark of UTF-16."""
-    return first.startswith(_UTF16)
+UTF16 = (
+    "it was probably written as UTF-16, as by Excel (Unicode text); convert it: "
+    "iconv -f UTF-16 -t UTF-8 FILE > NEW"
+)

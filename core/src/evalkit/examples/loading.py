@@ -93,8 +93,9 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
     component = dataset.component
     if component.distribution == AS_FILE or component.id in str(error):
         return error
-    known = {"mapping": error.mapping, "place": error.place} if error.mapping else {}
-    return type(error)(f"{component.origin}: {error}", **known)
+    named = type(error)(f"{component.origin}: {error}")
+    named.mapping, named.place = error.mapping, error.place
+    return named
 
 
 def _materialise(

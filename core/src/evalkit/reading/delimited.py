@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
+from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8, UTF16
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError
 from evalkit.reading.rows import Row, broken_row, decode_json
@@ -115,7 +115,9 @@ def _read_header(
         wanted = f" with {id_keys[0]!r}" if id_keys else ""
         raise DataError(f"{path}: is empty; wanted is a header{wanted}")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
-        raise DataError(f"{path}: its header is not UTF-8; {HOW_TO_CONVERT}")
+        is_wide = any("\0" in name for name in header)
+        cause = UTF16 if is_wide else HOW_TO_CONVERT
+        raise DataError(f"{path}: its header must be text in UTF-8; {cause}")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: its header names the column {twice!r} twice")

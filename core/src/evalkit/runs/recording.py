@@ -15,6 +15,7 @@ from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
+from evalkit.examples.kept import kept_notices
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
@@ -299,6 +300,7 @@ def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
 def _notices(parts: Parts, options: Options) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
+    notices += kept_notices(parts.examples.kept, parts.dataset.keep)
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")

@@ -25,9 +25,9 @@ from evalkit.predictions.preparation import (
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
+from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     annotate,
-    announce,
     bind,
     find_copies,
     group,
@@ -37,7 +37,6 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
-    write,
 )
 from evalkit.workflows.options import EvaluationOptions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,6 @@ from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
-from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
 from evalkit.runs.withholding import names_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
@@ -313,54 +311,6 @@ def score_copies(
         found = score_perturbed(copies, parts.scored, policies, options.settings)
     record = record_perturbed(copies, found, policies, options.include_examples)
     return parts._replace(perturbed=record)
-
-
-def announce(
-    result: Result,
-    scores: Sequence[Score],
-    refused: Sequence[str],
-    watchers: Observers,
-) -> None:
-    """Tell the observers what came of it.
-
-    Args:
-        result: The result.
-        scores: Those of its scores that are new.
-        refused: Why it was refused; empty if it was not.
-        watchers: The observers.
-    """
-    if not watchers:
-        return
-    record = result.to_dict()
-    facts = {"dataset": result.dataset, "model": result.model}
-    if refused:
-        watchers.tell("after_refusal", reasons=refused, record=record, **facts)
-    else:
-        rows = [score._asdict() for score in scores]
-        overall = [row for row in rows if _is_overall(row)]
-        groups = [row for row in rows if not _is_overall(row)]
-        told = {"scores": rows, "overall": overall, "groups": groups}
-        watchers.tell("after_scoring", **told, **facts)
-    watchers.tell("after_result", record=record)
-    result.record_warnings(watchers.warnings)
-
-
-def _is_overall(row: Mapping[str, Any]) -> bool:
-    """Tell whether a score is of the whole set, and neither of tags nor of copies."""
-    return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
-
-
-def write(result: Result, out: Path, watchers: Observers) -> None:
-    """Write the run, and tell the observers."""
-    record = result.to_dict() if watchers else {}
-    watchers.tell("before_writing", run_id=result.run_id, record=record)
-    result.record_warnings(watchers.warnings)
-    result.save(out)
-    if watchers:
-        record = result.to_dict()
-    path = str(result.path)
-    watchers.tell("after_writing", run_id=result.run_id, path=path, record=record)
-    result.record_warnings(watchers.warnings)
 
 
 def _crossed(

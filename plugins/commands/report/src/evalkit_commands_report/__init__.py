@@ -1,1 +1,1 @@
-"""Pages, pictures and notebook views of runs, and the command `evalkit report`."""
+"""Pages, pictures and notebook views of runs, and the commands `evalkit report` and `leaderboard`."""

@@ -110,8 +110,11 @@ _ALL = "*"
 @folder_option
 @json_option
 @format_option
-@quiet_with("Print the scores of a run and nothing else.")
-@verbose_with("Print every metric of a run for every tag.")
+@quiet_with("Print the scores of the whole set of a run and nothing else.")
+@verbose_with(
+    "Print every tag, metric and notice of a run, not only the worst tags, and how "
+    "intervals were made."
+)
 @click.pass_context
 def show_command(
     context: click.Context,

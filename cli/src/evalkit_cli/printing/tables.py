@@ -41,7 +41,8 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
 
     rows = [[for_terminal(cell) for cell in row] for row in rows]
     limit = terminal_width()
-    kept, left_out = list(range(len(rows[0]))), []
+    kept = list(range(len(rows[0])))
+    left_out: list[str] = []
     if limit is not None:
         kept, left_out = fit_columns(rows, limit, cell_len)
     plain = bool(os.environ.get("NO_COLOR"))

@@ -34,8 +34,8 @@ class Baselines(NamedTuple):
     majority: float | None
     """Value when every prediction is that label."""
     chance: float | None
-    """Value at the expected counts of predictions drawn uniformly from the labels, which
-    are those of the data where none are declared; None for a function of lists."""
+    """Value at the expected counts of predictions drawn uniformly from the labels, or
+    from those of the data where none are declared; None for a function of lists."""
 
 
 def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:

@@ -7,6 +7,7 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 """
 
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -57,6 +58,7 @@ __all__ = [
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",
+    "run_paths",
     "score_label",
     "show_compared",
     "show_compared_interval",
@@ -65,5 +67,6 @@ __all__ = [
     "show_n",
     "show_number",
     "show_value",
+    "since_option",
     "watched",
 ]

@@ -163,7 +163,10 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
 @pytest.mark.parametrize(
     ("declared", "missing"),
     [
-        ({"answer": "lable"}, "from the column 'lable'"),
+        (
+            {"answer": "lable"},
+            "no example has 'lable' (the right answer, by datasets/rows",
+        ),
         ({"answer": "label", "tags": "tgas"}, '"tgas"'),
         ({"answer": "label", "tags": {"kind": "kinds"}}, '"kinds"'),
         ({"answer": "label", "id": "case"}, '"case"'),
@@ -189,7 +192,11 @@ def test_a_facet_must_have_a_legal_name() -> None:
 
 @pytest.mark.parametrize(
     "declared",
-    [{"answer": 3}, {"answer": "label", "tags": {"kind": 3}}, {"answer": "a", "id": 3}],
+    [
+        {"answer": 3},
+        {"answer": "label", "tags": {"kind": 3}},
+        {"answer": "label", "id": 3},
+    ],
 )
 def test_what_is_neither_column_nor_expression_is_refused(declared: Any) -> None:
     with pytest.raises(PluginContractError) as caught:

@@ -268,7 +268,8 @@ def test_a_refusal_tells_of_undeclared_keys() -> None:
 
 def test_a_refusal_names_the_field_that_no_row_has() -> None:
     reported = str(refuse([{"id": uid, "prediction": "yes"} for uid in "123"]))
-    assert "no row has 'label', and all have 'prediction'," in reported
+    assert "no row has 'label'; rows have 'prediction', which the task" in reported
+    assert "--map-predictions label=prediction (map_predictions=" in reported
     assert "label: is required" not in reported
     some = [{"id": "1", "label": "yes"}, {"id": "2"}, {"id": "3"}]
     assert "label: is required" in str(refuse(some))

@@ -113,7 +113,7 @@ _ALL = "*"
 @quiet_with("Print the scores of the whole set of a run and nothing else.")
 @verbose_with(
     "Print every tag, metric and notice of a run, not only the worst tags, and how "
-    "intervals were made."
+    "intervals were made; all attributes of a plugin."
 )
 @click.pass_context
 def show_command(
@@ -162,12 +162,6 @@ def show_command(
             "name what to show: KIND/NAME or a RUN, and --flips after it."
         )
     kind, _, name = what.partition("/")
-    elsewhere = {
-        "commands": f"a command; see evalkit {name} --help",
-        "schemas": f"a schema; see evalkit schema show {name}",
-    }
-    if kind in elsewhere and not Path(what).is_dir():
-        raise click.UsageError(f"{what} is {elsewhere[kind]}.")
     wants_rows = kind == "datasets" and _is_given(context, "limit")
     if show_text and not wants_rows and options["data"] is None:
         raise click.UsageError("--show-text needs datasets/NAME and -n, or --data.")
@@ -177,17 +171,21 @@ def show_command(
         if wants_rows:
             _show_rows(name, options["limit"], show_text, as_json)
         else:
-            _show_component(what, as_json)
+            _show_component(context, what, as_json, options["verbose"])
     else:
         path = _find(what, folder, since, options["quiet"])
         _show_run(path, as_json, show_text=show_text, **options)
 
 
 def _is_component(what: str) -> bool:
-    from evalkit.catalog import KINDS, OBSERVERS
-
     kind, slash, _ = what.partition("/")
-    return bool(slash) and kind in (*KINDS, OBSERVERS) and not Path(what).is_dir()
+    return bool(slash) and kind in _kinds() and not Path(what).is_dir()
+
+
+def _kinds() -> Sequence[str]:
+    from evalkit.catalog import COMMANDS, KINDS, OBSERVERS, SCHEMAS
+
+    return (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
 
 
 _RUN_OPTIONS = (
@@ -216,7 +214,6 @@ def _refuse_run_options(
 def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
     """Find a run, or say what else the name could have been."""
     from evalkit import find_components
-    from evalkit.catalog import KINDS, OBSERVERS
     from evalkit.errors import StorageError
     from evalkit.runs import LATEST
 
@@ -236,7 +233,7 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(
             f"{what!r} is not of the form KIND/NAME, where KIND is one of "
-            f"{', '.join((*KINDS, OBSERVERS))}, and {error}.{hint}"
+            f"{', '.join(_kinds())}, and {error}.{hint}"
         ) from error
 
 
@@ -325,16 +322,29 @@ def _show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
     print_sample(sample, show_text=show_text, as_json=as_json)
 
 
-def _show_component(what: str, as_json: bool) -> None:
-    from evalkit_cli.printing.component_views import describe, print_description
+def _show_component(
+    context: click.Context, what: str, as_json: bool, verbose: bool
+) -> None:
+    from evalkit.catalog import COMMANDS, SCHEMAS
+    from evalkit_cli.printing.cards import print_card
+    from evalkit_cli.printing.component_views import (
+        describe,
+        describe_command,
+        describe_schema,
+    )
 
     kind, _, name = what.partition("/")
     with plugin_output_to_stderr():
-        described = describe(kind, name)
+        if kind == COMMANDS:
+            described = describe_command(name, context)
+        elif kind == SCHEMAS:
+            described = describe_schema(name)
+        else:
+            described = describe(kind, name)
     if as_json:
         echo_json(described)
     else:
-        print_description(described)
+        print_card(described, verbose=verbose)
 
 
 def _show_contract(kind: str, as_json: bool) -> None:

@@ -190,6 +190,9 @@ def _adapters(result: Result, _verbose: bool) -> list[str]:
     places = {
         "examples": result.record.data.adapters,
         "predictions": result.record.predictions.adapters,
+        "perturbed copies": next(
+            (each.adapters for each in result.record.perturbed if each.adapters), ()
+        ),
     }
     return [
         f"adapters of {place}: {', '.join(each.kind for each in adapters)}"

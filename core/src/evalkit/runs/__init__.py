@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.finding import find_runs as find_runs
     from evalkit.runs.folders import find_damage as find_damage
-    from evalkit.runs.listing import RunSummary as RunSummary
     from evalkit.runs.listing import list_runs as list_runs
     from evalkit.runs.moments import is_since as is_since
     from evalkit.runs.moments import read_moment as read_moment
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.storage import problem_line as problem_line
     from evalkit.runs.stored import read_run as read_run
+    from evalkit.runs.summaries import RunSummary as RunSummary
     from evalkit.runs.views import Confusion as Confusion
     from evalkit.runs.views import WrongAnswers as WrongAnswers
     from evalkit.runs.views import count_confusion as count_confusion
@@ -43,13 +43,14 @@ else:
             "runs.citations": "Work Works bibtex_entries cited_works",
             "runs.finding": "COMPLETE LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",
-            "runs.listing": "RunSummary list_runs",
+            "runs.listing": "list_runs",
             "runs.moments": "is_since read_moment",
             "runs.record": "RunRecord",
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.storage": "problem_line",
             "runs.stored": "read_run",
+            "runs.summaries": "RunSummary",
             "runs.views": "Confusion WrongAnswers count_confusion find_wrong",
         },
     )

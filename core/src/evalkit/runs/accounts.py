@@ -30,6 +30,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     """
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
+    notices += alignment.causes
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
         whose = "its id" if counts["unknown"] == 1 else "their ids"
@@ -125,7 +126,7 @@ def refusal_message(
         if not alignment.absent
     ]
     for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
-        where = [f"line {problem.line}"] if problem.line else []
+        where = [f"{alignment.place} {problem.line}"] if problem.line else []
         where += [f"id {problem.id!r}"] if problem.id is not None else []
         if problem.replication is not None:
             where.append(f"replication {problem.replication!r}")

@@ -19,10 +19,11 @@ from evalkit.runs.folders import (
     name_runs,
     run_folders,
 )
-from evalkit.runs.listing import RunSummary, list_runs
+from evalkit.runs.listing import list_runs
 from evalkit.runs.moments import is_since, read_moment
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
+from evalkit.runs.summaries import RunSummary
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""

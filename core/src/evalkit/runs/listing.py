@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,47 +9,23 @@ from evalkit.errors import StorageError
 from evalkit.examples.files import local_path
 from evalkit.runs.evaluation_times import last_evaluation, read_start
 from evalkit.runs.folders import RUN_FILE, is_run, read_record, run_folders
-from evalkit.runs.score_columns import Score
+from evalkit.runs.index import RunIndex
 from evalkit.runs.stored import StoredResult
+from evalkit.runs.summaries import RunSummary
 
 
-class RunSummary(NamedTuple):
-    """What a list of runs says about one of them, from its `run.json` alone."""
+class _Listed(NamedTuple):
+    """A summary, and its place in the list: greater for what comes first."""
 
-    path: Path
-    """The run folder."""
-    run_id: str
-    """The recorded id; the folder's name where there is no record."""
-    started: str | None = None
-    """When the evaluation began, in ISO 8601; None where it was not recorded."""
-    dataset: str | None = None
-    task: str | None = None
-    split: str | None = None
-    model: str | None = None
-    status: str | None = None
-    """`complete`, `partial` or `refused`."""
-    headline: Score | None = None
-    """The main score; None where there is none."""
-    problem: str | None = None
-    """Why the run cannot be read; None where it can. Then only `path` and `run_id`
-    are known."""
-    bounds: Mapping[str, Sequence[float | None]] = {}
-    """The least and the greatest value of each metric that has bounds."""
-    parent: str | None = None
-    """The run that this one was rescored from; None where it was evaluated."""
-    evaluated: str | None = None
-    """When the last evaluation of just this run began, in ISO 8601: later than
-    `started` where it was repeated; None where neither was recorded."""
-    repeat_of: str | None = None
-    """The run of the same inputs that has other numbers; None where there is none."""
-    warning: str | None = None
-    """Why `evaluated` may be too early; None where it is known."""
-    confidence: float | None = None
-    """Probability of the run's intervals."""
+    summary: RunSummary
+    order: tuple[bool, tuple[float, int], str]
 
 
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
     """List the runs of a folder, from their `run.json` alone.
+
+    What the records of many runs say is kept in an index in the folder, which is
+    believed only of files that have not been written since, and made again without it.
 
     Args:
         folder: The folder that runs were written to; `<folder>/<data set>/<run id>`.
@@ -59,18 +34,31 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
         One summary for each run folder, the last evaluated first. A folder that is no
         run or whose record is broken comes last, with its `problem`.
     """
-    summaries = [_summarise(run) for run in run_folders(local_path(folder))]
-    return sorted(summaries, key=_order, reverse=True)
+    root = local_path(folder)
+    folders = list(run_folders(root))
+    index = RunIndex.of(root, len(folders))
+    listed = [_list(each, index) for each in folders]
+    index.write()
+    listed.sort(key=lambda each: each.order, reverse=True)
+    return [each.summary for each in listed]
 
 
-def _order(summary: RunSummary) -> tuple[bool, tuple[float, int], str]:
-    order = (0.0, 0)
-    if summary.problem is None:
-        order = last_evaluation(summary.path, summary.started).order
-    return summary.problem is None, order, str(summary.path)
+def _list(folder: Path, index: RunIndex) -> _Listed:
+    summary = index.known(folder)
+    if summary is None:
+        before = index.stamp(folder)
+        summary = _summarise(folder)
+        if before is not None:
+            index.add(before, summary)
+    if summary.problem is not None:
+        return _Listed(summary, (False, (0.0, 0), str(folder)))
+    last = last_evaluation(folder, summary.started)
+    summary = summary._replace(evaluated=last.started, warning=last.problem)
+    return _Listed(summary, (True, last.order, str(folder)))
 
 
 def _summarise(folder: Path) -> RunSummary:
+    """Say what the record of a run says, which the index may keep."""
     if not is_run(folder):
         why = f"{folder}: is no run: it holds no {RUN_FILE}"
         return RunSummary(folder, folder.name, problem=why)
@@ -79,12 +67,10 @@ def _summarise(folder: Path) -> RunSummary:
     except StorageError as error:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
-    started = read_start(record)
-    last = last_evaluation(folder, started)
     return RunSummary(
         folder,
         result.run_id,
-        started,
+        read_start(record),
         result.dataset,
         result.task,
         record.split,
@@ -93,8 +79,6 @@ def _summarise(folder: Path) -> RunSummary:
         result.headline,
         bounds=record.bounds,
         parent=record.parent,
-        evaluated=last.started,
         repeat_of=record.repeat_of,
-        warning=last.problem,
         confidence=record.confidence,
     )

@@ -26,6 +26,8 @@ from evalkit.plugins.provenance import (
     environment,
 )
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -46,6 +48,7 @@ from evalkit.runs.tables import (
     KEPT,
     replication_column,
     saved_statistics,
+    scores_by_position,
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
@@ -305,6 +308,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment.predictions,
         show=options.include_examples,
     )
+    notices += _embedded_notices(parts, options)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -315,6 +319,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
+    notices += probability_notices(
+        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
+    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
@@ -322,6 +329,20 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if parts.perturbed:
         notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
     return notices
+
+
+def _embedded_notices(parts: Parts, options: Options) -> list[str]:
+    """Say how many free answers score 0 by the main metric, and hold the right one."""
+    main = parts.scored[0].per_example if parts.scored else None
+    if main is None:
+        return []
+    return embedded_notices(
+        parts.examples.frame["answer"],
+        parts.alignment.predictions,
+        scores_by_position(main, parts.examples.frame.height),
+        parts.examples.labels,
+        show=options.include_examples,
+    )
 
 
 def _families_without_copies(parts: Parts) -> list[str]:

@@ -240,10 +240,10 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        given = rows_of(predictions)
+        predictions = rows_of(predictions)
         out = None if out is None else local_path(out)
         asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(given, asked.adapters)
+        predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)
         sources = find_copies(
             perturbed, perturbed_predictions, out or "runs", asked.adapters, of_copies

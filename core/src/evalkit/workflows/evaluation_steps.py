@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evalkit.adapting.pipelines import Pipeline, joined
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import MetricError
-from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset
-from evalkit.examples.kept import keeping
-from evalkit.examples.normalising import normalised
+from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -39,6 +35,7 @@ from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
+from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 
 # what is done with copies and annotators is imported where there are some
@@ -100,15 +97,7 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    adapters = options.pipeline("data", registry)
-    bound = bind_dataset(resolver, dataset, task, adapters)
-    bound = clustered_by(bound, options.cluster)
-    bound = keeping(bound, options.keep, options.include_examples)
-    bound_task = resolver.task(bound)
-    adapt = options.pipeline("predictions", registry)
-    if options.normalise:
-        bound, of_labels = normalised(bound, bound_task, registry)
-        adapt = joined(adapt, of_labels)
+    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
     named = options.metrics
     metrics = resolver.metrics(
         bound,
@@ -260,13 +249,16 @@ def find_copies(
         EvalkitError: They are not of one number, or cannot be read.
     """
     if _is_empty(perturbed) and _is_empty(predictions):
-        return []
-    from evalkit.robustness.inputs import pair_sources
+        found: list[CopySource] = []
+    else:
+        from evalkit.robustness.inputs import pair_sources
 
-    return [
-        source.adapted_by(adapt, adapt_copies)
-        for source in pair_sources(perturbed, predictions, runs)
-    ]
+        found = pair_sources(perturbed, predictions, runs)
+    if adapt_copies is not None and _is_empty(predictions):
+        raise EvalkitError(
+            "adapters sit at 'perturbed', and no file of perturbed copies was given"
+        )
+    return [source.adapted_by(adapt, adapt_copies) for source in found]
 
 
 def _is_empty(given: Given) -> bool:

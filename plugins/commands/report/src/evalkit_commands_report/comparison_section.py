@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalkit import ComparedScore, Comparison
 
 MOST_TAGS = 20
-"""Tags of a pair that are shown: those on which the first does worst beside the other."""
+"""Tags of a pair that are shown: the worst for the first beside the other."""
 
 
 def comparison_section(group: Gathered, name: str) -> Markup | None:
@@ -63,7 +63,8 @@ def comparison_body(comparison: Comparison) -> Markup:
 
 def _pair(rows: Sequence[ComparedScore], confidence: float) -> Markup:
     whole = [row for row in rows if row.tag is None]
-    tags = [row for row in rows if row.tag is not None and row.metric == rows[0].metric]
+    metric = rows[0].metric
+    tags = [row for row in rows if row.tag is not None and row.metric == metric]
     conclusions = [
         element("li", element("strong", row.metric), f": {row.conclusion}")
         for row in whole

@@ -1,7 +1,7 @@
 """Makes HTML and SVG of elements; every text is escaped unless an element made it.
 
-Nothing else in this package writes a tag or an attribute, so no text of a user, a plugin
-or a file can become one.
+Nothing else in this package writes a tag or an attribute, so no text of a user, a
+plugin or a file can become one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from html import escape
-from typing import Any, Union
+from typing import Any, TypeAlias
 
 from evalkit_cli.commanding import for_terminal
 
@@ -20,7 +20,7 @@ class Markup(str):
     __slots__ = ()
 
 
-Child = Union[str, int, None, Iterable["Child"]]
+Child: TypeAlias = "str | int | Iterable[Child] | None"
 """What an element holds: Markup as it is, anything else as an escaped text."""
 
 _VOID = frozenset({"meta", "input", "br", "col"})

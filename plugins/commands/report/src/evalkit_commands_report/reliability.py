@@ -52,10 +52,12 @@ def reliability_of(run: Shown) -> Reliability | None:
     if examples is None or not {"answer", "pred", PROBABILITIES} <= {*examples.columns}:
         return None
     kind = examples.schema[PROBABILITIES]
-    texts = (examples.schema["answer"], examples.schema["pred"])
-    if not isinstance(kind, pl.Struct) or texts != (pl.String, pl.String):
+    are_texts = all(examples.schema[name] == pl.String for name in ("answer", "pred"))
+    if not isinstance(kind, pl.Struct) or not are_texts:
         return None
-    counted = examples.filter(pl.col("status").is_in(run.result.record.policies.counted))
+    counted = examples.filter(
+        pl.col("status").is_in(run.result.record.policies.counted)
+    )
     given = _given(counted, [field.name for field in kind.fields])
     if given.is_empty():
         return None

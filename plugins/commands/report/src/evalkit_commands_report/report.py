@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +112,9 @@ def report_command(
     from evalkit_commands_report.selection import only_metrics
 
     if bars and (kind != "html" or out is not None):
-        raise click.UsageError("--bars prints to the terminal: leave out -o and --format.")
+        raise click.UsageError(
+            "--bars prints to the terminal: leave out -o and --format."
+        )
     results = [read_run(find_run(run, folder)) for run in dict.fromkeys(runs)]
     results = only_metrics(results, metrics)
     needed = compare and not bars and (kind == "html" or plot == "comparison")
@@ -122,11 +125,11 @@ def report_command(
     if made is None:
         from evalkit_commands_report.bars import bar_lines
 
-        for line in bar_lines(groups):
+        for line in bar_lines(groups, shutil.get_terminal_size().columns):
             echo(line)
         return
-    _write(made, out or Path("report.html" if kind == "html" else f"{plot}.{kind}"))
     target = out or Path("report.html" if kind == "html" else f"{plot}.{kind}")
+    _write(made, target)
     if not quiet and str(target) != "-":
         echo(f"written to {target}", err=True)
 

@@ -560,12 +560,12 @@ def test_missing_answers_are_not_called_missing_examples(
     )
     assert lines[1] == "  missing: id '0', replication '1'"
     skipped = invoke("eval", "shapes", "-p", file, "--on-missing", "skip").stdout
-    assert "notice: 3 missing answers left out of the scores\n" in skipped
+    assert ": 3 missing answers left out of the scores\n" in skipped
     assert "\n117 of 120 answers to 60 examples scored; not scored: 3 m" in skipped
     often = "\n57 of 60 examples were answered 2 times, the other 3 less often; "
     assert often in skipped
     wrong = invoke("eval", "shapes", "-p", file, "--on-missing", "wrong").stdout
-    assert "notice: 3 missing answers counted as wrong\n" in wrong
+    assert ": 3 missing answers counted as wrong\n" in wrong
     assert often in wrong
     header, row = wrong.splitlines()[2:4]
     assert header[header.index("as wrong") - 1 :].split()[:2] == ["as", "wrong"]

@@ -110,9 +110,10 @@ _ALL = "*"
 @folder_option
 @json_option
 @format_option
-@quiet_with("Print the scores of a run and nothing else.")
+@quiet_with("Print the scores of the whole set of a run and nothing else.")
 @verbose_with(
-    "Print every metric of a run for every tag, or all attributes of a plugin."
+    "Print every tag, metric and notice of a run, not only the worst tags, and how "
+    "intervals were made; all attributes of a plugin."
 )
 @click.pass_context
 def show_command(

@@ -141,7 +141,13 @@ def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
     """
     if verbose or len(notices) <= 1:
         return [f"notice: {notice}" for notice in notices]
-    return [f"{len(notices)} notices (-v shows all); the first: {notices[0]}"]
+    # what changes scores comes before anything else
+    first = min(notices, key=lambda text: not _is_about_scores(text))
+    return [f"{len(notices)} notices (-v shows all), such as: {first}"]
+
+
+def _is_about_scores(notice: str) -> bool:
+    return any(words in notice for words in ("left out", "counted as wrong", "only "))
 
 
 def _warnings(result: Result, _verbose: bool) -> list[str]:

@@ -155,7 +155,7 @@ def _cells(row: ComparedScore, first: str, widest: float | None) -> list[str]:
         *("" if count is None else str(count) for count in counts),
         " / ".join(map(str, as_wrong)) if any(as_wrong) else "",
         *(show_p(p_value, at_most=bool(row.p_at_most)) for p_value in p_values),
-        show_compared(detectable, row),
+        _show(detectable, row, decimals(_half(row), row.scale)),
     ]
 
 
@@ -174,9 +174,12 @@ def show_compared(value: float | None, row: ComparedScore, sign: str = "") -> st
         row: The comparison.
         sign: `+` to print the sign of a positive value too.
     """
+    return _show(value, row, _places(row), sign)
+
+
+def _show(value: float | None, row: ComparedScore, places: int, sign: str = "") -> str:
     if value is None:
         return NO_VALUE
-    places = _places(row)
     return f"{value * row.scale:{sign}z.{places}f}"
 
 

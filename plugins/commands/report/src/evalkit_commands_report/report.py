@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,7 +169,7 @@ def _write(content: bytes, target: Path) -> None:
     from evalkit import StorageError
 
     if str(target) == "-":
-        click.get_binary_stream("stdout").write(content)
+        sys.stdout.buffer.write(content)
         return
     try:
         target.write_bytes(content)

@@ -27,8 +27,8 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "evalkit-commands-report")
 
 
-def _install(install: Install, name: str, function: str, **options: str) -> None:
-    install(SOURCE, {"evalkit.displays": {name: function}}, **options)
+def _install(install: Install, display: str, function: str, **options: str) -> None:
+    install(SOURCE, {"evalkit.displays": {display: function}}, **options)
 
 
 def test_a_table_escapes_all_that_it_holds() -> None:

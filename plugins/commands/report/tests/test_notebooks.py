@@ -55,8 +55,9 @@ def test_a_notebook_shows_both(runs: Path) -> None:
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.v4.new_notebook()
+    path = str(evalkit.find_run("good", runs))
     for code in (
-        f"import evalkit; r = evalkit.read_run({str(evalkit.find_run('good', runs))!r})",
+        f"import evalkit; r = evalkit.read_run({path!r})",
         "r",
         f"evalkit.compare('good', 'bad', runs={str(runs)!r}, tags=False)",
         "r.by_tag",

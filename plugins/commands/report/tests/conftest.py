@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from click.testing import Result as Done
 
 import evalkit
+from evalkit.runs import list_runs
 from evalkit_cli.main import cli
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
@@ -149,3 +150,10 @@ def _said(
     sure = rng.uniform(0.4, 1)
     prob = {each: sure if each == label else (1 - sure) / 2 for each in LABELS}
     return {"id": uid, "label": label, "prob": prob}
+
+
+@pytest.fixture
+def refused(runs: Path) -> str:
+    """Return the path of the run that was refused, which its name does not mean."""
+    [found] = [each for each in list_runs(runs) if each.status == "refused"]
+    return str(found.path)

@@ -136,7 +136,7 @@ class _Rows:
         )
 
     def name(self, text: str, *, legend: bool) -> None:
-        """Name the axis, and the runs where there are several."""
+        """Name the axis, and the runs."""
         self.axes.set_xlabel(for_terminal(text))
         if legend:
             self.axes.legend(
@@ -175,7 +175,7 @@ def _plot_tags(group: Gathered, figure: Any) -> None:
     cut = f"; the {len(tags)} worst of {len(large)} tags"
     shown = cut if len(tags) < len(large) else ""
     confidence = f"{100 * runs[0].result.record.confidence:g} % intervals"
-    rows.name(f"{_unit(metric, some)}, {confidence}{shown}", legend=len(runs) > 1)
+    rows.name(f"{_unit(metric, some)}, {confidence}{shown}", legend=True)
 
 
 def _plot_comparison(group: Gathered, figure: Any) -> None:
@@ -228,7 +228,7 @@ def _plot_perturbations(group: Gathered, figure: Any) -> None:
     if some is None:
         raise _nothing("no drop is known")
     rows.axes.axvline(0, color="0.4", linewidth=0.8, linestyle="--")
-    rows.name(f"drop in {_unit(metric, some)}", legend=len(runs) > 1)
+    rows.name(f"drop in {_unit(metric, some)}", legend=True)
 
 
 def _plot_confusion(group: Gathered, figure: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from evalkit_cli.commanding import (
     echo,
     plugin_output_to_stderr,
     quiet_with,
+    run_paths,
     watched,
 )
 
@@ -107,7 +109,7 @@ def report_command(
 
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import find_run, read_run
+    from evalkit import read_run
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.selection import only_metrics
 
@@ -115,7 +117,8 @@ def report_command(
         raise click.UsageError(
             "--bars prints to the terminal: leave out -o and --format."
         )
-    results = [read_run(find_run(run, folder)) for run in dict.fromkeys(runs)]
+    paths = run_paths(list(dict.fromkeys(runs)), folder, quiet=quiet)
+    results = [read_run(path) for path in dict.fromkeys(paths)]
     results = only_metrics(results, metrics)
     needed = compare and not bars and (kind == "html" or plot == "comparison")
     with plugin_output_to_stderr(), watched(quiet) as progress:
@@ -168,7 +171,7 @@ def _write(content: bytes, target: Path) -> None:
     from evalkit import StorageError
 
     if str(target) == "-":
-        click.get_binary_stream("stdout").write(content)
+        sys.stdout.buffer.write(content)
         return
     try:
         target.write_bytes(content)

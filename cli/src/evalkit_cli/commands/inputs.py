@@ -45,7 +45,6 @@ _STANDARD_OUTPUT = "-"
     help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
     "first.",
 )
-@map_option
 @quiet_with("Print no notices and no summary.")
 def inputs_command(
     dataset: str | None,
@@ -58,7 +57,6 @@ def inputs_command(
     overwrite: bool,
     mapped: tuple[str, ...],
     adapters: tuple[str, ...],
-    mapped: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Write what a model is sent of a data set or file, without the answers.

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import os
 import re
+import sys
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import (
+    BuiltinImporter,
+    FrozenImporter,
+    ModuleSpec,
+    PathFinder,
+)
 from pathlib import Path
 
 from evalkit.base.failures import hook_failures
@@ -14,6 +20,7 @@ from evalkit.plugins.components import Component
 
 _READ_BYTES = 1 << 20
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
+_USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
 
@@ -62,7 +69,7 @@ def _find(module: str) -> ModuleSpec | None:
     """Find a module; `find_spec` of a submodule would import the packages above it."""
     package, *inner = module.split(".")
     try:
-        spec = importlib.util.find_spec(package)
+        spec = _find_top(package)
         for part in inner:
             if spec is None or spec.submodule_search_locations is None:
                 return None
@@ -72,6 +79,39 @@ def _find(module: str) -> ModuleSpec | None:
     except hook_failures():  # finders of editable installations are anybody's code
         return None
     return spec
+
+
+def _find_top(package: str) -> ModuleSpec | None:
+    """Find a package in the folders of the path that hold its name, else as others do.
+
+    `PathFinder` asks every folder for every name, which takes as long as all else that
+    `evalkit list` does.
+    """
+    file = f"{package}.py"
+    for folder in sys.path:
+        names = _names(folder, _changed(folder)) if folder else frozenset()
+        if package in names or file in names:
+            spec = PathFinder.find_spec(package, [folder])
+            if spec is not None:
+                return spec
+    finders = (each for each in sys.meta_path if each not in _USUAL_FINDERS)
+    found = (each.find_spec(package, None) for each in finders)
+    return next((spec for spec in found if spec is not None), None)
+
+
+@lru_cache(maxsize=64)
+def _names(folder: str, _changed: int) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208 - names, and quickly
+    except OSError:  # also an archive
+        return frozenset()
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked very often
+    except OSError:
+        return 0
 
 
 def _docstring(definition: str) -> str:

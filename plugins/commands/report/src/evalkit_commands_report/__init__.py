@@ -1,1 +1,1 @@
-"""Pages, pictures and notebook views of runs, and the commands `evalkit report` and `leaderboard`."""
+"""Pages, pictures and notebook views of runs, and the commands that show them."""

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
+    *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
     *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "help"),
 )
 

@@ -141,6 +141,12 @@ def test_a_command_of_a_distribution_is_imported_alone(
     assert not [m for m in outcome.modules if m.partition(".")[0] in others]
 
 
+def test_the_help_of_the_report_imports_nothing_heavy(tmp_path: Path) -> None:
+    outcome = start(tmp_path, "report", "--help")
+    assert "evalkit_commands_report.report" in outcome.modules
+    assert not HEAVY & outcome.modules
+
+
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_so_also_with_300_distributions(
     tmp_path: Path, fakes: Path, arguments: tuple[str, ...]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
+
+from evalkit import ComparedScore, Comparison
+from evalkit_cli.printing.comparison_report import print_comparison
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -85,7 +90,7 @@ def test_json_has_every_row_and_the_mid_p_value(
     larger = compared(invoke, *runs)
     assert larger["rows"] == untagged["rows"]
     assert larger["notices"] == [
-        "2 tags of fewer than 10 examples not compared (--min-n)"
+        "2 tags with fewer than 10 examples not compared (--min-n)"
     ]
 
 
@@ -116,11 +121,12 @@ def test_other_examples_are_refused_and_named(
     assert "2 examples only in right" in done.stderr
     assert "such as '3', '4'" in done.stderr
     assert "--common" in done.stderr
-    done = invoke("compare", runs[0], part, "--common", "--metric", "accuracy")
+    arguments = ("compare", runs[0], part, "--common", "--metric", "accuracy")
+    done = invoke(*arguments, "-v")
     assert done.exit_code == 0
     assert "left out; 2 compared" in done.stdout
-    quiet = invoke("compare", runs[0], part, "--common", "-m", "accuracy", "-q")
-    assert "notice" not in quiet.stdout
+    assert "3 notices (-v shows all), such as: " in invoke(*arguments).stdout
+    assert "notice" not in invoke(*arguments, "-q").stdout
 
 
 def test_other_answers_are_refused_and_named(
@@ -173,6 +179,54 @@ def test_verbose_gives_every_metric_for_every_tag(
     )
     assert short.count("by tag, worst for") == 1
     assert long.count("by tag, worst for") == 2
+
+
+def test_quiet_leaves_the_conclusion(invoke: Invoke, runs: tuple[str, str]) -> None:
+    shown = invoke("compare", *runs, "--min-n", "1", "-m", "accuracy", "-q").stdout
+    assert len(shown.splitlines()) == 6
+    assert "by tag" not in shown
+
+
+def test_what_is_shown_is_possible_and_agrees(
+    invoke: Invoke, predict: Write, runs: tuple[str, str]
+) -> None:
+    record = compared(invoke, *runs, "--min-n", "1")
+    rows = [ComparedScore(**row) for row in record["rows"] if not row["tag"]]
+    rows.sort(key=lambda row: row.metric)
+    # an interval beyond what is possible, a difference that is lost in rounding, and a
+    # detectable difference that there cannot be
+    strange = rows[0]._replace(
+        value_a=0.794,
+        value_b=0.746,
+        difference=0.048,
+        ci_low=-0.3,
+        ci_high=1.25,
+        smallest_detectable=1.2,
+    )
+    comparison = Comparison(record, [strange], {"accuracy": 1.0})
+    printed = CliRunner().invoke(_printer(comparison)).stdout.splitlines()
+    cells = re.split(r"\s{2,}", printed[3])
+    assert cells[:6] == ["accuracy", "4", "79.4", "74.6", "+4.8", "[-30, +100]"]
+    assert cells[-1] == "–"
+
+
+def _printer(comparison: Comparison) -> click.Command:
+    @click.command()
+    def show() -> None:
+        print_comparison(comparison, "table", verbose=False, quiet=True)
+
+    return show
+
+
+def test_only_the_worst_tags_are_shown(invoke: Invoke) -> None:
+    done = invoke("eval", "sample-nli", "--json")
+    ids = [record["run_id"] for record in json.loads(done.stdout)]
+    arguments = ("compare", *ids, "-m", "accuracy")
+    short, long = (invoke(*arguments, *more).stdout for more in ((), ("-v",)))
+    assert "not shown: 6 more tags (-v); --format csv shows all\n" in short
+    assert short.count("phenomenon:") == 2
+    assert "not shown" not in long
+    assert long.count("phenomenon:") == 3
 
 
 def test_tags_with_a_difference_are_named(invoke: Invoke, write_rows: Write) -> None:

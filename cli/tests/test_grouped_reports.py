@@ -249,7 +249,7 @@ def test_small_tags_are_hidden_and_counted(show: Callable[..., Any]) -> None:
     rows = table(lines, "By tag, worst accuracy first, in %:")[1:]
     assert min(int(row[1]) for row in rows) == 10
     hidden = "fewer than 10 examples (--min-n); --format csv shows all"
-    assert f"By author: not shown: 12 groups of {hidden}" in lines
+    assert f"By author: not shown: 12 groups with {hidden}" in lines
     assert "By author, worst accuracy first, in %:" not in lines
     assert "author: fewer than two groups of at least 10 examples (--min-n)" in lines
     there = " (an identical run was there already)"
@@ -259,7 +259,7 @@ def test_small_tags_are_hidden_and_counted(show: Callable[..., Any]) -> None:
     rows = table(lines, "By tag, worst accuracy first, in %:")
     assert [row[0] for row in rows] == ["tag", "size:l", "size:s"]
     hidden = "fewer than 11 examples (--min-n); --format csv shows all"
-    assert f"not shown: 6 tags of {hidden}" in lines
+    assert f"not shown: 6 tags with {hidden}" in lines
     assert not any(line.startswith("topic: worst ") for line in lines)
 
 
@@ -267,7 +267,7 @@ def test_small_tags_are_counted_beside_other_formats(invoke: Invoke, file: str) 
     arguments = ("eval", "shapes", "-p", file, "-m", "accuracy", "--min-n", "11")
     done = invoke(*arguments, "--format", "md")
     assert "topic" not in done.stdout
-    assert "not shown: 6 tags of fewer than 11 examples (--min-n)" in done.stderr
+    assert "not shown: 6 tags with fewer than 11 examples (--min-n)" in done.stderr
     record = json.loads(invoke(*arguments, "--json").stdout)
     assert record["min_n"] == 11
     assert "topic:a" in {score["tag"] for score in record["scores"]}
@@ -335,7 +335,7 @@ def test_a_facet_of_one_group_is_said_not_to_be_tested(
     assert lines[start + 2 : start + 4] == [
         "lang: only one group, en (n = 60); not tested",
         "negation: only one group, yes (n = 20); not tested against the other 40 "
-        "examples, which are in none",
+        "examples, which belong to no group",
     ]
     lines = show("--by", "negation", dataset="lone")
     start = lines.index("By negation, worst accuracy first, in %:")
@@ -533,7 +533,7 @@ def test_how_much_clusters_of_unequal_size_tell(invoke: Invoke, file: str) -> No
     worth = f"{57**2 / (9 * 5**2 + 3 * 4**2):.1f}"
     assert (
         f"12 clusters by author (the largest has {share} % of the examples; together "
-        f"they tell as much as {worth} of equal size)\n"
+        f"they tell as much as {worth} clusters of equal size)\n"
     ) in done.stdout
 
 
@@ -560,12 +560,12 @@ def test_missing_answers_are_not_called_missing_examples(
     )
     assert lines[1] == "  missing: id '0', replication '1'"
     skipped = invoke("eval", "shapes", "-p", file, "--on-missing", "skip").stdout
-    assert "notice: 3 missing answers left out of the scores\n" in skipped
+    assert ": 3 missing answers left out of the scores\n" in skipped
     assert "\n117 of 120 answers to 60 examples scored; not scored: 3 m" in skipped
     often = "\n57 of 60 examples were answered 2 times, the other 3 less often; "
     assert often in skipped
     wrong = invoke("eval", "shapes", "-p", file, "--on-missing", "wrong").stdout
-    assert "notice: 3 missing answers counted as wrong\n" in wrong
+    assert ": 3 missing answers counted as wrong\n" in wrong
     assert often in wrong
     header, row = wrong.splitlines()[2:4]
     assert header[header.index("as wrong") - 1 :].split()[:2] == ["as", "wrong"]

@@ -174,7 +174,7 @@ def test_parts_become_the_whole(
     assert merged["merged"] == sorted(parts)
     # nobody knows that these parts are all there is
     assert merged["status"] == "partial"
-    assert "notice: the parts are of some examples of their data; there may be " in (
+    assert "notice: the parts hold only some examples of their data; there may be " in (
         done.stdout
     )
     assert "unselected" not in merged["counts"]

@@ -133,7 +133,7 @@ def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     report = done.stdout
     places = [
         report.index(text)
-        for text in ("By tag", "accuracy under perturbation", "Under lower, largest")
+        for text in ("By topic", "accuracy under perturbation", "Under lower, la")
     ]
     assert places == sorted(places)
     table = report[report.index("Under lower,") :].splitlines()[2:6]
@@ -249,7 +249,7 @@ def test_small_tags_are_not_shown(run: Run) -> None:
     # film has two copies, food one
     assert "topic:film" in part
     assert "topic:food" not in part
-    assert "not shown: 1 tag of fewer than 2 originals (--min-n)" in part
+    assert "not shown: 1 tag with fewer than 2 originals (--min-n)" in part
 
 
 def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

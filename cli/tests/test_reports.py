@@ -17,6 +17,7 @@ from scipy.stats import binomtest, t
 from share_intervals import share_interval
 
 import evalkit
+from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
 
 Invoke = Callable[..., Result]
@@ -378,28 +379,60 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     code, shown = run_on_terminal(*arguments, columns=80, talk=False)
     assert code == 0
     assert "\x1b[1m" in shown
-    lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
-    assert lines == show().splitlines()
-    _, plain = run_on_terminal(*arguments, columns=80, talk=False, NO_COLOR="1")
+    # but that it wraps lines of text
+    lines = ESCAPE.sub("", shown).replace("\n  ", " ").splitlines()
+    assert [line.rstrip() for line in lines] == show().splitlines()
+    _, plain = run_on_terminal(*arguments, columns=200, talk=False, NO_COLOR="1")
     assert plain == show()
 
 
-@pytest.mark.parametrize("columns", [58, 30])
+@pytest.mark.parametrize(
+    ("columns", "left_out"),
+    [(58, "chance, majority"), (30, "95 % CI, n, majority, chance")],
+)
 def test_a_narrow_terminal_loses_no_score(
-    three: str, run_on_terminal: RunOnTerminal, columns: int
+    three: str, run_on_terminal: RunOnTerminal, columns: int, left_out: str
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
     terminal = {"columns": columns, "talk": False, "NO_COLOR": "1"}
     code, shown = run_on_terminal(*arguments, "-v", **terminal)
     assert code == 0
-    for text in (
-        *("75 %", "[24, 99]", "50 %", "33 %"),
-        *("[34, 100]", "8.00 chars", "label-length", "topic:film"),
-    ):
+    for text in ("75 %", "100 %", "8.00 chars", "label-length", "topic:film"):
         assert text in shown
+    folded = shown.replace("\n  ", " ")
+    assert ("as the terminal is narrow: " in folded) == (columns == 30)
+    if columns == 30:
+        assert f"not shown, as the terminal is narrow: {left_out}\n" in folded
 
 
-def test_long_tags_are_folded_before_anything_wraps(
+def test_columns_are_left_out_before_words_are_broken() -> None:
+    rows = [
+        ["tag", "n", "a", "95 % CI", "shrunk", "rank"],
+        ["phenomenon:world-knowledge", "13", "38", "[16, 66]", "53", "1 to 3"],
+    ]
+    choices = {
+        width: fit_columns(rows, width, len)[1] for width in (70, 58, 50, 43, 30, 10)
+    }
+    assert choices == {
+        70: [],
+        58: ["rank"],
+        50: ["shrunk", "rank"],
+        43: ["n", "shrunk", "rank"],
+        30: ["n", "95 % CI", "shrunk", "rank"],
+        10: ["n", "95 % CI", "shrunk", "rank"],
+    }
+    kept, left_out = fit_columns([["tag", "a: coverage", "b: coverage"]], 5, len)
+    assert (kept, left_out) == ([0], ["coverage"])
+
+
+def test_a_report_fits_into_sixty_columns(invoke: Invoke) -> None:
+    shown = invoke("eval", "sample-nli", COLUMNS="60", EVALKIT_MIN_N="10").stdout
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "phenomenon:world-knowledge" in shown
+    assert "not shown, as the terminal is narrow: n, 95 % CI\n" in shown
+
+
+def test_long_tags_are_folded_after_columns_are_left_out(
     run_on_terminal: RunOnTerminal,
 ) -> None:
     arguments = ("eval", "sample-sentiment", "-m", "accuracy", "--format", "table")
@@ -409,9 +442,11 @@ def test_long_tags_are_folded_before_anything_wraps(
     assert max(map(len, tags)) <= 72
     start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
     assert tags[start].split()[0] == "phenomenon:loaded-topic"
-    code, shown = run_on_terminal(*arguments, columns=60, talk=False, NO_COLOR="1")
+    # where leaving out columns is not enough, even the last
+    code, shown = run_on_terminal(*arguments, columns=30, talk=False, NO_COLOR="1")
+    assert code == 0
     tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
-    assert max(map(len, tags)) <= 60
+    assert max(map(len, tags)) <= 30
     start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
     first = tags[start].split()[0]
     assert first + tags[start + 1].strip() == "phenomenon:loaded-topic"

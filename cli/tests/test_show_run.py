@@ -253,21 +253,21 @@ def test_wrong_answers_are_listed(
     done = invoke("show", "latest", "--wrong")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
-        "2 of 4 examples miss the best accuracy, 1; the worst first\n"
+        "2 of 4 examples are wrong by accuracy\n"
         "\n"
         "id  answer    prediction  accuracy  tags\n"
         "1   positive  negative           0  topic:film\n"
         "3   neutral   positive           0  topic:food\n"
     )
     done = invoke("show", "latest", "--wrong", "-n", "1", "--format", "md")
-    assert done.stderr == ("2 of 4 examples miss the best accuracy, 1; the worst 1\n")
+    assert done.stderr == ("2 of 4 examples are wrong by accuracy; the first 1\n")
     assert done.stdout == (
         "| id | answer | prediction | accuracy | tags |\n|---|---|---|---|---|\n"
         "| 1 | positive | negative | 0 | topic:film |\n"
     )
     tagged = invoke("show", "latest", "--wrong", "--tag", "topic:food")
     assert tagged.stdout.startswith(
-        "1 of 2 examples with the tag topic:food miss the best accuracy, 1; "
+        "1 of 2 examples with the tag topic:food is wrong by accuracy\n"
     )
     latex = invoke("show", "latest", "--wrong", "--format", "latex").stdout
     assert latex.startswith("\\begin{tabular}{lllrl}\n")
@@ -321,7 +321,7 @@ def test_nothing_wrong_is_said_and_no_table_is_drawn(
 ) -> None:
     evaluate(("positive", "negative", "neutral", "positive"))
     done = invoke("show", "latest", "--wrong")
-    assert done.stdout == "0 of 4 examples miss the best accuracy, 1\n"
+    assert done.stdout == "0 of 4 examples are wrong by accuracy\n"
 
 
 def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
@@ -330,7 +330,7 @@ def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
     evaluate(TWO, metrics=("label-length", "macro-f1"))
     done = invoke("show", "latest", "--wrong")
     assert done.stdout.splitlines()[:4] == [
-        "2 of 4 examples have another prediction than the answer",
+        "2 of 4 examples have a prediction other than the answer",
         "",
         "id  answer    prediction  tags",
         "1   positive  negative    topic:film",

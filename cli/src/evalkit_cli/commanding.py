@@ -1,9 +1,9 @@
 """What a command of another distribution may take from the command line.
 
 Public: options that evalkit's commands share, the completion of names, what keeps
-stdout for data, and how numbers are shown. A command that uses them looks and behaves as evalkit's own do. It is a
-click command, and its entry point is of the group `evalkit.commands`. Importing this
-module imports click and nothing heavy.
+stdout for data, and how numbers are shown. A command that uses them looks and behaves
+as evalkit's own do. It is a click command, and its entry point is of the group
+`evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
 from evalkit_cli.options.completion import complete_names, complete_runs

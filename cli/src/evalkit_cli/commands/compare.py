@@ -16,7 +16,7 @@ from evalkit_cli.options.runs import (
     format_option,
     json_option,
     quiet_with,
-    verbose_option,
+    verbose_with,
 )
 from evalkit_cli.options.scoring import confidence_with, min_n_with, seed_with
 from evalkit_cli.printing.progress_bar import watched
@@ -79,8 +79,8 @@ _FEWEST_RUNS = 2
 @folder_option
 @json_option
 @format_option
-@quiet_with("Print the tables and conclusions and nothing else.")
-@verbose_option
+@quiet_with("Print what is concluded of the whole set and nothing else.")
+@verbose_with("Print every tag, metric and notice, not only the worst tags.")
 def compare_command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],

@@ -11,8 +11,10 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
+    map_option,
     read_adapters,
     read_filters,
+    read_map,
 )
 from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
@@ -34,6 +36,7 @@ _STANDARD_OUTPUT = "-"
     "go to the standard output.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@map_option
 @click.option(
     "--adapter",
     "adapters",
@@ -52,6 +55,7 @@ def inputs_command(
     filters: tuple[str, ...],
     out: str,
     overwrite: bool,
+    mapped: tuple[str, ...],
     adapters: tuple[str, ...],
     quiet: bool,
 ) -> None:
@@ -61,7 +65,7 @@ def inputs_command(
     Examples:
       evalkit inputs hatecheck > inputs.jsonl
       evalkit inputs sample-nli --limit 100 -o inputs.parquet
-      evalkit inputs --data my-set.csv --task sentiment -o inputs.csv
+      evalkit inputs --data my-set.csv --task sentiment --map statement=text
       evalkit inputs sample-qa | my-model | evalkit eval sample-qa -p my-model=-
 
     Each row has the example's id, `uid`, and the fields that the task sends to a model.
@@ -82,6 +86,7 @@ def inputs_command(
             limit=limit,
             filters=read_filters(filters),
             adapters=read_adapters(adapters, ("data",)),
+            map=read_map(mapped, "--map"),
         )
         if stream is None:
             found.save(Path(out), overwrite=overwrite)

@@ -184,7 +184,11 @@ def perturb_command(
         summary,
         source=data or name,
         task=task,
-        selection=_selection(options["split"], options["limit"], filters),
+        selection=[
+            *_selection(options["split"], options["limit"], filters),
+            *(part for text in mapped for part in ("--map", text)),
+            *(part for text in adapters for part in ("--adapter", text)),
+        ],
         again=options["again"],
         pairs=pairs,
         show_text=show_text,

@@ -165,7 +165,7 @@ def _print(found: Validation, quiet: bool, written: Path | None) -> None:
             echo(f"  {status:<12} {count:>9}")
     for status in STATUSES:
         for problem in found.problems.first(status, _SHOWN):
-            where = f"line {problem.line}: " if problem.line else ""
+            where = f"{found.place} {problem.line}: " if problem.line else ""
             uid = f" {problem.id!r}" if problem.id is not None else ""
             why = f": {describe(problem.violations)}" if problem.line else ""
             echo(f"{where}{status}{uid}{why}")

@@ -129,11 +129,25 @@ def _of_all(
 
 
 def _notices(result: Result, verbose: bool) -> list[str]:
-    """Return all notices, or one line that says how many there are."""
-    notices = result.notices
+    return notice_lines(result.notices, verbose=verbose)
+
+
+def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
+    """Return all notices, or one line that says how many there are.
+
+    Args:
+        notices: Sentences.
+        verbose: Whether all are shown.
+    """
     if verbose or len(notices) <= 1:
         return [f"notice: {notice}" for notice in notices]
-    return [f"{len(notices)} notices (-v shows all); the first: {notices[0]}"]
+    # what changes scores comes before anything else
+    first = min(notices, key=lambda text: not _is_about_scores(text))
+    return [f"{len(notices)} notices (-v shows all), such as: {first}"]
+
+
+def _is_about_scores(notice: str) -> bool:
+    return any(words in notice for words in ("left out", "counted as wrong", "only "))
 
 
 def _warnings(result: Result, _verbose: bool) -> list[str]:
@@ -182,6 +196,9 @@ def _adapters(result: Result, _verbose: bool) -> list[str]:
     places = {
         "examples": result.record.data.adapters,
         "predictions": result.record.predictions.adapters,
+        "perturbed copies": next(
+            (each.adapters for each in result.record.perturbed if each.adapters), ()
+        ),
     }
     return [
         f"adapters of {place}: {', '.join(each.kind for each in adapters)}"

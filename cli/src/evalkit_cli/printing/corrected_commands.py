@@ -23,7 +23,7 @@ def remember_arguments(context: click.Context, arguments: Sequence[str]) -> None
         context: The context of the whole command line.
         arguments: The words.
     """
-    context.meta[_ARGUMENTS] = (context.info_name or "evalkit", *arguments)
+    context.meta[_ARGUMENTS] = ("evalkit", *arguments)
 
 
 def echo_error(error: EvalkitError, message: str | None = None) -> None:

@@ -55,7 +55,7 @@ def drop_sentence(drop: Score | None, bounds: Bounds, level: float) -> str:
     if drop.p_at_most:
         return (
             f"not resolved: {drop.metric} is {change}; no random swap gave as great a "
-            f"change, but so many drops would need more swaps ({p_value})"
+            f"change, but with so many drops more swaps are needed ({p_value})"
         )
     return f"undecided: {drop.metric} is {change}, which could be chance ({p_value})"
 

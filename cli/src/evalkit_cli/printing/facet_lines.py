@@ -133,8 +133,10 @@ def _lone(result: PrintedResult, score: Score, tag: str, facet: str) -> str:
     others = result.groups[score.metric, None].n - score.n
     if not others:
         return f"only one group, {group}; not tested"
-    rest = "example, which is" if others == 1 else f"{others} examples, which are"
-    return f"only one group, {group}; not tested against the other {rest} in none"
+    rest = f"{others} examples, which belong to no group"
+    if others == 1:
+        rest = "example, which belongs to no group"
+    return f"only one group, {group}; not tested against the other {rest}"
 
 
 def _scores_of(result: PrintedResult, metric: str, facet: str) -> dict[str, Score]:

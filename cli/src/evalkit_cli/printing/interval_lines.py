@@ -88,7 +88,7 @@ def _sizes(scores: Sequence[Score]) -> str:
         return ""
     return (
         f" (the largest has {100 * largest:.2g} % of the examples; together they tell "
-        f"as much as {effective:.1f} of equal size)"
+        f"as much as {effective:.1f} clusters of equal size)"
     )
 
 
@@ -148,7 +148,7 @@ def _how_often_answered(result: PrintedResult, times: int) -> str:
         return f"each example was answered {times} times"
     n_examples = counts["examples"] // times
     if result.result.examples is None:
-        return f"examples were answered {times} times or less often"
+        return f"examples were answered at most {times} times"
     incomplete = count_incomplete(result.result.examples, times)
     return (
         f"{n_examples - incomplete} of {n_examples} examples were answered {times} "

@@ -133,7 +133,7 @@ def _tables(
         hidden.append(f"{count_of(len(large) - len(shown), 'more tag')} (-v)")
     if len(large) < len(tags):
         small = count_of(len(tags) - len(large), "tag")
-        hidden.append(f"{small} of fewer than {result.min_n} originals (--min-n)")
+        hidden.append(f"{small} with fewer than {result.min_n} originals (--min-n)")
     if hidden:
         notes.append(f"{name}: not shown: {', '.join(hidden)}")
     heading = _heading(name, scores, is_uncertain)

@@ -18,7 +18,7 @@ from evalkit_cli.printing.score_cells import (
     show_number,
     show_value,
 )
-from evalkit_cli.printing.streams import echo, echo_csv, echo_lines
+from evalkit_cli.printing.streams import echo, echo_csv, echo_lines, echo_wrapped
 from evalkit_cli.printing.tables import Rows, draw, without_empty_columns
 from evalkit_cli.printing.tag_tables import Columns, TagTable, tag_tables
 
@@ -61,7 +61,7 @@ def print_report(
         return
     notes = [] if talk else _notes(printed, tables, table_format, verbose)
     for line in [*notes, *_below(printed, verbose)]:
-        echo(line, err=not talk)
+        echo_wrapped(line, err=not talk)
 
 
 def _warn(results: Sequence[Result]) -> None:
@@ -129,7 +129,7 @@ def print_overview(
     talk = table_format == "table" and not quiet
     for each in printed if not quiet else ():
         for line in [*failed_lines([each]), *account([each], verbose=False)]:
-            echo(f"{each.result.dataset}: {line}", err=not talk)
+            echo_wrapped(f"{each.result.dataset}: {line}", err=not talk)
     if quiet:
         _warn(results)
 
@@ -166,7 +166,7 @@ def _print_tables(
                 echo()
             draw(under.rows, table_format, (0,))
             for note in under.notes if talk else ():
-                echo(note)
+                echo_wrapped(note)
     if talk:
         echo()
 
@@ -176,7 +176,7 @@ def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
         draw(table.rows, table_format)
     of = "" if table.rows else f"By {table.by}: "
     for note in table.notes if talk else ():
-        echo(f"{of}{note}")
+        echo_wrapped(f"{of}{note}")
 
 
 def _title(results: Sequence[PrintedResult]) -> str:

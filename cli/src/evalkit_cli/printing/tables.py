@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.escapes import for_latex, for_markdown, for_terminal
-from evalkit_cli.printing.streams import echo, echo_drawn
+from evalkit_cli.printing.narrow_tables import fit_columns
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_drawn,
+    echo_wrapped,
+    terminal_width,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Rows = list[list[str]]
 """A header and rows of cells."""
@@ -36,20 +46,22 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     rows = [[for_terminal(cell) for cell in row] for row in rows]
+    limit = terminal_width()
+    rights = [_is_number(number, name, texts) for number, name in enumerate(rows[0])]
+    left_out: list[str] = []
+    if limit is not None:
+        kept, left_out = fit_columns(rows, limit, cell_len)
+        rows = [[row[number] for number in kept] for row in rows]
+        rights = [rights[number] for number in kept]
     plain = bool(os.environ.get("NO_COLOR"))
     table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
-    needed, widths, rights = -2, [], []
-    for number, name in enumerate(rows[0]):
-        is_number = name in ("n", "score", "majority", "chance") or number > 1
-        if texts is not None:
-            is_number = number not in texts
+    needed, widths = -2, []
+    for number, (name, is_number) in enumerate(zip(rows[0], rights, strict=True)):
         fold = name in _FOLDED
         width = max(cell_len(row[number]) for row in rows)
         widths.append(width)
-        rights.append(is_number)
         needed += 2 + (min(width, _NARROWEST) if fold else width)
         table.add_column(
             name,
@@ -62,24 +74,39 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
         file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
     )
     # a narrower terminal wraps the lines, so that nothing is cut
-    is_terminal = sys.stdout.isatty()
-    console.width = max(console.width, needed) if is_terminal else _UNLIMITED
+    console.width = _UNLIMITED if limit is None else max(limit, needed)
     unfolded = sum(widths) + 2 * len(widths) - 2
     if len(rows) > _MANY and unfolded <= console.width and all(widths):
-        style = "" if plain else "bold"
-        header = Text(_line(rows[0], widths, rights), style, no_wrap=True)
-        with console.capture() as drawn:
-            console.print(header)
-        echo_drawn(drawn.get().rstrip("\n"))
+        _draw_aligned(rows, widths, rights, console, "" if plain else "bold")
+    else:
         for row in rows[1:]:
-            echo_drawn(_line(row, widths, rights))
-        return
-    for row in rows[1:]:
-        table.add_row(*row)
+            table.add_row(*row)
+        with console.capture() as drawn:
+            console.print(table)
+        for line in drawn.get().splitlines():
+            echo_drawn(line.rstrip())
+    if left_out:
+        echo_wrapped(f"not shown, as the terminal is narrow: {', '.join(left_out)}")
+
+
+def _is_number(number: int, name: str, texts: Texts) -> bool:
+    if texts is not None:
+        return number not in texts
+    return name in ("n", "score", "majority", "chance") or number > 1
+
+
+def _draw_aligned(
+    rows: Rows, widths: list[int], rights: list[bool], console: Console, style: str
+) -> None:
+    """Draw a table of which no cell is folded."""
+    from rich.text import Text
+
+    header = Text(_line(rows[0], widths, rights), style, no_wrap=True)
     with console.capture() as drawn:
-        console.print(table)
-    for line in drawn.get().splitlines():
-        echo_drawn(line.rstrip())
+        console.print(header)
+    echo_drawn(drawn.get().rstrip("\n"))
+    for row in rows[1:]:
+        echo_drawn(_line(row, widths, rights))
 
 
 def _line(cells: Sequence[str], widths: list[int], rights: list[bool]) -> str:

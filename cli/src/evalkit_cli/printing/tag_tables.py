@@ -174,7 +174,7 @@ def _table(
         hidden.append(f"{count_of(len(large) - len(shown), f'more {what}')} (-v)")
     if len(large) < len(tags):
         small = count_of(len(tags) - len(large), what)
-        hidden.append(f"{small} of fewer than {least} examples (--min-n)")
+        hidden.append(f"{small} with fewer than {least} examples (--min-n)")
     notes = []
     if hidden:
         notes.append(f"not shown: {', '.join(hidden)}; --format csv shows all")

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, overload
 
 from pydantic import BaseModel
 
@@ -77,6 +77,14 @@ def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) 
         )
 
 
+@overload
+def as_pipeline(given: str | Path, registry: Registry | None = None) -> Pipeline: ...
+
+
+@overload
+def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None: ...
+
+
 def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None:
     """Return a pipeline, however it was given.
 
@@ -112,7 +120,7 @@ def with_map(
         AdapterError: The adapters or the mapping are written wrongly.
         PluginError: An adapter is unknown or broken.
     """
-    whole = as_pipeline(given, registry)
+    whole: Pipeline | None = as_pipeline(given, registry)
     if not mapping:
         return whole
     if not isinstance(mapping, Mapping):
@@ -151,7 +159,7 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
     model = getattr(import_component(component), "Parameters", None)
     configuration: Mapping[str, Any] = reference.parameters
     if inspect.isclass(model) and issubclass(model, BaseModel):
-        configuration = as_meant(model, configuration)
+        configuration = _listed(model, as_meant(model, configuration))
     stage: dict[str, Any] = {"kind": text.partition(":")[0].strip()}
     if configuration:
         stage |= {"configuration": configuration}
@@ -159,6 +167,18 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
         return pipeline([stage], registry)
     except AdapterError as error:
         raise AdapterError(f"{text}: {error.problem}", field=error.field) from error
+
+
+def _listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of which a single text for a list is a list of one."""
+    found = dict(values)
+    for name, value in values.items():
+        field = model.model_fields.get(name)
+        kinds = () if field is None else (field.annotation, *get_args(field.annotation))
+        is_list = any(get_origin(kind) is list for kind in kinds)
+        if is_list and isinstance(value, str):
+            found[name] = [value]
+    return found
 
 
 def _read(path: Path) -> Any:

@@ -210,8 +210,7 @@ class Pipeline:
         """
         for stage in self.stages:
             plugin = stage.adapter.plugin
-            absent = plugin.absent() if isinstance(plugin, MapFields) else []
-            if absent:
+            if isinstance(plugin, MapFields) and (absent := plugin.absent()):
                 raise absent_columns(source, place, absent, plugin.columns)
 
     @property

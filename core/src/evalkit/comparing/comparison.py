@@ -134,7 +134,11 @@ def compare(
         "best": best,
         "notices": list(dict.fromkeys(compared.notices)),
     }
-    return Comparison(record, rows)
+    widest = {
+        row.metric: results[0].record.widest_difference(row.metric) for row in rows
+    }
+    known = {metric: width for metric, width in widest.items() if width is not None}
+    return Comparison(record, rows, known)
 
 
 def _read(given: Result | str | Path, folder: str | Path) -> Result:
@@ -247,7 +251,7 @@ class _Compared:
         if count:
             tags = count_of(count, "tag")
             self.notices.append(
-                f"{of}{tags} of fewer than {count_of(self._fewest, 'example')} not "
+                f"{of}{tags} with fewer than {count_of(self._fewest, 'example')} not "
                 "compared (--min-n)"
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
@@ -118,13 +119,19 @@ class Comparison:
         record: What was compared, and how.
         rows: By model, metric and tag: the whole set first, then tags, those first on
             which the first model does worst beside the other.
+        widest: The greatest difference that there can be, by metric, as stored.
+            Intervals are stored as they were computed, and shown up to it.
     """
 
     def __init__(
-        self, record: Mapping[str, Any], rows: Sequence[ComparedScore]
+        self,
+        record: Mapping[str, Any],
+        rows: Sequence[ComparedScore],
+        widest: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self._record = dict(record)
         self.rows = tuple(rows)
+        self.widest = dict(widest)
 
     def __repr__(self) -> str:
         models = " vs ".join(str(run["model"]) for run in self._record["runs"])

@@ -11,7 +11,11 @@ import polars as pl
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.nearest import shown_columns
 from evalkit.errors import EvalkitError
-from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
+from evalkit.examples.conversion import (
+    LABEL_CONVERTER,
+    answer_name,
+    find_converter,
+)
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.small_columns import is_small
 
@@ -92,6 +96,7 @@ def names_to_keep(
 def _read_by_converter(dataset: BoundDataset, task: BoundTask) -> set[str]:
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     names = {declared.get("answer"), declared.get("tags"), "tags"}
+    names.add(answer_name(dataset, task))
     return {name for name in names if isinstance(name, str)}
 
 

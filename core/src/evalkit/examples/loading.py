@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
-from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
+from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
+from evalkit.base.ids import AS_INTEGERS, EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.adapted import adapt_examples
@@ -92,8 +93,9 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
     component = dataset.component
     if component.distribution == AS_FILE or component.id in str(error):
         return error
-    known = {"mapping": error.mapping, "place": error.place} if error.mapping else {}
-    return type(error)(f"{component.origin}: {error}", **known)
+    named = type(error)(f"{component.origin}: {error}")
+    named.mapping, named.place = error.mapping, error.place
+    return named
 
 
 def _materialise(
@@ -249,17 +251,21 @@ def _rows_of_file(
     rows: Rows = []
     lines: list[int] = []
     problems = FirstProblems()
-    word = "line" if path else "example"
+    is_encoded = True
+    has_lines = path is not None and detect_format(path) is not Format.JSON_ARRAY
+    word = "line" if has_lines else "example" if path is None else "element"
     for row in found:
         if row.values is None:
             problems.add(f"{word} {row.line}: {row.problem}")
+            is_encoded &= not str(row.problem and row.problem.rule).startswith(NOT_UTF8)
         elif not problems:
             rows.append(row.values)
             lines.append(row.line)
     if problems:
         given = ExampleRows(pl.DataFrame(), path=path)
-        raise SchemaError(f"{given.source(dataset)}: {problems}")
-    given = ExampleRows(pl.DataFrame(), rows, path, lines if path else None)
+        cause = "" if is_encoded else f"it is not UTF-8: {HOW_TO_CONVERT}; "
+        raise SchemaError(f"{given.source(dataset)}: {cause}{problems}")
+    given = ExampleRows(pl.DataFrame(), rows, path, lines if has_lines else None)
     return _with_frame(dataset, task, given)
 
 
@@ -359,7 +365,10 @@ def _with_ids(
     ]
     problems = problems or list(_repeated(loaded, ids))
     if problems:
-        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
+        broken = (each.value for each in ids if isinstance(each, Violation))
+        is_float = any(isinstance(value, float) for value in broken)
+        cause = f"; {AS_INTEGERS}" if is_float else ""
+        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}{cause}")
     uids = pl.Series("uid", ids, dtype=pl.String)
     return loaded._replace(frame=loaded.frame.with_columns(uids))
 

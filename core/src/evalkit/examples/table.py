@@ -34,7 +34,7 @@ from evalkit.examples.conversion import (
     predictions_are_texts,
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
-from evalkit.examples.kept import kept_notices, names_to_keep
+from evalkit.examples.kept import names_to_keep
 from evalkit.examples.label_conversion import (
     convert_labels_by_columns,
     convert_labels_by_rows,
@@ -202,8 +202,7 @@ def convert_examples(
         ]
     )
     identity = fingerprint(dataset, loaded)
-    notices = identity.notices
-    notices += tuple(cluster_notices(dataset, frame, clusters))
+    notices = identity.notices + tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
         texts = frame.drop(all_named(loaded.nested))
@@ -214,10 +213,8 @@ def convert_examples(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
     kept = names_to_keep(dataset, task, loaded)
-    notices += tuple(kept_notices(kept, dataset.keep))
     if columns is not None:
-        others = [n for n in frame.columns if n in {*columns, *kept} - {"uid"}]
-        frame = frame.select(all_named(["uid", *others]))
+        frame = _with_columns(frame, {*columns, *kept})
     return Examples(
         prepared,
         frame,
@@ -234,6 +231,11 @@ def convert_examples(
         choices=choices,
         kept=kept,
     )
+
+
+def _with_columns(frame: pl.DataFrame, columns: set[str]) -> pl.DataFrame:
+    others = [name for name in frame.columns if name in columns - {"uid"}]
+    return frame.select(all_named(["uid", *others]))
 
 
 def _texts_of_input(task: BoundTask) -> list[str]:

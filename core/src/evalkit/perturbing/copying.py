@@ -340,6 +340,8 @@ class Perturber:
             _refuse_own_columns(example, uid)
         name = f"{uid}_{self.suffix}"
         row["uid"] = name if number == 1 else f"{name}_{number}"
+        if str(row.get("id")) == uid:  # what a model echoes has to name the copy
+            row["id"] = row["uid"]
         row["input_id"] = uid if earlier is None else earlier
         row["perturbation"] = self.identity
         row["label_effect"] = self._label_effect

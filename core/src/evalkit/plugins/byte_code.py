@@ -11,7 +11,8 @@ from __future__ import annotations
 import marshal
 import sys
 import warnings
-from importlib.machinery import SourceFileLoader
+from functools import lru_cache
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -39,16 +40,35 @@ def modules_of_other_code(module: str) -> list[str]:
 
 
 def _is_of_other_code(module: ModuleType) -> bool:
-    spec = module.__spec__
-    if spec is None or type(spec.loader) is not SourceFileLoader or not spec.cached:
+    spec = getattr(module, "__spec__", None)  # a plugin may put anything there
+    if not isinstance(spec, ModuleSpec) or not spec.cached:
         return False
+    if type(spec.loader) is not SourceFileLoader:
+        return False
+    source, cached = Path(str(spec.origin)), Path(spec.cached)
     try:
-        content = Path(spec.cached).read_bytes()
-        source = Path(str(spec.origin))
-        status, text = source.stat(), source.read_bytes()
+        times = [path.stat() for path in (source, cached)]
+        states = [(each.st_mtime_ns, each.st_ctime_ns, each.st_size) for each in times]
+        return _is_other(source, cached, *states)
     except OSError:  # no byte code, or a source that was removed since
         return False
-    if not _is_taken(content, int(status.st_mtime), status.st_size):
+
+
+_State = tuple[int, int, int]
+
+
+@lru_cache(maxsize=4096)
+def _is_other(source: Path, cached: Path, state: _State, _cached: _State) -> bool:
+    """Compare once while the files stay as they are: plugins share packages.
+
+    Args:
+        source: The source.
+        cached: The byte code.
+        state: When the source was changed, in two ways, and its size.
+    """
+    content, text = cached.read_bytes(), source.read_bytes()
+    time, _, size = state
+    if not _is_taken(content, time // 1_000_000_000, size):
         return False
     try:
         with warnings.catch_warnings():

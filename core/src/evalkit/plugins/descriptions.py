@@ -13,6 +13,7 @@ from evalkit.base.failures import hook_failures
 from evalkit.plugins.components import Component
 
 _READ_BYTES = 1 << 20
+_DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
 
@@ -29,11 +30,22 @@ def describe_component(component: Component) -> str:
     """
     module, _, attribute = component.value.partition(":")
     name = attribute.strip().partition(".")[0]
-    documentation = _docstring(_source(module.strip()), name)
+    source, begins = _definitions(module.strip())
+    begin = begins.get(name)
+    documentation = "" if begin is None else _docstring(source[begin:])
     return _first_sentence(documentation) or component.summary
 
 
 @lru_cache(maxsize=256)
+def _definitions(module: str) -> tuple[str, dict[str, int]]:
+    """Return a module's source, and where its classes and functions begin in it."""
+    source = _source(module)
+    begins: dict[str, int] = {}
+    for definition in _DEFINITION.finditer(source):
+        begins.setdefault(definition[1], definition.start())
+    return source, begins
+
+
 def _source(module: str) -> str:
     """Return the source of a module, which is not imported; "" where there is none."""
     spec = _find(module)
@@ -62,13 +74,9 @@ def _find(module: str) -> ModuleSpec | None:
     return spec
 
 
-def _docstring(source: str, name: str) -> str:
-    """Return the docstring of a class or function at the top level of a module."""
-    pattern = rf"^(?:class|(?:async +)?def) +{re.escape(name)}\b"
-    begin = re.search(pattern, source, re.MULTILINE) if name else None
-    if not begin:
-        return ""
-    header, quotes, rest = source[begin.start() :].partition('"""')
+def _docstring(definition: str) -> str:
+    """Return the docstring of a class or function whose source begins a text."""
+    header, quotes, rest = definition.partition('"""')
     text, end, _ = rest.partition('"""')
     raw = header[-1:] if header[-1:] in ("r", "R") else ""
     try:

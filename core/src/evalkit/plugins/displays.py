@@ -33,8 +33,9 @@ def html_of(name: str, value: Any, plain: str) -> str:
         found = [each for each in catalog.of_kind(DISPLAYS) if each.name == name]
         if not found:
             return plain
-        usual = choose_usual(catalog, found, by_user=False)
-        show = import_component(usual)
+        several = len(found) > 1
+        usual = choose_usual(catalog, found, by_user=False) if several else found[0]
+        show: Any = import_component(usual)
     except PluginError as error:
         return _failed(str(error), plain)
     try:
@@ -66,9 +67,7 @@ def html_table(
     """
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     lines = [
-        "".join(
-            f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row
-        )
+        "".join(f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row)
         for row in rows
     ]
     body = "".join(f"<tr>{line}</tr>" for line in lines)

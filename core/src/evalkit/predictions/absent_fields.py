@@ -33,7 +33,7 @@ class AbsentFields(NamedTuple):
             undeclared: How many rows have each key that nobody declares.
             rows: How many rows there are.
         """
-        columns = by_nearness(fields, undeclared)
+        columns = by_nearness(fields, sorted(undeclared))
         whole = [name for name in columns if undeclared[name] == rows]
         return cls(fields, columns, guess_columns(fields, whole))
 

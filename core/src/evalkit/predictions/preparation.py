@@ -122,6 +122,7 @@ def prepare(
     blocks = read_responses(predictions, reader, ids)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
+    alignment = alignment._replace(place=_place(predictions))
     if file is not None:
         file.check()
     if selected is not None:
@@ -132,6 +133,16 @@ def prepare(
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
     return Prepared(examples, alignment, given, ids, adapters)
+
+
+def _place(predictions: Predictions) -> str:
+    """Say what the numbers of rows count."""
+    if isinstance(predictions, AdaptedPredictions):
+        return _place(predictions.given)
+    if not isinstance(predictions, str | Path) or Path(predictions).is_dir():
+        return "line"
+    is_array = detect_format(Path(predictions)) is Format.JSON_ARRAY
+    return "element" if is_array else "line"
 
 
 def _has_plain_lines(predictions: Predictions) -> bool:
@@ -178,11 +189,14 @@ def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictio
     return AdaptedPredictions(predictions, pipeline)
 
 
-def identify(predictions: Predictions) -> Mapping[str, Any]:
+def identify(
+    predictions: Predictions, *, may_be_folder: bool = False
+) -> Mapping[str, Any]:
     """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.
+        may_be_folder: Whether it may be a folder that an adapter reads.
 
     Returns:
         `name` (None for rows) and `sha256`; and `adapters`, where there are any.
@@ -191,27 +205,21 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         DataError: The file cannot be read.
     """
     if isinstance(predictions, AdaptedPredictions):
-        pipeline, rows = predictions.pipeline, predictions.given
-        is_path = isinstance(rows, str | Path)
-        may_be_folder = pipeline.reads_files and is_path and Path(rows).is_dir()
-        own = _identify_path(Path(rows)) if may_be_folder else identify(rows)
+        given, pipeline = predictions
+        own = identify(given, may_be_folder=pipeline.reads_files)
         return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        if not is_data_set(path):
+        if not (is_data_set(path) or (may_be_folder and path.is_dir())):
             refuse_other_than_file(path)
-        return _identify_path(path)
+        try:
+            return {"name": path.name, "sha256": data_sha256(path)}
+        except OSError as error:
+            reason = error.strerror or error
+            raise DataError(f"{path}: cannot be read: {reason}") from error
     if isinstance(predictions, pl.DataFrame):
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
     return {"name": None, "sha256": rows_hash(predictions)}
-
-
-def _identify_path(path: Path) -> Mapping[str, Any]:
-    try:
-        return {"name": path.name, "sha256": data_sha256(path)}
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:

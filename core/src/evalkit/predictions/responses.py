@@ -227,11 +227,7 @@ class ResponseReader:
         return found - self.declared_keys
 
     def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
-        """Return the required fields of `Output` that a response without id lacks.
-
-        Args:
-            response: The response after the adapter.
-        """
+        """Return the required fields of `Output` that a response without id lacks."""
         if self._alternatives(response) is not None:
             return []
         return [name for name in self._required if name not in response]

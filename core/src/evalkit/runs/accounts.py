@@ -30,19 +30,24 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     """
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
+    notices += alignment.causes
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
-        notices.append(f"{rows} with the id of no example; left out")
+        whose = "its id" if counts["unknown"] == 1 else "their ids"
+        notices.append(f"{rows} left out, as no example has {whose}")
     if counts["unreadable"]:
         rows = count_of(counts["unreadable"], "row")
-        notices.append(f"{rows} that cannot be read; left out")
+        which = "it" if counts["unreadable"] == 1 else "they"
+        notices.append(f"{rows} left out, as {which} cannot be read")
     if counts.get("unselected"):
         rows = count_of(counts["unselected"], "row")
-        notices.append(f"{rows} with the id of an example that is not evaluated")
+        one = counts["unselected"] == 1
+        whose = "its example is" if one else "their examples are"
+        notices.append(f"{rows} left out, as {whose} not evaluated")
     if counts["unparsed"]:
         responses = count_of(counts["unparsed"], "response")
         notices.append(
-            f"{responses} without an answer that could be extracted; counted as wrong"
+            f"{responses} counted as wrong, as no answer could be extracted"
             f"{_reasons(alignment)}"
         )
     for status in ("missing", "invalid"):
@@ -56,7 +61,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     if counts["duplicate"] and policies.on_duplicate != "error":
         rows = count_of(counts["duplicate"], "row")
         which = policies.on_duplicate
-        notices.append(f"{rows} with a repeated id; the {which} one counts")
+        notices.append(f"{rows} with a repeated id; of each id the {which} row counts")
     return notices
 
 
@@ -121,7 +126,7 @@ def refusal_message(
         if not alignment.absent
     ]
     for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
-        where = [f"line {problem.line}"] if problem.line else []
+        where = [f"{alignment.place} {problem.line}"] if problem.line else []
         where += [f"id {problem.id!r}"] if problem.id is not None else []
         if problem.replication is not None:
             where.append(f"replication {problem.replication!r}")

@@ -15,6 +15,7 @@ from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
+from evalkit.examples.kept import kept_notices
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
@@ -26,6 +27,8 @@ from evalkit.plugins.provenance import (
     environment,
 )
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -46,6 +49,7 @@ from evalkit.runs.tables import (
     KEPT,
     replication_column,
     saved_statistics,
+    scores_by_position,
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
@@ -296,6 +300,7 @@ def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
 def _notices(parts: Parts, options: Options) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
+    notices += kept_notices(parts.examples.kept, parts.dataset.keep)
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
@@ -305,6 +310,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment.predictions,
         show=options.include_examples,
     )
+    notices += _embedded_notices(parts, options)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -315,6 +321,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
+    notices += probability_notices(
+        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
+    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
@@ -322,6 +331,20 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if parts.perturbed:
         notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
     return notices
+
+
+def _embedded_notices(parts: Parts, options: Options) -> list[str]:
+    """Say how many free answers score 0 by the main metric, and hold the right one."""
+    main = parts.scored[0].per_example if parts.scored else None
+    if main is None:
+        return []
+    return embedded_notices(
+        parts.examples.frame["answer"],
+        parts.alignment.predictions,
+        scores_by_position(main, parts.examples.frame.height),
+        parts.examples.labels,
+        show=options.include_examples,
+    )
 
 
 def _families_without_copies(parts: Parts) -> list[str]:
@@ -335,8 +358,8 @@ def _families_without_copies(parts: Parts) -> list[str]:
     if not lacking:
         return []
     return [
-        f"the task {parts.task.component.name} asks for the effect of perturbations of "
-        f"the family {' and '.join(lacking)}, and no copies by such were given"
+        f"the task {parts.task.component.name} asks for the effects of "
+        f"{' and '.join(lacking)} perturbations, but no such copies were given"
     ]
 
 

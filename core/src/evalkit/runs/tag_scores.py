@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.base.columns import all_named
+
 FIRST = ("metric", "tag", "value", "ci_low", "ci_high", "n")
 """The columns that are shown, and that come first."""
 
@@ -24,7 +26,7 @@ class TagScores(pl.DataFrame):
         super().__init__(scores)
         if scores is not None:
             others = [name for name in scores.columns if name not in FIRST]
-            self._df = scores.select(*FIRST, *others)._df
+            self._df = scores.select(all_named([*FIRST, *others]))._df
 
     @property
     def details(self) -> pl.DataFrame:

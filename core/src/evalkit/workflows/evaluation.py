@@ -25,9 +25,9 @@ from evalkit.predictions.preparation import (
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
+from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     annotate,
-    announce,
     bind,
     find_copies,
     group,
@@ -37,7 +37,6 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
-    write,
 )
 from evalkit.workflows.options import EvaluationOptions
 
@@ -240,10 +239,10 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        given = rows_of(predictions)
+        predictions = rows_of(predictions)
         out = None if out is None else local_path(out)
         asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(given, asked.adapters)
+        predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)
         sources = find_copies(
             perturbed, perturbed_predictions, out or "runs", asked.adapters, of_copies

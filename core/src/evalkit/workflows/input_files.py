@@ -54,13 +54,8 @@ def write_inputs(
     try:
         make_folder(path.parent)
         write_synced(part, chunks)
-        if overwrite:
-            part.replace(path)
-        else:
-            os.link(part, path)
+        _move(part, path, overwrite)
         sync_folder(path.parent)
-    except FileExistsError as error:
-        raise _is_there(path) from error
     except OSError as error:
         reason = error.strerror or error
         raise StorageError(f"{path} cannot be written: {reason}") from error
@@ -68,6 +63,16 @@ def write_inputs(
         with suppress(OSError):
             part.unlink()
     return path
+
+
+def _move(part: Path, path: Path, overwrite: bool) -> None:
+    if overwrite:
+        part.replace(path)
+        return
+    try:
+        os.link(part, path)
+    except FileExistsError as error:  # it appeared meanwhile
+        raise _is_there(path) from error
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

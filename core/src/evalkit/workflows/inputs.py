@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.adapting.files import check_adapters
+from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import EvalkitError
 from evalkit.examples.attachments import with_attached
@@ -90,6 +90,7 @@ def load_inputs(
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
     registry: Registry | None = None,
 ) -> ModelInputs:
     """Load what a model is sent: the task's `input_keys` and the id of each example.
@@ -101,6 +102,7 @@ def load_inputs(
         limit: Take at most so many examples, the first ones.
         filters: Take only examples with these values, as for `evaluate`.
         adapters: Adapters of the examples, for `data`, as for `evaluate`.
+        map: Columns of the data by field, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
 
     Returns:
@@ -113,10 +115,12 @@ def load_inputs(
         PluginError: A plugin is unknown or broken.
         SchemaError: Examples break the task's input.
     """
-    resolver = Resolver(registry or Registry())
+    registry = registry or Registry()
+    resolver = Resolver(registry)
     selection = Selection.of(limit, filters)
     check_adapters(adapters or {}, ("data",))
-    bound = bind_dataset(resolver, dataset, task, (adapters or {}).get("data"))
+    adapted = with_map((adapters or {}).get("data"), map, registry)
+    bound = bind_dataset(resolver, dataset, task, adapted)
     bound_task = resolver.task(bound)
     split = split or bound.default_split
     loaded = load_rows(bound, bound_task, split)

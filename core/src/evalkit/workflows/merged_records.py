@@ -18,6 +18,7 @@ from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.provenance import environment, rows_hash
+from evalkit.predictions.embedded_answers import embedded_notices, is_about_embedded
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import (
     is_about_gold_forms,
@@ -200,6 +201,7 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
     return (
         *(text for text in of_parts if not _is_of_a_part(text)),
         *_number_notices(examples, of_parts),
+        *_embedded_notices(examples, of_parts, records[0]),
         *merged_form_notices(examples, records[0].labels, kind, of_parts),
         *_selections(records),
         *_left_out(parts),
@@ -210,7 +212,8 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
 def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
     is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
-    return is_own or is_about_numbers(notice) or bool(_ONLY.match(notice))
+    is_counted = is_about_numbers(notice) or is_about_embedded(notice)
+    return is_own or is_counted or bool(_ONLY.match(notice))
 
 
 def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str]:
@@ -218,6 +221,18 @@ def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str
     if {"answer", "pred"} <= {*examples.columns}:
         return number_notices(examples["answer"], examples["pred"])
     return [text for text in of_parts if is_about_numbers(text)]
+
+
+def _embedded_notices(
+    examples: pl.DataFrame, of_parts: Sequence[str], first: RunRecord
+) -> list[str]:
+    """Count anew what the parts counted; keep theirs where scores are not known."""
+    score = first.headline
+    if score is not None and {"answer", "pred", score} <= {*examples.columns}:
+        return embedded_notices(
+            examples["answer"], examples["pred"], examples[score], first.labels
+        )
+    return [text for text in of_parts if is_about_embedded(text)]
 
 
 def _are_selected(records: Sequence[RunRecord]) -> bool:
@@ -228,7 +243,7 @@ def _are_selected(records: Sequence[RunRecord]) -> bool:
 def _selections(records: Sequence[RunRecord]) -> list[str]:
     if not _are_selected(records):
         return []
-    return ["the parts are of some examples of their data; there may be others"]
+    return ["the parts hold only some examples of their data; there may be others"]
 
 
 def _left_out(parts: Sequence[Result]) -> list[str]:

@@ -42,7 +42,7 @@ from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.workflows.annotated_runs import annotate_run
-from evalkit.workflows.evaluation_steps import announce, write
+from evalkit.workflows.announcing import announce, write
 
 
 def rescore(

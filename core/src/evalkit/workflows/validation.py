@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.pipelines import joined
+from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
-from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset, chosen_data
-from evalkit.examples.normalising import normalised
+from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
+from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.preparation import adapted_by, default_model, prepare, rows_of
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs.accounts import alignment_notices
+from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 
 
@@ -39,11 +39,14 @@ class Validation(NamedTuple):
     notices: Sequence[str]
     mapping: Mapping[str, str] = {}
     """Where no row has some fields: the columns that may be meant, by field."""
+    place: str = "line"
+    """What the numbers of problems count: lines, or elements of a JSON array."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the problems as JSON values."""
+        """Return counts, refusals and notices as JSON values."""
         values = self._asdict()
-        del values["problems"]
+        for name in ("problems", "mapping", "place"):
+            del values[name]
         return {"ok": not self.refusals, **values}
 
 
@@ -152,14 +155,8 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    adapters = options.pipeline("data", resolver.registry)
-    bound = bind_dataset(resolver, dataset, task, adapters)
-    bound = clustered_by(bound, options.cluster)
-    bound_task = resolver.task(bound)
-    adapt = options.pipeline("predictions", resolver.registry)
-    if options.normalise:
-        bound, of_labels = normalised(bound, bound_task, resolver.registry)
-        adapt = joined(adapt, of_labels)
+    check_adapters(options.adapters or {}, ("data", "predictions"))
+    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -197,6 +194,10 @@ def validate_with(
             *label_notices(examples, alignment),
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
+            *probability_notices(
+                alignment.undeclared, examples.labels, bound_task.Output.model_fields
+            ),
         ],
         alignment.absent.mapping if alignment.absent else {},
+        alignment.place,
     )

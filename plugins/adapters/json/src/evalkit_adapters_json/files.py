@@ -176,8 +176,8 @@ def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
         PluginError: An adapter failed.
     """
     rows = rows_of(pipeline, source)
-    rows = _Counted(rows, source, limit, lambda _text, _share: None)
-    yield from _adapted(pipeline, rows, source)
+    counted = _Counted(rows, source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, counted, source)
 
 
 def rows_of(pipeline: Pipeline, source: Path) -> Iterator[Row]:

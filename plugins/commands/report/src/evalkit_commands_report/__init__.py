@@ -1,1 +1,1 @@
-"""Pages, pictures and notebook views of runs, and the commands that show them."""
+"""Pages, pictures and tables of runs: `evalkit report` and `evalkit leaderboard`."""

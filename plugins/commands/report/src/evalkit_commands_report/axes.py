@@ -57,4 +57,6 @@ def make_axis(
 def _step(span: float) -> float:
     rough = span / _MOST_TICKS
     size = 10 ** math.floor(math.log10(rough))
-    return next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
+    return float(
+        next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
+    )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalkit import ComparedScore, Comparison
 
 MOST_TAGS = 20
-"""Tags of a pair that are shown: those on which the first does worst beside the other."""
+"""Tags of a pair that are shown: the worst for the first beside the other."""
 
 
 def comparison_section(group: Gathered, name: str) -> Markup | None:
@@ -63,7 +63,8 @@ def comparison_body(comparison: Comparison) -> Markup:
 
 def _pair(rows: Sequence[ComparedScore], confidence: float) -> Markup:
     whole = [row for row in rows if row.tag is None]
-    tags = [row for row in rows if row.tag is not None and row.metric == rows[0].metric]
+    metric = rows[0].metric
+    tags = [row for row in rows if row.tag is not None and row.metric == metric]
     conclusions = [
         element("li", element("strong", row.metric), f": {row.conclusion}")
         for row in whole
@@ -80,13 +81,16 @@ def _pair(rows: Sequence[ComparedScore], confidence: float) -> Markup:
 
 def _by_tag(tags: Sequence[ComparedScore], confidence: float) -> Markup:
     """Return what was shown on tags, and those where the first does worst."""
+    from evalkit.reporting import count_of
+
     shown = [row for row in tags if row.different]
     words = [element("li", f"{row.tag}: {row.conclusion}") for row in shown]
     size = tags[0].family_size or len(tags)
     level = f"{1 - confidence:.10g}"
+    comparisons = count_of(size, "comparison")
     none = (
-        f"On no tag was a difference of {tags[0].metric} shown at {level}, adjusted for "
-        f"{size} comparison{'' if size == 1 else 's'}."
+        f"On no tag was a difference of {tags[0].metric} shown at {level}, adjusted "
+        f"for {comparisons}."
     )
     few = tags[:MOST_TAGS]
     title = f"{tags[0].metric} by tag ({len(few)} of {len(tags)} tags"

@@ -46,8 +46,8 @@ def confusion_section(group: Gathered, name: str) -> Markup | None:
         element("h3", "Confusion", id=f"{name}-confusion"),
         element(
             "p",
-            "Rows are answers, columns predictions; the darker, the larger the share of "
-            "the row.",
+            "Rows are answers, columns predictions; the stronger the colour, the "
+            "larger the share of the row.",
             class_="note",
         ),
         element("div", figures, class_="figures"),

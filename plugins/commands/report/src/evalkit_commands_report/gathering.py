@@ -1,4 +1,4 @@
-"""Gathers what a report shows: runs by data set, and what follows from them together."""
+"""Gathers what a report shows: runs by data set, and their comparisons."""
 
 from __future__ import annotations
 
@@ -100,9 +100,7 @@ def gather(
     by_dataset: dict[str, list[Result]] = {}
     for result in results:
         by_dataset.setdefault(str(result.dataset), []).append(result)
-    return [
-        _gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()
-    ]
+    return [_gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()]
 
 
 def _gathered(
@@ -112,7 +110,10 @@ def _gathered(
 ) -> Gathered:
     from evalkit import EvalkitError
 
-    runs = [Shown(*each) for each in zip(results, _labels(results), range(len(results)))]
+    runs = [
+        Shown(*each)
+        for each in zip(results, _labels(results), range(len(results)), strict=True)
+    ]
     group = Gathered(dataset, runs)
     scored = [run.result for run in group.scored]
     if len(runs) < _FEWEST_COMPARED or compare is None:

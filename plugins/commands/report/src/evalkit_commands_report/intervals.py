@@ -120,9 +120,7 @@ def axis_line(axis: Axis) -> Markup:
 
 
 def _grid(axis: Axis) -> Markup:
-    return fragment(
-        [_vertical(axis.place(value), "grid") for value, _ in axis.ticks]
-    )
+    return fragment([_vertical(axis.place(value), "grid") for value, _ in axis.ticks])
 
 
 def _vertical(place: float, class_: str, half: int = _MIDDLE) -> Markup:

@@ -1,15 +1,16 @@
 """Makes HTML and SVG of elements; every text is escaped unless an element made it.
 
-Nothing else in this package writes a tag or an attribute, so no text of a user, a plugin
-or a file can become one.
+Nothing else in this package writes a tag or an attribute, so no text of a user, a
+plugin or a file can become one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
-from typing import Any, Union
+from typing import Any, TypeAlias
 
 from evalkit_cli.commanding import for_terminal
 
@@ -20,11 +21,14 @@ class Markup(str):
     __slots__ = ()
 
 
-Child = Union[str, int, None, Iterable["Child"]]
+Child: TypeAlias = "str | int | Iterable[Child] | None"
 """What an element holds: Markup as it is, anything else as an escaped text."""
 
 _VOID = frozenset({"meta", "input", "br", "col"})
 """Elements without content and end."""
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What could steer a terminal that the page is printed on, or cannot be encoded."""
 
 _UNSAFE_IN_SCRIPT = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 """What could end a script element or begin a comment in it."""
@@ -110,4 +114,5 @@ def _attribute(name: str, value: object) -> str:
     shown = name.rstrip("_").replace("_", "-")
     if value is True:
         return f" {shown}"
-    return f' {shown}="{escape(str(value))}"'
+    text = _STEERING.sub(lambda found: f"&#x{ord(found[0]):x};", escape(str(value)))
+    return f' {shown}="{text}"'

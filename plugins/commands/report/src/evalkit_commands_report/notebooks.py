@@ -1,4 +1,4 @@
-"""What a notebook shows of a run and a comparison: parts of the page, without script."""
+"""What a notebook shows of runs and comparisons: parts of the page, no script."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def result_html(result: Result) -> str:
         if counts.get(name)
     ]
     notices = len(result.notices)
-    more = [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
+    more = (
+        [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
+    )
     return _framed(
         element("h3", f"{result.dataset}: {result.model}"),
         summary_section(group, "run"),
@@ -80,7 +82,8 @@ def _worst_tags(group: Gathered) -> Markup | None:
 
 def _framed(*children: Child) -> Markup:
     """Return parts of the page with its style, which holds within them alone."""
-    style = f"@scope (.evalkit-report) {{\n{asset('notebook.css')}\n}}"
+    rules = asset("parts.css") + asset("notebook.css")
+    style = f"@scope (.evalkit-report) {{\n{rules}\n}}"
     return element(
         "div",
         raw_element("style", style),

@@ -49,13 +49,9 @@ def make_page(groups: Sequence[Gathered]) -> str:
     """
     names = [f"group-{number}" for number in range(len(groups))]
     title = f"evalkit report: {', '.join(group.dataset for group in groups)}"
-    style, script = asset("page.css"), asset("page.js")
-    data = {
-        name: tag_columns(group) for name, group in zip(names, groups, strict=True)
-    }
-    parts = [
-        _data_set(group, name) for group, name in zip(groups, names, strict=True)
-    ]
+    style, script = asset("parts.css") + asset("page.css"), asset("page.js")
+    data = {name: tag_columns(group) for name, group in zip(names, groups, strict=True)}
+    parts = [_data_set(group, name) for group, name in zip(groups, names, strict=True)]
     head = element(
         "head",
         element("meta", charset="utf-8"),

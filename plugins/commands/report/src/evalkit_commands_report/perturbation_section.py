@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, adjusted_drop, show_interval
@@ -38,9 +38,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         group: The runs of a data set.
         name: Beginning of the ids of its elements.
     """
-    tables = [
-        effects for run in group.scored if (effects := effect_table(run)) is not None
-    ]
+    tables = [found for run in group.scored if (found := _of_run(run, group))]
     if not tables:
         return None
     return element(
@@ -49,7 +47,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         element(
             "p",
             "A drop is the score on the originals less that on their copies, with the "
-            "interval and the p-value that hold for all of them at once where they were "
+            "interval and the p-value that hold for all at once where they are "
             "adjusted. Effects by tag are in the run.",
             class_="note",
         ),
@@ -58,17 +56,16 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
     )
 
 
-def effects_of(run: Shown) -> tuple[str, dict[str, dict[str, Score]]]:
-    """Return the effects on the main metric, by perturbation and view.
+def effects_of(run: Shown, metric: str) -> dict[str, dict[str, Score]]:
+    """Return the effects on a metric, by perturbation and view.
 
     Args:
         run: The run.
+        metric: The metric.
 
     Returns:
-        The metric, and the scores of the whole set: the largest drop first.
+        The scores of the whole set: the largest drop first, families last.
     """
-    headline = run.result.headline
-    metric = headline.metric if headline is not None else ""
     found: dict[str, dict[str, Score]] = {}
     for score in run.result.under_perturbation:
         if score.metric == metric and score.tag is None and score.perturbation:
@@ -79,10 +76,11 @@ def effects_of(run: Shown) -> tuple[str, dict[str, dict[str, Score]]]:
         is_family = name.startswith("family:")
         if drop is None or drop.value is None:
             return is_family, True, 0.0, name
+        # a positive drop is good where lower scores are better
         worse = drop.value if drop.higher_is_better else -drop.value
-        return is_family, False, -worse, name
+        return is_family, False, worse, name
 
-    return metric, {name: found[name] for name in sorted(found, key=key)}
+    return {name: found[name] for name in sorted(found, key=key)}
 
 
 def drop_axis(drops: Mapping[str, Views], run: Shown) -> Axis:
@@ -103,11 +101,38 @@ def tested(drop: Score) -> Score:
     return adjusted_drop(drop) if drop.family_size else drop
 
 
-def effect_table(run: Shown) -> Markup | None:
-    """Return the table of the effects on one run; None where there are none."""
-    metric, effects = effects_of(run)
-    if not effects:
+def _of_run(run: Shown, group: Gathered) -> Markup | None:
+    """Return the effects on the first metric, then, folded, on the others."""
+    found = {metric: effects_of(run, metric) for metric in group.metrics}
+    tables = [
+        element(
+            "details" if number else "div",
+            element("summary", metric) if number else None,
+            effect_table(run, effects),
+        )
+        for number, (metric, effects) in enumerate(
+            each for each in found.items() if each[1]
+        )
+    ]
+    if not tables:
         return None
+    first = next(metric for metric, effects in found.items() if effects)
+    title = element("h4", mark(run.place), " ", f"{run.label}: {first}")
+    return element("div", title, tables, class_="effect")
+
+
+def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
+    """Return the table of the effects on one metric of a run.
+
+    Args:
+        run: The run.
+        effects: What `effects_of` returned.
+    """
+    columns = [
+        (view, word)
+        for view, word in _COLUMNS
+        if any(view in views for views in effects.values())
+    ]
     axis = drop_axis(effects, run)
     uncertain = {
         each.perturbation
@@ -118,7 +143,7 @@ def effect_table(run: Shown) -> Markup | None:
         "tr",
         element("th", "Perturbation", scope="col"),
         element("th", "n", scope="col", class_="n"),
-        [element("th", word, scope="col", class_="n value") for _, word in _COLUMNS],
+        [element("th", word, scope="col", class_="n value") for _, word in columns],
         element("th", axis_line(axis), scope="col", class_="plot"),
         element("th", "Drop", scope="col", class_="n"),
         element("th", "Interval", scope="col", class_="ci"),
@@ -126,29 +151,29 @@ def effect_table(run: Shown) -> Markup | None:
         role="row",
     )
     rows = [
-        _row(run, name, views, axis, name in uncertain)
+        _row(run, name, views, axis, name in uncertain, [view for view, _ in columns])
         for name, views in effects.items()
     ]
     return element(
         "div",
-        element("h4", mark(run.place), " ", f"{run.label}: {metric}"),
         element(
-            "div",
-            element(
-                "table",
-                element("thead", head, role="rowgroup"),
-                element("tbody", rows, role="rowgroup"),
-                class_="intervals effects",
-                role="table",
-            ),
-            class_="wide",
+            "table",
+            element("thead", head, role="rowgroup"),
+            element("tbody", rows, role="rowgroup"),
+            class_="intervals effects",
+            role="table",
         ),
-        class_="effect",
+        class_="wide",
     )
 
 
 def _row(
-    run: Shown, name: str, views: Views, axis: Axis, is_uncertain: bool
+    run: Shown,
+    name: str,
+    views: Views,
+    axis: Axis,
+    is_uncertain: bool,
+    columns: Sequence[str],
 ) -> Markup:
     drop = views.get("drop")
     shown = tested(drop) if drop is not None else None
@@ -158,7 +183,7 @@ def _row(
         ends = clipped(shown, run.bounds)
         line = interval_line(axis, run.place, shown.value, ends, 0.0)
     cells: list[tuple[str, Child]] = [("n", n_of(run, main))]
-    for view, _ in _COLUMNS:
+    for view in columns:
         found = views.get(view)
         cells.append(("n value", NO_VALUE if found is None else value_of(run, found)))
     cells += [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark
-from evalkit_commands_report.markup import Child, Markup, element
+from evalkit_commands_report.markup import Markup, element
 from evalkit_commands_report.tables import table
 
 if TYPE_CHECKING:
@@ -55,46 +55,50 @@ def _run(run: Shown) -> Markup:
     )
 
 
-def _facts(record: RunRecord) -> Iterator[tuple[str, Child]]:
+def _facts(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """Return what is known, each with its name; what is not known is left out."""
     data, policies = record.data, record.policies
-    yield "Run", record.run_id
-    for key, run_id in (("Rescored from", record.parent), ("Repeat of", record.repeat_of)):
-        if run_id:
-            yield key, run_id
-    if record.merged:
-        yield "Merged of", ", ".join(record.merged)
-    yield "Data set", _joined(record.dataset, data.version, record.split)
-    yield "Task", record.task or ""
-    for key, text in (
-        ("Licence", data.license),
-        ("Source", data.source_url),
-        ("Content warning", data.content_warning),
-    ):
-        if text:
-            yield key, text
-    for file in data.files:
-        yield "Data file", f"{file.name} (SHA-256 {file.sha256[:16]}…)"
-    predictions = record.predictions
-    if predictions.sha256:
-        named = predictions.name or "rows"
-        yield "Predictions", f"{named} (SHA-256 {predictions.sha256[:16]}…)"
-    for each in record.perturbed:
-        yield "Perturbed file", f"{each.file or 'rows'} (SHA-256 {each.sha256[:16]}…)"
-    yield (
-        "Policies",
-        f"missing: {policies.on_missing}, invalid: {policies.on_invalid}, "
+    perturbed = [
+        f"{each.file or 'rows'} ({_hash(each.sha256)})" for each in record.perturbed
+    ]
+    named = record.predictions.name or "rows"
+    facts = {
+        "Run": record.run_id,
+        "Rescored from": record.parent,
+        "Repeat of": record.repeat_of,
+        "Merged of": ", ".join(record.merged),
+        "Data set": _joined(record.dataset, data.version, record.split),
+        "Task": record.task,
+        "Licence": data.license,
+        "Source": data.source_url,
+        "Content warning": data.content_warning,
+        "Data files": ", ".join(f"{f.name} ({_hash(f.sha256)})" for f in data.files),
+        "Predictions": f"{named} ({_hash(record.predictions.sha256)})",
+        "Perturbed files": ", ".join(perturbed),
+        "Policies": f"missing: {policies.on_missing}, invalid: {policies.on_invalid}, "
         f"duplicate: {policies.on_duplicate}",
-    )
-    if not record.selection.is_whole:
-        yield "Selection", str(record.selection.to_dict())
-    yield "Intervals", f"{100 * record.confidence:g} %, seed {record.seed}"
+        "Selection": ""
+        if record.selection.is_whole
+        else str(record.selection.to_dict()),
+        "Intervals": f"{100 * record.confidence:g} %, seed {record.seed}",
+        **_circumstances(record),
+    }
+    yield from ((name, text) for name, text in facts.items() if text)
+
+
+def _circumstances(record: RunRecord) -> dict[str, str]:
+    """Return when it was evaluated, and with which versions."""
+    found = {}
     if record.timings is not None:
-        started = record.timings.started
-        yield "Evaluated", f"{started}, in {record.timings.seconds:g} s"
+        seconds = f"{record.timings.seconds:g} s"
+        found["Evaluated"] = f"{record.timings.started}, in {seconds}"
     if record.core is not None:
-        yield "evalkit-core", record.core.version
-    for name, version in (record.environment or {}).items():
-        yield name, version
+        found["evalkit-core"] = record.core.version
+    return {**found, **(record.environment or {})}
+
+
+def _hash(sha256: str | None) -> str:
+    return f"SHA-256 {sha256[:16]}…" if sha256 else "no hash"
 
 
 def _joined(*parts: str | None) -> str:

@@ -52,28 +52,29 @@ def reliability_of(run: Shown) -> Reliability | None:
     if examples is None or not {"answer", "pred", PROBABILITIES} <= {*examples.columns}:
         return None
     kind = examples.schema[PROBABILITIES]
-    texts = (examples.schema["answer"], examples.schema["pred"])
-    if not isinstance(kind, pl.Struct) or texts != (pl.String, pl.String):
+    are_texts = all(examples.schema[name] == pl.String for name in ("answer", "pred"))
+    if not isinstance(kind, pl.Struct) or not are_texts:
         return None
-    counted = examples.filter(pl.col("status").is_in(run.result.record.policies.counted))
-    given = _given(counted, [field.name for field in kind.fields])
+    counted = examples.filter(
+        pl.col("status").is_in(run.result.record.policies.counted)
+    )
+    given = _given(counted)
     if given.is_empty():
         return None
     return Reliability(_bins(given), given.height, counted.height - given.height)
 
 
-def _given(examples: pl.DataFrame, labels: list[str]) -> pl.DataFrame:
+def _given(examples: pl.DataFrame) -> pl.DataFrame:
     """Return the probability of each prediction, and whether it is right."""
     import polars as pl
 
-    said = pl.coalesce(
-        pl.when(pl.col("pred") == label).then(
-            pl.col(PROBABILITIES).struct.field(label).cast(pl.Float64)
-        )
-        for label in labels
-    )
-    right = (pl.col("pred") == pl.col("answer")).cast(pl.Float64)
-    return examples.select(said=said, right=right).drop_nulls("said")
+    said = [
+        None if given is None or label is None else given.get(label)
+        for given, label in zip(examples[PROBABILITIES], examples["pred"], strict=True)
+    ]
+    right = (examples["pred"] == examples["answer"]).cast(pl.Float64)
+    column = pl.Series("said", said, dtype=pl.Float64)
+    return pl.DataFrame([column, right.alias("right")]).drop_nulls("said")
 
 
 def _bins(given: pl.DataFrame) -> tuple[Bin, ...]:

@@ -33,8 +33,8 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
         element(
             "p",
             "How often predictions are right, by the probability that the model gave "
-            "them. On the diagonal, probabilities are what happens; below it, the model "
-            f"is too sure. The area of a dot is the number of predictions.{rest}",
+            "them. On the diagonal, probabilities are what happens; below it, the "
+            f"model is too sure. The area of a dot is the number of predictions.{rest}",
             class_="note",
         ),
         element("div", figures, class_="figures"),

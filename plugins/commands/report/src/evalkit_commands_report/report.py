@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from evalkit_cli.commanding import (
     echo,
     plugin_output_to_stderr,
     quiet_with,
+    run_paths,
     watched,
 )
 
@@ -106,13 +109,16 @@ def report_command(
 
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import find_run, read_run
+    from evalkit import read_run
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.selection import only_metrics
 
     if bars and (kind != "html" or out is not None):
-        raise click.UsageError("--bars prints to the terminal: leave out -o and --format.")
-    results = [read_run(find_run(run, folder)) for run in dict.fromkeys(runs)]
+        raise click.UsageError(
+            "--bars prints to the terminal: leave out -o and --format."
+        )
+    paths = run_paths(list(dict.fromkeys(runs)), folder, quiet=quiet)
+    results = [read_run(path) for path in dict.fromkeys(paths)]
     results = only_metrics(results, metrics)
     needed = compare and not bars and (kind == "html" or plot == "comparison")
     with plugin_output_to_stderr(), watched(quiet) as progress:
@@ -122,11 +128,11 @@ def report_command(
     if made is None:
         from evalkit_commands_report.bars import bar_lines
 
-        for line in bar_lines(groups):
+        for line in bar_lines(groups, shutil.get_terminal_size().columns):
             echo(line)
         return
-    _write(made, out or Path("report.html" if kind == "html" else f"{plot}.{kind}"))
     target = out or Path("report.html" if kind == "html" else f"{plot}.{kind}")
+    _write(made, target)
     if not quiet and str(target) != "-":
         echo(f"written to {target}", err=True)
 
@@ -165,7 +171,7 @@ def _write(content: bytes, target: Path) -> None:
     from evalkit import StorageError
 
     if str(target) == "-":
-        click.get_binary_stream("stdout").write(content)
+        sys.stdout.buffer.write(content)
         return
     try:
         target.write_bytes(content)

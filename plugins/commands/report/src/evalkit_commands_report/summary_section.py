@@ -151,12 +151,8 @@ def _all_metrics(group: Gathered) -> Markup | None:
     rows: list[list[Child]] = []
     for run in group.scored:
         for score in run.result.scores:
-            if score.tag is not None or score.perturbation is not None:
-                if score.aggregate is None:
-                    continue
-            if score.perturbation is not None:
-                continue
-            if score.is_whole or score.aggregate is not None:
+            is_aggregate = score.aggregate is not None and score.perturbation is None
+            if score.is_whole or is_aggregate:
                 rows.append(_metric_row(run, score))
     if not rows:
         return None

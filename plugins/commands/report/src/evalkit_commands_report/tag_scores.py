@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +144,11 @@ def _is_higher_better(group: Gathered, metric: str) -> bool | None:
     return None
 
 
+def _finite(value: float | None) -> float | None:
+    """Return a number as JSON may hold it; one without an end has its text alone."""
+    return value if value is None or math.isfinite(value) else None
+
+
 def _columns(
     run: Shown, metric: str, scores: Mapping[str, Score], keys: Sequence[str]
 ) -> dict[str, list[Any]]:
@@ -154,11 +160,11 @@ def _columns(
         for each in found
     ]
     return {
-        "value": [None if each is None else each.value for each in found],
-        "low": [None if each is None else each.ci_low for each in found],
-        "high": [None if each is None else each.ci_high for each in found],
-        "left": [None if end is None else end[0] for end in ends],
-        "right": [None if end is None else end[1] for end in ends],
+        "value": [None if each is None else _finite(each.value) for each in found],
+        "low": [None if each is None else _finite(each.ci_low) for each in found],
+        "high": [None if each is None else _finite(each.ci_high) for each in found],
+        "left": [None if end is None else _finite(end[0]) for end in ends],
+        "right": [None if end is None else _finite(end[1]) for end in ends],
         "n": [None if each is None else each.n for each in found],
         "text": [NO_VALUE if each is None else show_value(each) for each in found],
         "interval": [

@@ -144,15 +144,15 @@ def group_body(
             rowspan=len(group.scored) if several else None,
             class_="tag",
         )
-        model = element("td", mark(run.place), " ", run.label, class_="model", role="cell")
+        model = element(
+            "td", mark(run.place), " ", run.label, class_="model", role="cell"
+        )
         rows.append(
             element(
                 "tr",
                 tag if number == 0 else None,
                 model if several else None,
-                _score_cells(
-                    run, score, axis, None if whole is None else whole.value
-                ),
+                _score_cells(run, score, axis, None if whole is None else whole.value),
                 role="row",
             )
         )
@@ -189,9 +189,7 @@ def _sorter(text: str, key: str) -> Markup:
     return element("button", text, type="button", data_sort=key)
 
 
-def _controls(
-    group: Gathered, metrics: list[str], name: str, least: int
-) -> Markup:
+def _controls(group: Gathered, metrics: list[str], name: str, least: int) -> Markup:
     runs = [(str(n), run.label) for n, run in enumerate(group.scored)]
     return element(
         "form",
@@ -220,9 +218,7 @@ def _controls(
     )
 
 
-def _choice(
-    label: str, role: str, options: list[tuple[str, str]], name: str
-) -> Markup:
+def _choice(label: str, role: str, options: list[tuple[str, str]], name: str) -> Markup:
     choices = [element("option", text, value=value) for value, text in options]
     select = element("select", choices, id=f"{name}-{role}", data_role=role)
     return _label(label, select, f"{name}-{role}")

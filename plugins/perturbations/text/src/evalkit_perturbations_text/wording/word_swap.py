@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from evalkit import Edit, Parameters, Perturbation
 from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, word_set
@@ -25,7 +25,7 @@ from evalkit_perturbations_text.wording.word_mappings import (
 class WordSwapParameters(Parameters):
     """Parameters of `word-swap`."""
 
-    mapping: Path
+    mapping: Annotated[Path, Field(examples=["happy\tglad\nfilm\tmovie\n"])]
     """A file in UTF-8: lines of a word or phrase, a tab and what stands for it, where a
     word with several lines has several replacements, and lines that begin with `#` are
     left out; or a JSON object of texts or lists of texts. Its content is part of the

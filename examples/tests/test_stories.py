@@ -1,0 +1,126 @@
+"""The stories of `examples/stories`, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STORIES = Path(__file__).parents[1] / "stories"
+DATASETS = ("sample-hs", "sample-nli", "sample-sentiment")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh"),
+]
+
+
+def run(script: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a story as cron does: no terminal, and little in the environment."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+    return subprocess.run(
+        ["sh", str(STORIES / script), *arguments],
+        cwd=cwd,
+        env={"PATH": path, "HOME": str(cwd)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def commands(script: str) -> int:
+    """Count the commands of evalkit and of the model in a story."""
+    text = (STORIES / script).read_text(encoding="utf-8")
+    return len(re.findall(r"^\s*(?:evalkit|\$model) ", text, re.MULTILINE))
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Three models: always right, right in most rows, and with one answer only."""
+    for dataset in DATASETS:
+        data = files("evalkit_datasets_samples").joinpath("data", f"{dataset}.jsonl")
+        examples = map(json.loads, data.read_text("utf-8").splitlines())
+        rows = [(example["uid"], example["label"]) for example in examples]
+        folder = tmp_path / "models"
+        right = [{"id": uid, "label": answer} for uid, answer in rows]
+        write(folder / "oracle" / f"{dataset}.jsonl", right)
+        one = [{"id": uid, "label": rows[0][1]} for uid, _ in rows]
+        write(folder / "constant" / f"{dataset}.jsonl", one)
+        half = [
+            {"id": uid, "label": answer if number % 4 else rows[0][1]}
+            for number, (uid, answer) in enumerate(rows)
+        ]
+        write(folder / "mostly" / f"{dataset}.jsonl", half)
+    return tmp_path
+
+
+def test_nightly_prints_one_table_and_fails_one_gate(models: Path) -> None:
+    done = run("nightly.sh", cwd=models)
+    assert done.returncode == 3, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    failed = re.findall(r"not met: .*$", done.stderr, re.MULTILINE)
+    assert len(failed) == 1, done.stderr
+    assert failed[0].startswith("not met: sample-nli: constant: accuracy is 0.33")
+    table = (models / "table.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in table if line.startswith("|")][2:]
+    assert len(rows) == 9
+    for dataset in DATASETS:
+        assert sum(dataset in row for row in rows) == 3
+    shutil.rmtree(models / "models" / "constant")
+    assert run("nightly.sh", cwd=models).returncode == 0
+    assert commands("nightly.sh") == 2
+
+
+def test_nightly_never_takes_an_error_for_a_verdict(models: Path) -> None:
+    broken = models / "models" / "mostly" / "sample-nli.jsonl"
+    broken.write_text("nonsense\n", encoding="utf-8")
+    done = run("nightly.sh", cwd=models)
+    assert done.returncode == 1
+    assert "evalkit: error: sample-nli: the predictions of mostly" in done.stderr
+
+
+PEOPLE = ("Mary", "Her father", "John", "The waitress", "My aunt Emily", "Carlos")
+TEXTS = {
+    "was very kind to us, and the food was good.": "positive",
+    "was rude, and the soup was awful.": "negative",
+    "said that the color of the bus is blue.": "neutral",
+    "loved the film, which isn't long.": "positive",
+    "hated waiting for his own car.": "negative",
+}
+
+
+def test_own_lines_are_perturbed_and_scored_by_the_key_that_was_given(
+    tmp_path: Path,
+) -> None:
+    pairs = [(who, *what) for who in PEOPLE for what in TEXTS.items()]
+    write(
+        tmp_path / "reviews.jsonl",
+        (
+            {"id": f"r{number}", "text": f"{who} {text}", "label": label}
+            for number, (who, text, label) in enumerate(pairs)
+        ),
+    )
+    model = f"{sys.executable} {STORIES / 'rules.py'}"
+    done = run("perturbed.sh", "reviews.jsonl", model, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "30 of 30 examples scored" in done.stdout
+    assert re.search(r"copies.jsonl: (\d+) of \1 copies scored", done.stdout)
+    for name in ("gender-swap", "lowercase", "keyboard-typos:preset=hard"):
+        assert len(re.findall(rf"^{name} ", done.stdout, re.MULTILINE)) >= 2
+    assert commands("perturbed.sh") == 5

@@ -18,7 +18,6 @@ for model in models/*/; do
     esac
 done
 
-# LEADERBOARD: this line becomes `evalkit leaderboard --format md > table.md`
-evalkit runs --format md > table.md || status=$?
+evalkit leaderboard --format md > table.md || status=$?
 
 exit "$status"

@@ -38,7 +38,7 @@ def make(mini: Any, tmp_path: Path) -> Make:
     ) -> Path:
         run_id = f"{next(counter):02}".ljust(16, "f")
         path = tmp_path / folder / dataset / run_id
-        path.mkdir(parents=True)
+        shutil.copytree(first, path)
         started = "" if day is None else f"2025-03-{day:02}T10:00:00+00:00"
         own = {"model": model, "dataset": dataset, "run_id": run_id, **changes}
         timings = {"started": started, "seconds": 1.0}

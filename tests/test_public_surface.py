@@ -40,7 +40,8 @@ ERRORS = {
     "StorageError": "EvalkitError",
 }
 FUNCTIONS = {
-    *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
+    *("compare", "evaluate", "find_components", "find_run", "load_inputs", "metric"),
+    "read_run",
     *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
     *("verify", "evaluate_with", "validate_with"),
 }
@@ -57,6 +58,7 @@ CLASSES = {
     "EvaluationOptions",
     "Metric",
     "MetricContext",
+    "ModelInputs",
     "NotScored",
     "Parameters",
     "Perturbation",
@@ -548,8 +550,10 @@ OWN_WORDS = {
 
 
 def test_core_names_no_plugin() -> None:
-    # adapters are called by ordinary words, such as `drop` and `map`
-    plugins = [name for name in entry_points() if not name.startswith("adapters/")]
+    # adapters are called by ordinary words, such as `drop` and `map`, and displays
+    # like what core hands them
+    ordinary = ("adapters/", "displays/")
+    plugins = [name for name in entry_points() if not name.startswith(ordinary)]
     others = {k for k, owner in entry_points().items() if owner != "evalkit-core"}
     names = {name.partition("/")[2] for name in plugins} | others
     owners = {*entry_points().values()} - {"evalkit-core"}

@@ -80,7 +80,7 @@ def plugin_modules() -> set[str]:
         for distribution in distributions()
         for entry_point in distribution.entry_points
         if entry_point.group.startswith("evalkit.")
-    }
+    } - {"evalkit"}
 
 
 def fake_name(number: int) -> str:

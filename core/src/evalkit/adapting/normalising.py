@@ -9,6 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from evalkit.adapting.settings import AdapterSettings
+from evalkit.base.columns import named
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.label_forms import by_form, folded
 from evalkit.base.violations import shorten
@@ -92,7 +93,10 @@ class NormaliseLabels:
             return None
         known = column.unique().drop_nulls()
         forms = {text: self._label(text) for text in known}
-        return frame.with_columns(column.replace(forms)) if forms else frame
+        if not forms:
+            return frame
+        labels = named(self.field)
+        return frame.with_columns(labels.replace_strict(forms, default=labels))
 
 
 def check_normalise(normalise: Sequence[str] | str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 
@@ -76,7 +77,7 @@ def _may_hold() -> pl.Expr:
     They hold the characters of its first word.
     """
     answer, given = (
-        pl.col(column).str.replace_all(",", "", literal=True).str.to_lowercase()
+        named(column).str.replace_all(",", "", literal=True).str.to_lowercase()
         for column in ("answer", "given")
     )
     first = answer.str.extract(r"([\p{L}\p{N}]+)")
@@ -104,7 +105,7 @@ def _words(column: str) -> pl.Expr:
     A number is one word with its sign, its decimals and without commas for thousands:
     8 is no word of 3.8, 1,800 or -8.
     """
-    text = pl.col(column)
+    text = named(column)
     text = text.str.replace_all(r"(\d),(\d{3})", "${1}${2}")
     text = text.str.replace_all(r"(\d)\.(\d)", "${1}_${2}")
     text = text.str.replace_all(r"(^|[^\w)\]])[-\u2212](\d)", "${1} minus_${2}")

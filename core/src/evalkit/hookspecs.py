@@ -446,7 +446,8 @@ class MetricSpec:
     5. `example_statistics` and `finalize`: the same with a dict of numbers for each
        example, and for each group one of their sums.
 
-    `prepare` and `resources` may stand beside each of them.
+    `prepare` and `resources` may stand beside each of them, `finalize_counts` beside
+    `finalize` and `statistics`.
 
     One example that cannot be scored does not take the others' score. A metric says so
     by `evalkit.NotScored(reason)`, returned or raised for the example; with
@@ -621,6 +622,28 @@ class MetricSpec:
             for the main score, else for example a class), `reason` (why a value
             is null) and `flag` (what a reader of the value should know). Neither text
             may quote the data, as `--no-examples` keeps them.
+        """
+
+    @hookspec(firstresult=True)
+    def finalize_counts(
+        self, counts: Any, cells: pl.DataFrame, context: MetricContext
+    ) -> Mapping[str, Any]:
+        """Turn the sums of many samples of the same cells into values, as arrays.
+
+        May be left out; it makes intervals of many groups fast. For `statistics` with
+        text keys and one number column that merges by sum; where it can, core calls it
+        for replicates in the place of `finalize`, which must give the same values. One
+        that is inherited is not called where the class has a `finalize` of its own.
+
+        Args:
+            counts: A numpy array of floats of shape (samples, cells): the sums, 0 in a
+                cell that a sample does not have. It must not be changed.
+            cells: The metric's keys, one row a cell, without repetitions.
+            context: Fixed before the first batch.
+
+        Returns:
+            By name of the score ("" is the main one) an array of floats of shape
+            (samples,), nan where the value is undefined.
         """
 
 

@@ -133,18 +133,18 @@ def counts_of_one_class(pairs: PairCounts) -> dict[Pair, float]:
 
 
 class DrawnCounts(NamedTuple):
-    """Counts of label pairs in replicates of one group, without those that are 0."""
+    """Counts of cells, such as pairs of labels, in replicates of one group."""
 
     names: Sequence[str]
-    """Names of the gold label, the predicted label and the count."""
-    pairs: Sequence[Pair]
-    """The pairs of labels."""
-    replicate: Integers
-    """The replicate of each count, from 0 and ascending, of shape (counts,)."""
-    place: Integers
-    """The place of its pair among the pairs, of shape (counts,)."""
-    counts: Floats
-    """The counts, of shape (counts,)."""
+    """Names of the keys of a cell, and of the count."""
+    cells: Sequence[Sequence[str | None]]
+    """The keys of each cell."""
+    counts: Floats | Integers
+    """The counts, of shape (replicates, cells)."""
+
+    def cell_table(self) -> pl.DataFrame:
+        """Return the keys of the cells, one row each."""
+        return _table(self.names, self.cells)
 
 
 def replicate_counts(
@@ -167,37 +167,43 @@ def replicate_counts(
     counts = np.array(list(smoothed.values()))
     total = round(float(counts.sum()))
     drawn = generator.multinomial(total, counts / counts.sum(), size=replicates)
-    replicate, place = np.nonzero(drawn)
-    numbers = drawn[replicate, place].astype(np.float64)
-    return DrawnCounts(names, list(smoothed), replicate, place, numbers)
+    return DrawnCounts(names, list(smoothed), drawn)
 
 
 def as_replicate(counts: Mapping[Pair, float], names: Sequence[str]) -> DrawnCounts:
     """Return counts as those of a single replicate."""
-    place = np.arange(len(counts))
-    numbers = np.array(list(counts.values()))
-    return DrawnCounts(names, list(counts), np.zeros_like(place), place, numbers)
+    return DrawnCounts(names, list(counts), np.array([[*counts.values()]]))
 
 
-def counts_table(groups: Sequence[DrawnCounts]) -> pl.DataFrame:
+def counts_table(groups: Sequence[DrawnCounts], firsts: Sequence[int]) -> pl.DataFrame:
     """Put the counts of groups into one table, which takes long for each by itself.
 
     Args:
         groups: The counts of one group or more, with the same names.
+        firsts: The number of the first replicate of each.
 
     Returns:
-        `replicate`, the labels and the counts, one group below the other.
+        `replicate`, the keys and the counts, one group below the other; no row for a
+        count of 0.
     """
-    gold, predicted, count = groups[0].names
-    pairs = [pair for group in groups for pair in group.pairs]
-    schema = {gold: pl.String, predicted: pl.String}
-    labels = pl.DataFrame(pairs, schema, orient="row")
-    firsts = np.cumsum([0, *(len(group.pairs) for group in groups)])
-    places = [group.place + first for group, first in zip(groups, firsts, strict=False)]
+    names = groups[0].names
+    keys = _table(names, [cell for group in groups for cell in group.cells])
+    before = np.cumsum([0, *(len(group.cells) for group in groups)])
+    replicates, places, counts = [], [], []
+    for group, first, start in zip(groups, firsts, before.tolist(), strict=False):
+        replicate, place = np.nonzero(group.counts)
+        counts.append(group.counts[replicate, place].astype(np.float64))
+        replicates.append(replicate + first)
+        places.append(place + start)
     return pl.DataFrame(
         [
-            pl.Series("replicate", np.concatenate([each.replicate for each in groups])),
-            *labels[np.concatenate(places)].get_columns(),
-            pl.Series(count, np.concatenate([each.counts for each in groups])),
+            pl.Series("replicate", np.concatenate(replicates)),
+            *keys[np.concatenate(places)].get_columns(),
+            pl.Series(names[-1], np.concatenate(counts)),
         ]
     )
+
+
+def _table(names: Sequence[str], cells: Sequence[Sequence[str | None]]) -> pl.DataFrame:
+    schema = dict.fromkeys(names[:-1], pl.String)
+    return pl.DataFrame(cells, schema, orient="row")

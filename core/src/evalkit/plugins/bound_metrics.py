@@ -229,6 +229,38 @@ class BoundMetric(Bound, MetricAttributes):
         except NotScored as outcome:
             return outcome
 
+    @property
+    def finalizes_counts(self) -> bool:
+        """Whether it makes values of an array of counts as its `finalize` does.
+
+        A hook that is inherited says nothing of a `finalize` of the class itself.
+        """
+        if not self.has("finalize_counts"):
+            return False
+        plugin = self.plugin
+        layers = [getattr(plugin, "__dict__", {}), *map(vars, type(plugin).__mro__)]
+        first = next(
+            layer for layer in layers if {"finalize", "finalize_counts"} & layer.keys()
+        )
+        return "finalize_counts" in first
+
+    def finalize_counts(
+        self, counts: Any, cells: pl.DataFrame, context: MetricContext
+    ) -> Any:
+        """Return values of the counts of samples by score, unchecked.
+
+        Args:
+            counts: The counts, of shape (samples, cells).
+            cells: The keys of each cell.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        told = self._told(context)
+        with self.guard("finalize_counts"):
+            return self.hooks.finalize_counts(counts=counts, cells=cells, context=told)
+
 
 def _alone(function: Callable[..., Any]) -> Callable[[int], Any]:
     return lambda _: function()

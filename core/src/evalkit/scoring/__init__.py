@@ -13,6 +13,7 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
     from evalkit.inference.intervals import Interval as Interval
+    from evalkit.scoring.calls import finalize_counts as finalize_counts
     from evalkit.scoring.evidence import merge_statistics as merge_statistics
     from evalkit.scoring.finalization import finalize as finalize
     from evalkit.scoring.grouping import Groups as Groups
@@ -32,6 +33,7 @@ else:
         {
             "base.ids": "RESPONSES_KEY",
             "inference.intervals": "Interval",
+            "scoring.calls": "finalize_counts",
             "scoring.evidence": "merge_statistics",
             "scoring.finalization": "finalize",
             "scoring.grouping": "Groups group_by_tag",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named, named
@@ -14,6 +15,7 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
+from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
@@ -163,6 +165,45 @@ def call_finalize(
     if not scores["group"].is_in(sums["group"].unique().implode()).all():
         raise MetricError(f"{where}: 'group' must be one of the groups it was given")
     return scores
+
+
+def finalize_counts(
+    metric: BoundMetric, counts: Floats, cells: pl.DataFrame, context: MetricContext
+) -> Mapping[str, Floats]:
+    """Turn the counts of many samples into values.
+
+    Args:
+        metric: A metric that implements `finalize_counts`.
+        counts: The counts, of shape (samples, cells).
+        cells: The metric's keys, one row a cell.
+        context: The metric's context.
+
+    Returns:
+        By score the values of the samples, nan where undefined.
+
+    Raises:
+        MetricError: The metric failed or returned something else.
+    """
+    kept = counts.view()
+    kept.flags.writeable = False
+    returned = metric.finalize_counts(kept, cells, context)
+    where = f"{metric.component.origin}: finalize_counts"
+    if not isinstance(returned, Mapping):
+        raise MetricError(
+            f"{where} must return a mapping from score to array, returned "
+            f"{type(returned).__name__}"
+        )
+    wanted = (len(counts),)
+    found: dict[str, Floats] = {}
+    for score, values in returned.items():
+        is_array = isinstance(values, np.ndarray) and values.dtype == np.float64
+        if not isinstance(score, str) or not is_array or values.shape != wanted:
+            raise MetricError(
+                f"{where}: the value of {shorten(score)} must be a numpy array of "
+                f"floats of shape {wanted}"
+            )
+        found[score] = values
+    return found
 
 
 def _finalize_each(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -51,6 +51,26 @@ class Finalizer:
         """Names of the key columns of the sums."""
         extra = [REPLICATION] if self._replications > 1 else []
         return [*self.metric.keys, *extra]
+
+    @property
+    def takes_counts(self) -> bool:
+        """Whether it makes scores of arrays of counts, too."""
+        return self._replications == 1 and self.metric.finalizes_counts
+
+    def of_counts(self, counts: Floats, cells: pl.DataFrame) -> Mapping[str, Floats]:
+        """Finalize the counts of many samples; only where it takes counts.
+
+        Args:
+            counts: The counts, of shape (samples, cells).
+            cells: The metric's keys, one row a cell.
+
+        Returns:
+            By score the values of the samples, nan where undefined.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        return calls.finalize_counts(self.metric, counts, cells, self._context)
 
     def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Finalize.
@@ -137,7 +157,16 @@ class FinalizedReplicates(NamedTuple):
 Part = TypeVar("Part", bound=Hashable)
 
 Sums: TypeAlias = pl.DataFrame | DrawnCounts
-"""Sums by `replicate`, from 0, and by the metric's keys; or counts of label pairs."""
+"""Sums by `replicate`, from 0, and by the metric's keys; or an array of counts."""
+
+
+class _Piece(NamedTuple):
+    """Some replicates of a part."""
+
+    place: tuple[Any, int]
+    """The part, and the number of the first of the replicates."""
+    replicates: int
+    sums: Sums
 
 
 def finalize_replicates(
@@ -154,28 +183,37 @@ def finalize_replicates(
         The values of each part; the reason where the metric failed.
     """
     found: dict[tuple[Part, int], FinalizedReplicates] = {}
-    waiting: list[tuple[tuple[Part, int], int, Sums]] = []
+    waiting: dict[Hashable, list[_Piece]] = {}
     rows = 0
     for part, count, sums in parts:
+        cells = None
+        if finalizer.takes_counts and isinstance(sums, DrawnCounts):
+            cells = tuple(sums.cells)
         for first, replicates, piece in _pieces(count, sums):
-            waiting.append(((part, first), replicates, piece))
+            waiting.setdefault(cells, []).append(
+                _Piece((part, first), replicates, piece)
+            )
             rows += _rows(piece)
             if rows >= MOST_ROWS:
-                found |= _finalize_together(finalizer, waiting)
-                waiting, rows = [], 0
-    return _joined(found | _finalize_together(finalizer, waiting))
+                found |= _finalize_waiting(finalizer, waiting)
+                waiting, rows = {}, 0
+    return _joined(found | _finalize_waiting(finalizer, waiting))
 
 
 def _pieces(count: int, sums: Sums) -> Iterator[tuple[int, int, Sums]]:
     """Cut replicates of many rows: of each piece the first, how many, and the sums."""
     pieces = min(count, -(-_rows(sums) // MOST_ROWS))
-    if pieces <= 1 or isinstance(sums, DrawnCounts):
+    if pieces <= 1:
         yield 0, count, sums
         return
     size = -(-count // pieces)
     for first in range(0, count, size):
-        number = pl.col("replicate") - first
-        piece = sums.filter((number >= 0) & (number < size)).with_columns(number)
+        piece: Sums
+        if isinstance(sums, DrawnCounts):
+            piece = sums._replace(counts=sums.counts[first : first + size])
+        else:
+            number = pl.col("replicate") - first
+            piece = sums.filter((number >= 0) & (number < size)).with_columns(number)
         yield first, min(size, count - first), piece
 
 
@@ -210,43 +248,78 @@ def _concatenated(pieces: Sequence[FinalizedReplicates]) -> FinalizedReplicates:
 def _rows(sums: Sums) -> int:
     """Return the rows of sums, or of numbers that take as much memory."""
     if isinstance(sums, DrawnCounts):
-        return len(sums.counts)
+        return int(sums.counts.size)
     return max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
 
 
+def _finalize_waiting(
+    finalizer: Finalizer, waiting: Mapping[Hashable, list[_Piece]]
+) -> dict[tuple[Any, int], FinalizedReplicates]:
+    """Finalize what waits: by the cells of counts that are taken as an array."""
+    found = {}
+    for cells, pieces in waiting.items():
+        values = _values_of_tables if cells is None else _values_of_counts
+        found |= _finalize_together(finalizer, pieces, values)
+    return found
+
+
+_Values: TypeAlias = Iterator[tuple[str, Sequence[Floats]]]
+"""By score the values of each piece, of which some are not finite or left out."""
+
+
 def _finalize_together(
-    finalizer: Finalizer, parts: list[tuple[Part, int, Sums]]
-) -> dict[Part, FinalizedReplicates]:
-    if not parts:
-        return {}
-    ends = np.cumsum([replicates for _, replicates, _ in parts])
-    firsts = [0, *ends[:-1].tolist()]
+    finalizer: Finalizer,
+    pieces: Sequence[_Piece],
+    values_of: Callable[[Finalizer, Sequence[_Piece]], _Values],
+) -> dict[tuple[Any, int], FinalizedReplicates]:
+    found: dict[tuple[Any, int], dict[str, Floats]] = {
+        piece.place: {} for piece in pieces
+    }
     try:
-        values = finalizer(_numbered([sums for *_, sums in parts], firsts))
+        for score, numbers in values_of(finalizer, pieces):
+            for piece, values in zip(pieces, numbers, strict=True):
+                finite = np.isfinite(values)
+                defined = values if finite.all() else values[finite]
+                if len(defined):
+                    found[piece.place][score] = defined
     except MetricError as error:
-        if len(parts) == 1:
-            return {
-                parts[0][0]: FinalizedReplicates({}, f"the bootstrap failed: {error}")
-            }
-        apart = (_finalize_together(finalizer, [part]) for part in parts)
-        return {part: values for one in apart for part, values in one.items()}
+        if len(pieces) == 1:
+            failed = FinalizedReplicates({}, f"the bootstrap failed: {error}")
+            return {pieces[0].place: failed}
+        apart = (_finalize_together(finalizer, [piece], values_of) for piece in pieces)
+        return {place: values for one in apart for place, values in one.items()}
+    return {place: FinalizedReplicates(values) for place, values in found.items()}
+
+
+def _values_of_tables(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
+    firsts = _firsts(pieces)
+    values = finalizer(_numbered([piece.sums for piece in pieces], firsts))
     # sorted, so that rounding does not depend on the order of what the metric returned
-    defined = values.filter(pl.col("value").is_finite()).sort("group")
-    found: dict[Part, dict[str, Floats]] = {part: {} for part, *_ in parts}
+    defined = values.drop_nulls("value").sort("group")
     by_score = defined.partition_by("score", as_dict=True, maintain_order=True)
     for (score,), frame in by_score.items():
         places = np.searchsorted(frame["group"].to_numpy(), firsts[1:])
-        numbers = np.split(frame["value"].to_numpy(), places)
-        for part, of_part in zip(found, numbers, strict=True):
-            if len(of_part):
-                found[part][str(score)] = of_part
-    return {part: FinalizedReplicates(values) for part, values in found.items()}
+        yield str(score), np.split(frame["value"].to_numpy(), places)
+
+
+def _values_of_counts(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
+    drawn = [piece.sums for piece in pieces if isinstance(piece.sums, DrawnCounts)]
+    counts = np.concatenate([each.counts for each in drawn])
+    cells = drawn[0].cell_table()
+    by_score = finalizer.of_counts(counts.astype(np.float64, copy=False), cells)
+    for score, values in by_score.items():
+        yield score, np.split(values, _firsts(pieces)[1:])
+
+
+def _firsts(pieces: Sequence[_Piece]) -> list[int]:
+    """Return the number of the first replicate of each piece among all."""
+    return [0, *np.cumsum([piece.replicates for piece in pieces])[:-1].tolist()]
 
 
 def _numbered(parts: Sequence[Sums], firsts: Sequence[int]) -> pl.DataFrame:
     """Put sums into one table, in which `group` is another one for each replicate."""
     counted = [
-        sums._replace(replicate=sums.replicate + first)
+        (sums, first)
         for sums, first in zip(parts, firsts, strict=True)
         if isinstance(sums, DrawnCounts)
     ]
@@ -256,5 +329,6 @@ def _numbered(parts: Sequence[Sums], firsts: Sequence[int]) -> pl.DataFrame:
         if isinstance(sums, pl.DataFrame)
     ]
     if counted:
-        tables.append(counts_table(counted))
+        groups, starts = zip(*counted, strict=True)
+        tables.append(counts_table(groups, starts))
     return pl.concat(tables).rename({"replicate": "group"})

@@ -36,7 +36,11 @@ from evalkit.inference.multinomial import (
     smoothed_counts,
 )
 from evalkit.inference.seeds import generator
-from evalkit.scoring.bootstrap import replicate_merged, replicate_sums
+from evalkit.scoring.bootstrap import (
+    replicate_cells,
+    replicate_merged,
+    replicate_sums,
+)
 from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.finalization import (
     FinalizedReplicates,
@@ -242,6 +246,17 @@ class GroupReplicates:
         )
 
     @cached_property
+    def _are_cells(self) -> bool:
+        """Whether sums are counts of cells, which the metric takes as an array."""
+        rows = self._evidence.rows
+        return (
+            self._evidence.finalizer.takes_counts
+            and len(rows.columns) == 1
+            and bool(rows.keys)
+            and all(rows.distinct[key].dtype == pl.String for key in rows.keys)
+        )
+
+    @cached_property
     def _are_pairs(self) -> bool:
         """Whether each answer to an example counts as one pair of labels."""
         rows = self._evidence.rows
@@ -305,22 +320,20 @@ class GroupReplicates:
         members = evidence.members_of(group)
         units = evidence.units
         unit_of_row = units.codes[members.position]
+        parts = (evidence.rows, members, unit_of_row, units.keys, self.count)
         if not evidence.merges_by_sum:
             merges = evidence.metric.merges
-            parts = (evidence.rows, members, unit_of_row, units.keys, self.count)
             yield "drawn", self.count, replicate_merged(*parts, merges)
             return
-        drawn = replicate_sums(
-            evidence.rows, members, unit_of_row, units.keys, self.count
-        )
         if not (self._are_pairs and self._has_few_pairs(group)):
-            yield "drawn", self.count, drawn
+            draw = replicate_cells if self._are_cells else replicate_sums
+            yield "drawn", self.count, draw(*parts)
             return
         numbers, are_right = self._numbered_pairs
         self._unit_rows[group] = UnitRows(
             unit_of_row, numbers[members.code], are_right[members.code]
         )
-        smoothed, centre = self._smoothed_units(group, drawn)
+        smoothed, centre = self._smoothed_units(group, replicate_sums(*parts))
         yield "drawn", self.count, smoothed
         yield "centre", 1, centre
 

@@ -7,7 +7,7 @@ means for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -116,6 +116,68 @@ def class_counts(sums: pl.DataFrame) -> pl.DataFrame:
     label = labels.gather(chosen % len(labels)).alias("label")
     return pl.DataFrame([group, label]).with_columns(
         pl.Series(name, numbers[chosen]) for name, numbers in counts.items()
+    )
+
+
+class CountArrays(NamedTuple):
+    """Counts of the classes in many samples; arrays of shape (samples, classes)."""
+
+    labels: list[str | None]
+    """The classes, sorted."""
+    hits: NDArray[np.float64]
+    gold_count: NDArray[np.float64]
+    predicted_count: NDArray[np.float64]
+
+    def of(self, labels: Sequence[str]) -> CountArrays:
+        """Return the counts of some classes, 0 where one is not seen."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        chosen = [place.get(label, len(place)) for label in labels]
+        nothing = np.zeros((len(self.hits), 1))
+        arrays = (np.hstack([array, nothing])[:, chosen] for array in self[1:])
+        return CountArrays(list(labels), *arrays)
+
+    def scores(self, score: pl.Expr) -> NDArray[np.float64]:
+        """Return a score of every class and sample, nan where it is undefined.
+
+        Args:
+            score: An expression over `COUNTS`.
+        """
+        columns = zip(COUNTS, self[1:], strict=True)
+        frame = pl.DataFrame({name: array.ravel() for name, array in columns})
+        values = frame.select(score.cast(pl.Float64)).to_series().to_numpy()
+        return values.reshape(self.hits.shape)
+
+
+def count_arrays(counts: NDArray[np.float64], cells: pl.DataFrame) -> CountArrays:
+    """Count hits, gold examples and predictions of every class, as `class_counts` does.
+
+    Args:
+        counts: The count of every cell, of shape (samples, cells).
+        cells: `gold` and `predicted` of each cell.
+
+    Returns:
+        The counts.
+    """
+    labels = pl.concat([cells["gold"], cells["predicted"].drop_nulls()]).unique().sort()
+    place = {label: number for number, label in enumerate(labels.to_list())}
+    gold = np.array([place[label] for label in cells["gold"]], dtype=np.int64)
+    said = cells["predicted"].is_not_null().to_numpy()
+    predicted = np.array(
+        [place[label] for label in cells["predicted"].drop_nulls()], dtype=np.int64
+    )
+    is_hit = (cells["gold"] == cells["predicted"]).fill_null(False).to_numpy()
+
+    def totals(chosen: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.float64]:
+        size = len(counts) * len(labels)
+        places = np.arange(len(counts))[:, None] * len(labels) + classes
+        found = _totals(places.ravel(), counts[:, chosen].ravel(), size)
+        return found.reshape(len(counts), len(labels))
+
+    return CountArrays(
+        labels.to_list(),
+        totals(is_hit, gold[is_hit]),
+        totals(np.ones(len(cells), dtype=bool), gold),
+        totals(said, predicted),
     )
 
 

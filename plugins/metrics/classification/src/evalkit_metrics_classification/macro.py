@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import field_validator
 
 from evalkit import MetricContext, Parameters
@@ -13,6 +14,7 @@ from evalkit_metrics_classification.confusion import (
     ConfusionMetric,
     check_labels,
     class_counts,
+    count_arrays,
     counts_of,
     first_rows,
 )
@@ -92,6 +94,24 @@ class MacroMetric(ConfusionMetric):
             "group", "value", flag=pl.when(joined != "").then(joined)
         )
 
+    def finalize_counts(
+        self, counts: NDArray[np.float64], cells: pl.DataFrame, context: MetricContext
+    ) -> dict[str, NDArray[np.float64]]:
+        """Take the mean over the classes of every sample."""
+        seen = count_arrays(counts, cells)
+        if isinstance(self.labels, tuple):
+            check_labels("labels", self.labels, context.labels)
+            seen = seen.of(sorted(self.labels))
+        elif self.labels == "declared":
+            seen = seen.of(sorted(context.labels or ()))
+        is_taken = np.ones(seen.hits.shape, dtype=bool)
+        if self.labels in ("gold", "seen"):
+            is_taken = seen.gold_count > 0
+        if self.labels == "seen":
+            is_taken |= seen.predicted_count > 0
+        scores = seen.scores(self.class_score().fill_null(0.0))
+        return {"": _means_of_rows(scores, is_taken)}
+
     def _classes(self, seen: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         if self.labels == "seen":
             return seen
@@ -114,6 +134,23 @@ def _means(classes: pl.DataFrame, score: pl.Expr) -> pl.Series:
     scores = classes.select(score.cast(pl.Float64)).to_series().to_numpy()
     totals = np.add.reduceat(scores, starts) if len(starts) else scores
     return pl.Series("value", totals / sizes)
+
+
+def _means_of_rows(
+    scores: NDArray[np.float64], is_taken: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the mean of those scores of each row that are taken, nan without any.
+
+    They are added up as `_means` adds them, so that both round alike.
+    """
+    sizes = is_taken.sum(axis=1)
+    filled = np.flatnonzero(sizes)
+    means = np.full(len(scores), np.nan)
+    if len(filled):
+        starts = np.cumsum(sizes) - sizes
+        totals = np.add.reduceat(scores[is_taken], starts[filled])
+        means[filled] = totals / sizes[filled]
+    return means
 
 
 def _one_class(seen: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import field_validator
 
 from evalkit import MetricContext, Parameters
@@ -12,6 +14,7 @@ from evalkit_metrics_classification.confusion import (
     ConfusionMetric,
     check_labels,
     class_counts,
+    count_arrays,
     counts_of,
 )
 
@@ -64,6 +67,19 @@ class ClassMetric(ConfusionMetric):
         return counts.with_columns(value=self.class_score()).select(
             "group", "value", score=score, reason=reason
         )
+
+    def finalize_counts(
+        self, counts: NDArray[np.float64], cells: pl.DataFrame, context: MetricContext
+    ) -> dict[str, NDArray[np.float64]]:
+        """Score the class, or the declared classes and those seen, in every sample."""
+        seen = count_arrays(counts, cells)
+        if self.label is not None:
+            check_labels("label", [self.label], context.labels)
+            return {"": seen.of([self.label]).scores(self.class_score())[:, 0]}
+        labels = pl.DataFrame({"label": pl.Series(seen.labels, dtype=pl.String)})
+        names = labels.select(_score_name(pl.col("label"))).to_series()
+        scores = np.ascontiguousarray(seen.scores(self.class_score()).T)
+        return dict(zip(names.fill_null("").to_list(), scores, strict=True))
 
 
 def _score_name(label: pl.Expr) -> pl.Expr:

@@ -197,7 +197,7 @@ def test_every_score_and_group_has_its_influences() -> None:
 def test_rows_of_cells_that_a_group_lacks_have_none() -> None:
     table = make_table(["a", "b", "c", "a"], ["a", "b", "a", "b"])
     evidence = make_evidence("macro-f1", table, make_groups([["t"], [], [], ["t"]]))
-    by_code = evidence._influences[1][""]
+    by_code = evidence._influences.of(1)[""]
     pairs = evidence.rows.distinct.select("gold", "predicted").rows()
     influences = by_code[np.arange(len(pairs))]
     lacking = {pairs[i] for i in np.flatnonzero(np.isnan(influences))}

@@ -17,7 +17,7 @@ from evalkit.base.names import score_name
 from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import CONTRACTS, implements
+from evalkit.plugins.contract import CONTRACTS, implemented_hooks, implements
 
 
 class _ComponentManager(pluggy.PluginManager):
@@ -172,7 +172,11 @@ class Bound:
 
     def has(self, hook: str) -> bool:
         """Tell whether the plugin implements a hook as a method."""
-        return implements(self.component.kind, self.plugin, hook)
+        return hook in self._implemented
+
+    @cached_property
+    def _implemented(self) -> frozenset[str]:
+        return frozenset(implemented_hooks(self.component.kind, self.plugin))
 
     def row_function(self, hook: str) -> Callable[..., Any]:
         """Return a hook that handles one row as a plain function.

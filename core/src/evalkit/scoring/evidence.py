@@ -25,7 +25,7 @@ from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.influence import RowInfluences, row_influences
+from evalkit.scoring.influence import Influences, RowInfluences
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
     CellCounts,
@@ -238,8 +238,8 @@ class Evidence:
         return UnitTotals(units, totals, sizes)
 
     @cached_property
-    def _influences(self) -> Mapping[int, Mapping[str, RowInfluences]]:
-        return row_influences(self.finalizer, self.rows, self.sums)
+    def _influences(self) -> Influences:
+        return Influences(self.finalizer, self.rows, self.sums)
 
     def influences(self, group: int, score: str = "") -> UnitTotals | None:
         """Return what each unit of a group adds to the error of a score.
@@ -289,7 +289,7 @@ class Evidence:
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
         if not self.merges_by_sum:
             return None
-        return self._influences.get(group, {}).get(score)
+        return self._influences.of(group).get(score)
 
 
 def interval_kind(metric: BoundMetric) -> IntervalKind:

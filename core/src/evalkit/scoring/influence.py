@@ -2,14 +2,16 @@
 
 A score that is a smooth function of sums changes by the gradient of that function times
 what an example adds to the sums. The gradient is taken by central differences of the
-metric's own `finalize`, for all groups in one call. The sum of squared influences is
+metric's own `finalize`, for many groups in one call. The sum of squared influences is
 the variance of the score by the delta method, the infinitesimal jackknife of Jaeckel
 (1972).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -25,6 +27,9 @@ _STEP = 1e-4
 
 _ROUNDING = 1e-7
 """Share of what an influence is summed of up to which it is the differences' error."""
+
+_GROWTH = 8
+"""How many times as many groups are computed at each call as before."""
 
 MOST_ENTRIES = 500
 """Sums of a group beyond which it gets no gradient."""
@@ -42,9 +47,8 @@ class RowInfluences:
     def __init__(
         self, rows: StatisticsRows, cells: pl.DataFrame, gradient: Floats
     ) -> None:
-        self._rows = rows
+        self._rows, self._cells = rows, cells
         self._gradient = gradient
-        self._cell_of_key = _cell_of_key(rows, cells)
 
     def __getitem__(self, codes: Codes) -> Floats:
         """Return the gradient times the numbers of some distinct rows.
@@ -62,6 +66,10 @@ class RowInfluences:
         # what rows add to numerator and denominator may cancel, as where all are right
         cancel = np.abs(influences) <= _ROUNDING * np.abs(terms).sum(axis=1)
         return np.where(cells < 0, np.nan, np.where(cancel, 0.0, influences))
+
+    @cached_property
+    def _cell_of_key(self) -> Codes:
+        return _cell_of_key(self._rows, self._cells)
 
 
 def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
@@ -82,29 +90,57 @@ def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
     return found["__cell"].fill_null(-1).to_numpy()
 
 
-def row_influences(
-    finalizer: Finalizer, rows: StatisticsRows, sums: pl.DataFrame
-) -> Mapping[int, Mapping[str, RowInfluences]]:
-    """Return what a row of statistics adds to each score of each group.
+class Influences:
+    """What a row of statistics adds to each score of each group.
+
+    Calls of `finalize` cost most of the time. So with a group that is asked for, those
+    after it are computed too, ever more of them: of one group alone only its own.
 
     Args:
         finalizer: Makes scores of sums.
         rows: The statistics; all columns merge by sum.
         sums: The sums of the groups.
-
-    Returns:
-        The influences by group and score. Groups and scores without a gradient are
-        absent.
     """
-    found: dict[int, Mapping[str, RowInfluences]] = {}
-    for batch in _batches(sums, len(rows.columns)):
-        for group, by_score in _known_gradients(finalizer, batch, rows.columns).items():
-            cells = batch[group].select(all_named(rows.keys))
-            found[group] = {
-                score: RowInfluences(rows, cells, gradient)
-                for score, gradient in by_score.items()
-            }
-    return found
+
+    def __init__(
+        self, finalizer: Finalizer, rows: StatisticsRows, sums: pl.DataFrame
+    ) -> None:
+        self._finalizer, self._rows, self._sums = finalizer, rows, sums
+        self._found: dict[int, Mapping[str, RowInfluences]] = {}
+        self._size = 1
+
+    def of(self, group: int) -> Mapping[str, RowInfluences]:
+        """Return the influences on each score of a group that has a gradient.
+
+        Args:
+            group: The group.
+        """
+        if group not in self._found:
+            self._find(group)
+        return self._found[group]
+
+    def _find(self, group: int) -> None:
+        rows = self._rows
+        numbers = [number for number in self._later(group) if number not in self._found]
+        chosen = numbers[: self._size]
+        self._size *= _GROWTH
+        self._found |= {number: {} for number in (group, *chosen)}
+        sums = self._sums.filter(pl.col("group").is_in(chosen))
+        for batch in _batches(sums, len(rows.columns)):
+            found = _known_gradients(self._finalizer, batch, rows.columns)
+            for number, by_score in found.items():
+                cells = batch[number].select(all_named(rows.keys))
+                self._found[number] = {
+                    score: RowInfluences(rows, cells, gradient)
+                    for score, gradient in by_score.items()
+                }
+
+    def _later(self, group: int) -> list[int]:
+        return self._numbers[bisect_left(self._numbers, group) :]
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        return self._sums["group"].unique().sort().to_list()
 
 
 def _known_gradients(

@@ -159,26 +159,39 @@ def count_arrays(counts: NDArray[np.float64], cells: pl.DataFrame) -> CountArray
         The counts.
     """
     labels = pl.concat([cells["gold"], cells["predicted"].drop_nulls()]).unique().sort()
-    place = {label: number for number, label in enumerate(labels.to_list())}
-    gold = np.array([place[label] for label in cells["gold"]], dtype=np.int64)
-    said = cells["predicted"].is_not_null().to_numpy()
-    predicted = np.array(
-        [place[label] for label in cells["predicted"].drop_nulls()], dtype=np.int64
-    )
-    is_hit = (cells["gold"] == cells["predicted"]).fill_null(False).to_numpy()
-
-    def totals(chosen: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.float64]:
-        size = len(counts) * len(labels)
-        places = np.arange(len(counts))[:, None] * len(labels) + classes
-        found = _totals(places.ravel(), counts[:, chosen].ravel(), size)
-        return found.reshape(len(counts), len(labels))
-
+    known = labels.to_list()
+    by_cell = np.ascontiguousarray(counts.T)
+    gold, predicted = cells["gold"].to_list(), cells["predicted"].to_list()
+    pairs = zip(gold, predicted, strict=True)
+    hits = [said if said == label else None for label, said in pairs]
     return CountArrays(
-        labels.to_list(),
-        totals(is_hit, gold[is_hit]),
-        totals(np.ones(len(cells), dtype=bool), gold),
-        totals(said, predicted),
+        known,
+        _totals_of_classes(by_cell, hits, known),
+        _totals_of_classes(by_cell, gold, known, with_nothing=True),
+        _totals_of_classes(by_cell, predicted, known),
     )
+
+
+def _totals_of_classes(
+    by_cell: NDArray[np.float64],
+    classes: Sequence[str | None],
+    labels: Sequence[str | None],
+    with_nothing: bool = False,
+) -> NDArray[np.float64]:
+    """Add up the counts of each class, of shape (samples, labels).
+
+    Args:
+        by_cell: The counts, of shape (cells, samples).
+        classes: The class of each cell.
+        labels: The classes.
+        with_nothing: Whether None is a class, too.
+    """
+    place = {label: number for number, label in enumerate(labels)}
+    totals = np.zeros((len(labels), by_cell.shape[1]))
+    for cell, label in enumerate(classes):
+        if label is not None or with_nothing:
+            totals[place[label]] += by_cell[cell]
+    return np.ascontiguousarray(totals.T)
 
 
 def _totals(

@@ -15,6 +15,7 @@ from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundAnnotator, BoundMetric
+from evalkit.plugins.byte_code import modules_of_other_code
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.installations import describe_installation
@@ -31,7 +32,12 @@ from evalkit.plugins.sources import sha256_of
 _NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
     *("runs/citations.py", "runs/listing.py", "runs/views.py"),
-    *("plugins/installations.py", "workflows/changed_code.py", "workflows/needs.py"),
+    *(
+        "plugins/byte_code.py",
+        "plugins/installations.py",
+        "workflows/changed_code.py",
+        "workflows/needs.py",
+    ),
     *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
     *("workflows/compared_scores.py", "workflows/contradictions.py"),
     "workflows/recounts.py",
@@ -61,8 +67,9 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     Returns:
         Its id, distribution, version, parameters, a hash of its package's source,
         the versions of the libraries that its distribution requires or its modules
-        import, and what of its distribution is as it was installed; of a metric or
-        annotator what else it depends on; and whether it is deterministic.
+        import, what of its distribution is as it was installed, and which modules ran
+        from other byte code; of a metric or annotator what else it depends on; and
+        whether it is deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.
@@ -74,6 +81,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         further["deterministic"] = bound.deterministic
     elif isinstance(bound, BoundAnnotator):
         further["resources"] = _data_files(bound)
+    other = modules_of_other_code(_module_of(bound))
     return {
         "id": component.id,
         "distribution": component.distribution,
@@ -82,6 +90,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "source_sha256": source_hash(_module_of(bound)),
         "libraries": _libraries_of(bound),
         "installation": _installation_of(bound),
+        **({"other_byte_code": other} if other else {}),
         **further,
     }
 

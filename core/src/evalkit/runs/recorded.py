@@ -266,6 +266,9 @@ class Component(Part):
     of a hash of its files. Empty for what was given as an object."""
     installation: Recorded[Installation] = None
     """What of its distribution is as it was installed."""
+    other_byte_code: Texts = ()
+    """Modules of its package that ran from byte code (`__pycache__`) that is not that
+    of their source; left out where there are none."""
     resources: Mapping[Text, Text] | None = None
     """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -171,6 +171,7 @@ def _record(
 ) -> RunRecord:
     copies = parts.perturbed
     components = _components(parts)
+    notices = [*_notices(parts, options), *_code_notices(components)]
     core = recorded_core()
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -191,7 +192,7 @@ def _record(
         counts=recorded.Counts(**parts.alignment.counts),
         unparsed=parts.alignment.unparsed if options.include_examples else {},
         errors=tuple(failed),
-        notices=tuple(_notices(parts, options)),
+        notices=tuple(notices),
         warnings=tuple(warnings),
         not_scored=left,
         answer_kind=examples.answer_kind,
@@ -278,6 +279,16 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     adapters = [stage.adapter for each in pipelines for stage in each.stages]
     of_copies = () if parts.perturbed is None else parts.perturbed.components
     return (*map(recorded_component, (*bound, *adapters)), *of_copies)
+
+
+def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
+    names = dict.fromkeys(name for each in components for name in each.other_byte_code)
+    return [
+        f"the module {name} ran from byte code that is not that of its source, whose "
+        "hash the run records: remove the folder __pycache__ beside it and evaluate "
+        "again"
+        for name in names
+    ]
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

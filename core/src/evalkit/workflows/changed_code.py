@@ -16,10 +16,9 @@ from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.stored import bound_component
 
 _NEVER_CHECKED = (
-    "source code of libraries that have a version (only that is compared), byte code, "
-    "and what "
-    "plugins load elsewhere and do not name in their `resources`: files, models, "
-    "services; texts"
+    "source code of libraries that have a version (only that is compared), byte code "
+    "of them and of evalkit, and what plugins load elsewhere and do not name in their "
+    "`resources`: files, models, services"
 )
 
 
@@ -141,6 +140,11 @@ def _changed(
         yield CodeChange(f"{name} version", before.version, now.version)
     elif before.source_sha256 != now.source_sha256:
         yield CodeChange(f"{name} source", before.source_sha256, now.source_sha256)
+    for module in sorted({*before.other_byte_code, *now.other_byte_code}):
+        states = ("made of its source", "not made of its source")
+        then, today = (states[module in each.other_byte_code] for each in (before, now))
+        if then != today:
+            yield CodeChange(f"byte code of {module}", then, today)
 
 
 def _changed_resources(

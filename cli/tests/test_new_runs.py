@@ -22,12 +22,18 @@ Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
 UNCHECKED = (
+    "what run.json says and no other part tells: answer_kind, bounds, cluster, "
+    "counts.predictions, delta_metrics, errors, headline_aggregate, input_keys, "
+    "interval_rules, notices, not_scored, perturbations, replications, timings, "
+    "unparsed, warnings, data (but for hashes and version), annotations (how often "
+    "annotators were asked, seconds and cost)",
+    "texts beside the numbers, such as reasons; values in problems.jsonl",
     "files of evalkit-metrics-classification, evalkit-tasks-text: installed as "
     "editable, so that RECORD does not name the code (when the run was made)",
     "files of tiny-plugins: it has no RECORD (when the run was made)",
-    "source code of libraries that have a version (only that is compared), byte code, "
-    "and what plugins load elsewhere and do not name in their `resources`: files, "
-    "models, services; texts",
+    "source code of libraries that have a version (only that is compared), byte code "
+    "of them and of evalkit, and what plugins load elsewhere and do not name in their "
+    "`resources`: files, models, services",
 )
 THREE = ("positive", "negative", "positive", "positive")
 
@@ -395,6 +401,7 @@ def test_a_metric_that_is_not_there_is_named(invoke: Invoke, made: Path) -> None
         for component in record["components"]:
             if component["id"] == "metrics/accuracy":
                 component["id"] = "metrics/gone"
+        record["headline"] = "gone"
 
     rewrite(made, change)
     done = invoke("verify", "latest")

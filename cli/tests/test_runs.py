@@ -196,7 +196,7 @@ def test_broken_folders_are_named_and_harm_no_other(
         shutil.copytree(path, path.with_name(f"broken{number}"))
         (path.with_name(f"broken{number}") / "run.json").write_text("{", "utf-8")
     done = invoke("runs")
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert len(done.stdout.splitlines()) == 2
     warnings = done.stderr.splitlines()
     assert len(warnings) == 6
@@ -205,6 +205,21 @@ def test_broken_folders_are_named_and_harm_no_other(
     )
     assert "run.json: is not JSON: " in warnings[0]
     assert warnings[5] == "evalkit: warning: and 2 more like these"
+
+
+@pytest.mark.parametrize("form", [["--json"], ["--format", "csv"]])
+def test_programs_are_told_of_each_broken_folder(
+    invoke: Invoke, evaluate: Callable[..., Path], form: list[str]
+) -> None:
+    path = evaluate("three", THREE)
+    for number in range(7):
+        path.with_name(f"empty{number}").mkdir()
+    done = invoke("runs", *form)
+    assert done.exit_code == 1
+    if form == ["--json"]:
+        assert [run["run_id"] for run in json.loads(done.stdout)] == [path.name]
+    for number in range(7):
+        assert f"empty{number}: is no run: it holds no run.json" in done.stderr
 
 
 def test_no_runs_is_no_error_and_says_how_to_make_one(

@@ -45,3 +45,14 @@ def forge(folder: Path) -> None:
     write_parquet(result.frame, folder / "scores.parquet")
     run_id = evaluation_id(result.record, ())
     write_record(folder, {**result.to_dict(), "run_id": run_id})
+
+
+def make_older(folder: Path) -> None:
+    """Make a run one of format 2, as the last evalkit without digests wrote it."""
+    record = json.loads((folder / "run.json").read_bytes())
+    record["format"] = 2
+    for component in record["components"]:
+        del component["installation"]
+    write_record(folder, record)
+    record["run_id"] = evaluation_id(evalkit.read_run(folder).record, ())
+    write_record(folder, record)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import seal_again, write_record
+from edited_runs import make_older, seal_again, write_record
 
 import evalkit
 from evalkit.errors import EvalkitError, StorageError
@@ -121,14 +121,48 @@ def test_a_text_that_looks_like_the_digest_does_no_harm() -> None:
 
 
 def test_a_run_of_a_version_without_digests_is_read(run: Path) -> None:
-    record = json.loads((run / "run.json").read_bytes())
-    older = {key: record[key] for key in record if key not in ("digest", "files")}
-    (run / "run.json").write_text(json.dumps({**older, "format": 2}), "utf-8")
+    make_older(run)
     read_all(run)
     assert find_damage(run) == []
     found = evalkit.verify(run)
     assert found.agrees
     assert any("no digests before format 3" in each for each in found.unchecked)
+
+
+def without_digests(run: Path, **changes: Any) -> dict[str, Any]:
+    record = json.loads((run / "run.json").read_bytes())
+    kept = {key: record[key] for key in record if key not in ("digest", "files")}
+    return {**kept, **changes}
+
+
+def test_an_older_format_does_not_switch_the_digests_off(run: Path) -> None:
+    record = without_digests(run, format=2)
+    (run / "run.json").write_text(json.dumps(record), "utf-8")
+    why = "says format 2, but holds 'installation', which .* since format 3"
+    with pytest.raises(StorageError, match=why):
+        read_run(run)
+    assert len(find_damage(run)) == 1
+
+
+@pytest.mark.parametrize("key", ["digest", "files"])
+def test_an_older_format_holds_no_digests(run: Path, key: str) -> None:
+    whole = json.loads((run / "run.json").read_bytes())
+    record = without_digests(run, format=1, components=[])
+    del record["components"]
+    record[key] = whole[key]
+    found = sealed(record) if key == "digest" else json.dumps(record).encode()
+    (run / "run.json").write_bytes(found)
+    with pytest.raises(StorageError, match=f"says format 1, but holds '{key}'"):
+        read_run(run)
+
+
+@pytest.mark.parametrize("changes", [{}, {"files": {}}])
+def test_a_run_of_today_holds_the_digests_of_its_files(
+    run: Path, changes: dict[str, Any]
+) -> None:
+    (run / "run.json").write_bytes(sealed(without_digests(run, **changes)))
+    with pytest.raises(StorageError, match="holds no digests of the files of the run"):
+        read_run(run)
 
 
 def test_verify_names_every_damaged_file(run: Path) -> None:

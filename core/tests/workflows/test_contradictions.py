@@ -9,10 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import seal_again, write_record
+from edited_runs import make_older, seal_again, write_record
 
 import evalkit
 from evalkit import Result
+from evalkit.errors import StorageError
+from evalkit.runs.record import RunRecord
 
 from ..engine_runs import EVERY_KIND, install, predictions
 
@@ -215,14 +217,81 @@ def test_baselines_that_are_gone_are_named(evaluate: Evaluate) -> None:
     )
 
 
-def test_nothing_is_looked_for_in_a_run_of_an_older_format(evaluate: Evaluate) -> None:
+def test_only_the_id_is_looked_at_of_a_run_of_an_older_format(
+    evaluate: Evaluate,
+) -> None:
     path = folder_of(evaluate())
-
-    def make_older(record: dict[str, Any]) -> None:
-        record.update(format=2, model="another")
-
-    edit_record(path, make_older)
+    make_older(path)
+    edit_record(path, lambda record: record.update(baselines=None))
 
     found = evalkit.verify(path)
     assert found.contradictions == ()
     assert any("what the run holds twice" in text for text in found.unchecked)
+
+
+def test_a_run_that_only_says_that_it_is_older_is_named(evaluate: Evaluate) -> None:
+    path = folder_of(evaluate())
+    run_id = json.loads((path / "run.json").read_bytes())["run_id"]
+    make_older(path)
+    edit_record(path, lambda record: record.update(run_id=run_id))
+
+    assert contradictions(path) == (
+        "run.json: says format 2, but its run_id is that of another format: it was "
+        "changed, or its digests were taken away",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"dataset": "other"}, "dataset is not the one of its components"),
+        ({"task": "other"}, "task is not the one of its components"),
+        ({"headline": "closeness"}, "headline is not a score of the first metric"),
+        ({"headline": "other"}, "headline is not a score of the first metric"),
+        ({"errors": ["it failed"]}, "status is complete, against errors"),
+        ({"not_scored": {"accuracy": 1}}, "status is complete, against not_scored"),
+    ],
+)
+def test_names_and_status_are_those_of_the_parts(
+    evaluate: Evaluate, changes: dict[str, Any], found: str
+) -> None:
+    path = folder_of(evaluate())
+    edit_record(path, lambda record: record.update(changes))
+    assert contradictions(path) == (f"run.json: {found}",)
+
+
+SAID_ELSEWHERE = {
+    *("format", "run_id", "files"),  # of this run: digests and id
+    *("parent", "repeat_of", "weight", "perturbed"),  # of other kinds of runs: their id
+}
+
+
+def forged(value: Any) -> Any:
+    """Return another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1 if isinstance(value, int) else value * 0.9
+    if isinstance(value, str):
+        return f"{value}x"
+    if isinstance(value, list | tuple):
+        return [*value, "forged"]
+    return {**value, "forged": 1} if isinstance(value, dict) else "forged"
+
+
+def test_every_key_of_a_record_is_checked_or_named_as_unchecked(
+    evaluate: Evaluate,
+) -> None:
+    path = folder_of(evaluate())
+    before = json.loads((path / "run.json").read_bytes())
+    unnoticed = set()
+    for key in RunRecord.model_fields.keys() - SAID_ELSEWHERE:
+        write_record(path, {**before, key: forged(before[key])})
+        try:
+            found = evalkit.verify(path)
+        except StorageError:
+            continue
+        told = " ".join(found.unchecked)
+        if found.agrees and not found.changes and key not in told:
+            unnoticed.add(key)
+    assert unnoticed == set()

@@ -583,7 +583,10 @@ def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:
 def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     result = evaluate(tmp_path)
     assert result.path is not None
-    files, always = evalkit.verify(result).unchecked
+    said, texts, files, always = evalkit.verify(result).unchecked
+    assert said.startswith("what run.json says and no other part tells: ")
+    assert "timings" in said
+    assert texts.startswith("texts beside the numbers")
     assert files == "files of posts: it has no RECORD (when the run was made)"
     assert always.startswith("source code of libraries that have a version ")
 
@@ -594,6 +597,7 @@ def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
     change(result.path, make_older)
     found = evalkit.verify(result.path)
     assert found.unchecked == (
+        *(said, texts),
         *(
             f"libraries that {name} uses: not recorded, as the run was written by "
             "an older evalkit"
@@ -614,7 +618,8 @@ def test_a_data_set_that_was_given_is_not_checked(posts: Path, tmp_path: Path) -
     rows = predictions()
     result = evalkit.evaluate(Given, rows, metrics=["closeness"], out=tmp_path / "runs")
     found = evalkit.verify(result)
-    assert found.unchecked[0].startswith("datasets/given: datasets/given was given as")
+    given = "datasets/given: datasets/given was given as"
+    assert any(each.startswith(given) for each in found.unchecked)
     assert "tasks/posts" in found.compared[0]
 
 

@@ -51,7 +51,8 @@ def runs_command(
 
     A run that was evaluated again is not written again; its time is that of the last
     evaluation. A repeat that gave other numbers is a run of its own, an "other repeat".
-    A folder that is no whole run is named on the standard error.
+    A folder that is no whole run is named on the standard error, and the exit code is
+    1 then; the other runs are listed all the same.
     """  # noqa: D301 - click reads the backspace
     from evalkit.runs import list_runs
 
@@ -72,7 +73,10 @@ def runs_command(
         draw(_table(chosen), table_format, _TEXT_COLUMNS)
     if not chosen:
         echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
-    _tell([*problems, *garbled])
+    most = _MOST_PROBLEMS if table_format == "table" and not as_json else None
+    _tell([*problems, *garbled], most)
+    if problems:
+        click.get_current_context().exit(1)
 
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
@@ -140,9 +144,9 @@ def _why_none(folder: Path, runs: int) -> str:
     return f"there are no runs in {folder}; `evalkit eval` writes them, -o says where"
 
 
-def _tell(problems: Sequence[str]) -> None:
-    for problem in problems[:_MOST_PROBLEMS]:
+def _tell(problems: Sequence[str], most: int | None) -> None:
+    for problem in problems[:most]:
         echo(f"evalkit: warning: {problem}", err=True)
-    more = len(problems) - _MOST_PROBLEMS
+    more = len(problems) - len(problems[:most])
     if more > 0:
         echo(f"evalkit: warning: and {more} more like these", err=True)

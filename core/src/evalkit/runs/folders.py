@@ -138,7 +138,8 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     found = _read_object(path, content)
     if found["format"] >= SEALED_SINCE or SEAL in found:
         check_seal(path, content)
-        del found[SEAL]
+    _refuse_other_format(path, found)
+    found.pop(SEAL, None)
     rows = [
         {key: value for key, value in row.items() if key in Score._fields}
         if isinstance(row, dict)
@@ -178,6 +179,29 @@ def _read_object(path: Path, content: bytes) -> dict[str, Any]:
             f"this one reads up to format {FORMAT_VERSION}. Upgrade evalkit-core"
         )
     return found
+
+
+def _refuse_other_format(path: Path, found: Mapping[str, Any]) -> None:
+    """Refuse a record that says a format in which it was not written.
+
+    Otherwise a record without digests would switch their checks off.
+    """
+    if found["format"] >= SEALED_SINCE:
+        if not found.get("files"):
+            raise StorageError(
+                f"{path}: was changed: it holds no digests of the files of the run"
+            )
+        return
+    newer = [key for key in (SEAL, "files") if key in found]
+    given = found.get("components")
+    components = given if isinstance(given, list) else []
+    if any(isinstance(each, dict) and "installation" in each for each in components):
+        newer.append("installation")
+    if newer:
+        raise StorageError(
+            f"{path}: was changed: it says format {found['format']}, but holds "
+            f"{newer[0]!r}, which evalkit records since format {SEALED_SINCE}"
+        )
 
 
 def statistics_file(metric: str) -> str:

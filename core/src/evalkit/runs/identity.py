@@ -12,7 +12,7 @@ from typing import Any
 from evalkit.base.names import score_name
 from evalkit.plugins.provenance import run_id_of
 from evalkit.runs import recorded
-from evalkit.runs.record import RunRecord
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
 
 
 def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
@@ -75,6 +75,16 @@ def merged_id(record: RunRecord) -> str:
     names = {"dataset": record.dataset, "model": record.model}
     ids = {"format": record.format, "merged": [*record.merged]}
     return run_id_of({**ids, **names, "core": _core(record)})
+
+
+def is_of_other_format(record: RunRecord) -> bool:
+    """Tell whether a run's id is that of what it recorded, but in another format.
+
+    Args:
+        record: What a run of any format recorded, which is no repeat.
+    """
+    others = {*range(1, FORMAT_VERSION + 1)} - {record.format}
+    return any(has_its_id(record.changed(format=other)) for other in others)
 
 
 def has_its_id(record: RunRecord) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
+from evalkit.base.names import metric_of
 from evalkit.errors import EvalkitError
 from evalkit.runs.digests import SEALED_SINCE
 from evalkit.runs.folders import (
@@ -18,7 +19,7 @@ from evalkit.runs.folders import (
     read_table,
     statistics_file,
 )
-from evalkit.runs.identity import has_its_id
+from evalkit.runs.identity import has_its_id, is_of_other_format
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.repeats import repeat_id
 from evalkit.runs.results import Result
@@ -39,17 +40,25 @@ def find_contradictions(
     """Say which parts of a run are not what its other parts give.
 
     Args:
-        result: A run that holds its examples; one of an older format has none.
+        result: A run that holds its examples; of one of an older format only the id
+            is looked at.
         measured: What its metrics score.
         scored: What they computed again.
 
     Yields:
         A sentence for each part that starts with its file.
     """
-    if result.record.format != FORMAT_VERSION:
+    record = result.record
+    if record.format != FORMAT_VERSION:
+        if record.repeat_of is None and is_of_other_format(record):
+            yield (
+                f"{RUN_FILE}: says format {record.format}, but its run_id is that of "
+                "another format: it was changed, or its digests were taken away"
+            )
         return
     if not _has_its_id(result):
         yield f"{RUN_FILE}: run_id is not made of what the run recorded"
+    yield from _other_names(record)
     if result.path is not None:
         yield from _other_scores(result, result.path)
     yield from _other_statistics(result, scored)
@@ -57,8 +66,20 @@ def find_contradictions(
     yield from _other_baselines(result, measured, scored)
 
 
+_ONLY_SAID = (
+    *("answer_kind", "bounds", "cluster", "counts.predictions", "delta_metrics"),
+    *("errors", "headline_aggregate", "input_keys", "interval_rules", "notices"),
+    *("not_scored", "perturbations", "replications", "timings", "unparsed"),
+    *("warnings", "data (but for hashes and version)"),
+    "annotations (how often annotators were asked, seconds and cost)",
+)
+"""Keys of a record that nothing else in a run tells."""
+
+
 def unlooked_at(record: RunRecord) -> Iterator[str]:
-    """Say what was not looked at of a run of an older version, which cannot tell it."""
+    """Say what was not looked at of a run: what one of an older version cannot tell."""
+    yield f"what {RUN_FILE} says and no other part tells: {', '.join(_ONLY_SAID)}"
+    yield "texts beside the numbers, such as reasons; values in problems.jsonl"
     if not record.files:
         yield (
             "whether the files of the run are as they were written: evalkit recorded "
@@ -78,6 +99,25 @@ def _has_its_id(result: Result) -> bool:
         return has_its_id(record)
     made = repeat_id(record.repeat_of, record.counts, result.scores)
     return record.run_id == made
+
+
+def _other_names(record: RunRecord) -> Iterator[str]:
+    """Say which names and which status the record holds are not those of its parts."""
+    for key, kind in (("dataset", "datasets"), ("task", "tasks")):
+        names = [each.name for each in record.components if each.kind == kind]
+        if getattr(record, key) not in names:
+            yield f"{RUN_FILE}: {key} is not the one of its components"
+    names = record.metric_names
+    if record.headline is not None and metric_of(record.headline, names) != names[0]:
+        yield f"{RUN_FILE}: headline is not a score of the first metric"
+    if record.status == "complete" and not record.merged:
+        partly = {
+            "errors": record.errors,
+            "not_scored": record.not_scored,
+            "selection": not record.selection.is_whole,
+        }
+        for key in (key for key, is_partial in partly.items() if is_partial):
+            yield f"{RUN_FILE}: status is complete, against {key}"
 
 
 def _other_scores(result: Result, path: Path) -> Iterator[str]:

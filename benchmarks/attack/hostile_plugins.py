@@ -74,6 +74,8 @@ _SCORING = {
     "replaces open": "builtins.open = lambda *a, **k: 1 / 0",
     "replaces print": "builtins.print = None",
     "closes its output": "os.close(1)",
+    "closes all files": "os.closerange(0, 4096)",
+    "closes its files": "os.closerange(3, 4096)",
     "prints a result": "print('accuracy 100 %', '{\"status\": \"complete\"}')",
     "prints much": "print('y' * 1_000_000)",
     "changes the folder": "os.chdir('/')",
@@ -102,6 +104,7 @@ _IMPORTING = {
     "has no plugin": "Q = 1",
     "is no Python": "def P(:",
     "imports what is not there": "import no_such_library_at_all",
+    "closes its files at import": "import os; os.closerange(3, 4096); P = len",
     "waits at import": "import time; time.sleep(4)",
 }
 _PERTURBING = {

@@ -28,6 +28,7 @@ def quits(predictions, targets, called=[]):
     return 1.0
 """
 EVAL = ("eval", "sample-sentiment", "-m", "quits")
+PLACE = " at {file}:7"
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +87,32 @@ def test_other_ends_are_told_and_keep_their_code(
     done = run_evalkit(*EVAL)
     assert done.returncode == expected
     assert f"evalkit: error: its process {said}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("os.closerange(3, 4096)", PLACE),
+        ("os.closerange(0, 4096)", PLACE),
+        (
+            "[os.close(n) for n in range(3, 64) if os.path.exists(f'/dev/fd/{n}')]",
+            PLACE,
+        ),
+        ("ctypes.CDLL(None).close_range(3, 4096, 0)", ""),
+    ],
+)
+def test_a_process_whose_files_were_closed_is_not_waited_for(
+    quits: Callable[[str], Path], run_evalkit: Run, code: str, said: str
+) -> None:
+    file = quits(f"{code}; time.sleep(60)")
+    place = said.format(file=file)
+    start = time.monotonic()
+    done = run_evalkit(*EVAL)
+    assert time.monotonic() - start < 55
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"all files of its process were closed{place}" in done.stderr
+    assert not [*Path().rglob("run.json")]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ from __future__ import annotations
 import faulthandler
 import os
 import re
+import select
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
 from typing import NoReturn
 
 from evalkit_cli.endings import die_by
@@ -75,9 +78,12 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _work(command, writer)
     os.close(writer)
-    status = _wait(child, waited)
+    status, is_cut_off = _wait(child, waited, reader)
     said = _read(reader)
     code = os.waitstatus_to_exitcode(status)
+    if is_cut_off and not said.startswith(_DONE):
+        _tell_of_closed_files(said)
+        os._exit(1)
     if not said.startswith(_DONE):
         _tell(code, said)
     if code < 0:
@@ -90,20 +96,31 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
 
 
 _DONE = "done "
+_LOOK_SECONDS = 0.5
+_LOOKS = 6
+"""How often a child is found cut off before it is killed: it may just be ending."""
 
 
 def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
     """Run the command in the child, and say how it ended, or where it was left."""
     own, leave, is_done = os.getpid(), os._exit, False
+    way = os.fstat(writer)
+
+    def say(text: str) -> None:
+        with suppress(OSError):  # a plugin closed it, and it may be another file now
+            if os.path.samestat(way, os.fstat(writer)):
+                os.write(writer, text.encode(errors="backslashreplace"))
+
+    def note(caller: FrameType | None) -> None:
+        if caller is not None and os.getpid() == own and not is_done:
+            say(f"{caller.f_code.co_filename}:{caller.f_lineno}")
 
     def leave_at(status: int) -> NoReturn:
-        caller = sys._getframe().f_back
-        if caller is not None and os.getpid() == own and not is_done:
-            place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-            os.write(writer, place.encode(errors="backslashreplace"))
+        note(sys._getframe().f_back)
         leave(status)
 
     os._exit = leave_at
+    _note_closing(writer, note)
     if not faulthandler.is_enabled():
         faulthandler.enable(writer, all_threads=False)
     try:
@@ -112,8 +129,25 @@ def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
         given = ended.code
         code = given if isinstance(given, int) else int(given is not None)
         is_done = True
-        os.write(writer, f"{_DONE}{code}".encode())
+        say(f"{_DONE}{code}")
         raise
+
+
+def _note_closing(writer: int, note: Callable[[FrameType | None], None]) -> None:
+    """Have `os.close` and `os.closerange` note who closes the way to the parent."""
+    close, close_range = os.close, os.closerange
+
+    def close_one(fd: int) -> None:
+        if fd == writer:
+            note(sys._getframe().f_back)
+        close(fd)
+
+    def close_several(fd_low: int, fd_high: int, /) -> None:
+        if fd_low <= writer < fd_high:
+            note(sys._getframe().f_back)
+        close_range(fd_low, fd_high)
+
+    os.close, os.closerange = close_one, close_several
 
 
 def _end_with(parent: int) -> None:
@@ -125,14 +159,29 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _wait(child: int, waited: set[signal.Signals]) -> int:
-    """Wait for the child, pass signals on to it, and return its status."""
+def _wait(child: int, waited: set[signal.Signals], reader: int) -> tuple[int, bool]:
+    """Wait for the child, pass signals on to it, and return how it ended.
+
+    A child that closed all of its files cannot say any more that it is done, and may
+    wait without end, as threads of libraries do for theirs: it is killed.
+
+    Returns:
+        Its status, and whether it was killed for that.
+    """
+    cut_off = select.poll()
+    cut_off.register(reader, 0)  # only that nobody holds the other end
+    times = 0
     while True:
-        found = signal.sigwaitinfo(waited)
-        if found.si_signo == signal.SIGCHLD:
+        found = signal.sigtimedwait(waited, _LOOK_SECONDS)
+        if found is None:
+            times = times + 1 if cut_off.poll(0) else 0
+            if times == _LOOKS:
+                os.kill(child, signal.SIGKILL)
+                return os.waitpid(child, 0)[1], True
+        elif found.si_signo == signal.SIGCHLD:
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
-                return status
+                return status, False
         elif found.si_code <= _BY_A_PROCESS:  # a terminal tells the child by itself
             os.kill(child, found.si_signo)
 
@@ -160,6 +209,18 @@ def _place(said: str) -> str:
         if not frame[0].startswith(own) or "site-packages" in frame[0]
     ]
     return ":".join((others or frames)[0])
+
+
+def _tell_of_closed_files(place: str) -> None:
+    """Say that the child could not go on."""
+    from evalkit_cli.printing.streams import echo_lines
+
+    where = f" at {place}" if place else ""
+    echo_lines(
+        f"evalkit: error: all files of its process were closed{where}, so that it "
+        "could not go on, and was ended; a plugin or a library did that",
+        err=True,
+    )
 
 
 def _tell(code: int, place: str) -> None:

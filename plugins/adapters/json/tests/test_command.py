@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import TypeAdapter
 
-from evalkit.errors import SchemaError
+from evalkit.adapters import read_pipeline
+from evalkit.errors import DataError, SchemaError
 from evalkit_adapters_json.command import adapt_command
+from evalkit_adapters_json.files import adapt_file
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +73,39 @@ def test_files_are_written(source: str, target: str) -> None:
         {"b": 1, "l": "y"},
         {"b": 2, "l": "z"},
     ]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("kind", ["symlink", "dangling", "pipe", "folder"])
+def test_what_is_no_regular_file_is_not_replaced(name: str, kind: str) -> None:
+    target, other = Path(name), Path("other.txt")
+    other.write_text("kept", "utf-8")
+    if kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "folder":
+        target.mkdir()
+    else:
+        target.symlink_to(other if kind == "symlink" else "gone.txt")
+    before = target.lstat()
+    what = "a symlink" if target.is_symlink() else "no regular file"
+    with pytest.raises(DataError, match=f"{name}: is {what}, and is not replaced"):
+        adapt_file(read_pipeline("fix.yaml"), "in.jsonl", name)
+    assert target.lstat() == before
+    assert other.read_text("utf-8") == "kept"
+    assert not Path("gone.txt").exists()
+
+
+def test_what_a_killed_call_left_is_named() -> None:
+    for left in (".out.jsonl.123.part", ".out.jsonl-0a1b2c3d.part"):
+        Path(left).touch()
+    Path(".out.jsonl2-0a1b2c3d.part").touch()
+    done = adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.jsonl", "--json")
+    assert done.output.splitlines()[:3] == [
+        ".out.jsonl-0a1b2c3d.part: is of a call that did not end, or still runs",
+        ".out.jsonl.123.part: is of a call that did not end, or still runs",
+        "{",
+    ]
+    assert Path("out.jsonl").read_text("utf-8").count("\n") == 3
 
 
 def test_durations_are_written_so_that_they_are_read_again() -> None:

@@ -56,6 +56,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("inner", ["sub", "deep/er"])
+def test_nothing_is_written_within_a_data_set(tmp_path: Path, inner: str) -> None:
+    outer = tmp_path / "outer"
+    write_data_set(ROWS, outer, Row)
+    before = contents(outer)
+    for overwrite in (False, True):
+        with pytest.raises(StorageError, match=f"{inner}: is in the data set {outer} "):
+            write_data_set(ROWS, outer / inner, Row, overwrite=overwrite)
+    assert contents(outer) == before
+    assert not (outer / inner).exists()
+
+
 @pytest.mark.parametrize("file_format", ["parquet", "arrow"])
 def test_rows_come_back_in_order_and_equal_rows_make_equal_files(
     tmp_path: Path, file_format: Any

@@ -154,10 +154,12 @@ def _write(
     quiet: bool,
 ) -> None:
     from evalkit.reporting import count_of
-    from evalkit_adapters_json.files import adapt_file
+    from evalkit_adapters_json.files import adapt_file, leftovers
 
     with watched(quiet) as progress:
         done = adapt_file(adapters, file, out, limit, progress)
+    for path in leftovers(out):
+        echo(f"{path}: is of a call that did not end, or still runs", err=True)
     if as_json:
         echo_json({"read": done.read, "written": done.written, "file": str(out)})
     elif not quiet:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, time, timedelta
@@ -41,6 +43,7 @@ def adapt_file(
 
     A table (Parquet, Arrow) that goes to Parquet is adapted at once where each adapter
     can. The target is there when all rows are; an error leaves what was there before.
+    What is no regular file, such as a symlink, is not replaced.
 
     Args:
         pipeline: The adapters.
@@ -61,11 +64,16 @@ def adapt_file(
     source, target = Path(source), Path(target)
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        what = "a symlink" if target.is_symlink() else "no regular file"
+        raise DataError(f"{target}: is {what}, and is not replaced; name a file")
     if target.exists() and source.exists() and target.samefile(source):
         raise DataError(f"{target}: is the file that is read; write to another one")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}.part")
     try:
+        partial.touch(exist_ok=False)
         done = _write(pipeline, source, target, partial, limit, progress)
+        _sync(partial)
         partial.replace(target)
     except OSError as error:
         raise DataError(
@@ -75,6 +83,17 @@ def adapt_file(
         with suppress(OSError):
             partial.unlink()
     return done
+
+
+def leftovers(target: Path) -> list[Path]:
+    """Return hidden files of calls for a target that did not end, or still run."""
+    found = target.parent.glob(f".{glob.escape(target.name)}[-.]*.part")
+    return sorted(path for path in found if path.is_file())
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def _write(
@@ -102,8 +121,6 @@ def _write(
         for row in rows:
             stream.write(f"{_encode(row, source)}\n")
             written += 1
-        stream.flush()
-        os.fsync(stream.fileno())
     return AdaptedFile(counted.read, written)
 
 

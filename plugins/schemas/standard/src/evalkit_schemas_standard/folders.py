@@ -36,6 +36,7 @@ def new_folder(final: Path, *, overwrite: bool) -> Iterator[Path]:
             there before is as it was.
     """
     final = final.resolve()
+    _refuse_inner(final)
     _refuse_other(final, overwrite)
     staging = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.partial")
     try:
@@ -57,6 +58,16 @@ def leftovers(final: Path) -> list[Path]:
     """Return hidden folders of writes to a place that did not end, or still run."""
     final = final.resolve()
     return sorted(final.parent.glob(f".{final.name}-*.partial"))
+
+
+def _refuse_inner(final: Path) -> None:
+    """Refuse a place in another data set, which would hold files that it has not."""
+    for folder in final.parents:
+        if (folder / MANIFEST_FILE).is_file():
+            raise StorageError(
+                f"{final}: is in the data set {folder} (it holds {MANIFEST_FILE}); "
+                "name a folder outside of it"
+            )
 
 
 def _refuse_other(final: Path, overwrite: bool) -> None:

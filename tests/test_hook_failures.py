@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -158,6 +159,21 @@ class Sums(evalkit.Metric):
         return act("metrics", "finalize", sums.select("group", value="x"))
 
 
+class Counts(evalkit.Metric):
+    keys = ("gold", "said")
+    interval = "multinomial"
+
+    def statistics(self, batch):
+        labels = {"gold": "target", "said": "prediction"}
+        return batch.select(**labels, n=pl.lit(1.0)).with_row_index("row")
+
+    def finalize(self, sums):
+        return sums.group_by("group").agg(value=pl.col("n").sum())
+
+    def finalize_counts(self, counts):
+        return act("metrics", "finalize_counts", {"": counts.sum(axis=1)})
+
+
 class Loud:
     families = {"robustness"}
     version = "1"
@@ -297,6 +313,7 @@ ENTRY_POINTS = {
         "sums": "Sums",
         "batches": "Batches",
         "example-sums": "ExampleSums",
+        "counts": "Counts",
     },
     "evalkit.perturbations": {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
@@ -366,6 +383,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("metrics", "resources"): [None, "text", {"x": 1}, {"x": Path("no-such-file")}],
     ("metrics", "prepare"): [],
     ("metrics", "statistics"): [None, [1.0], LONG, NAN_SUMS, NO_ROWS, pl.DataFrame()],
+    ("metrics", "finalize_counts"): [None, {"": 1.0}, {1: np.ones(2)}, np.ones(2)],
     ("metrics", "finalize"): [
         None,
         {"value": 1.0},
@@ -409,6 +427,7 @@ PLACES = {
     ("metrics", "score_batch"): "metrics/batches",
     ("metrics", "prepare"): "metrics/batches",
     ("metrics", "resources"): "metrics/batches",
+    ("metrics", "finalize_counts"): "metrics/counts",
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("annotators", "annotate_batch"): "annotators/several",
     ("adapters", "adapt_rows"): "adapters/adapts-blocks",

@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 52_800
-"""Room for the second edition of the contract, and for runs that are checked when they
-are read; to be lowered again."""
+MOST_LINES = 53_300
+"""Room for the second edition of the contract, for runs that are checked when they are
+read, and for limits of memory and time; to be lowered again."""
 
 MOST_OF_A_MODULE = 400
 LONGER = {

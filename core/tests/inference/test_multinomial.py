@@ -26,7 +26,7 @@ def draw(
 ) -> pl.DataFrame:
     random = np.random.default_rng(seed)
     smoothed = smoothed_counts(count_pairs(cells.items(), labels))
-    return counts_table([replicate_counts(smoothed, NAMES, replicates, random)])
+    return counts_table([replicate_counts(smoothed, NAMES, replicates, random)], [0])
 
 
 def test_replicates_are_drawn_from_counts_with_1_spread_over_all_pairs() -> None:
@@ -79,7 +79,7 @@ def test_a_missing_prediction_is_drawn_as_often_as_it_occurred() -> None:
 def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
     smoothed = smoothed_counts(PairCounts({("a", None): 3.0}, []))
     random = np.random.default_rng(0)
-    drawn = counts_table([replicate_counts(smoothed, NAMES, 4, random)])
+    drawn = counts_table([replicate_counts(smoothed, NAMES, 4, random)], [0])
     assert drawn.rows() == [(number, "a", None, 3.0) for number in range(4)]
 
 
@@ -88,7 +88,7 @@ def test_counts_of_groups_are_put_into_one_table() -> None:
         as_replicate({("a", "a"): 2.0, ("a", None): 0.5}, NAMES),
         as_replicate({("b", "a"): 3.0}, NAMES),
     ]
-    table = counts_table([groups[0], groups[1]._replace(replicate=np.array([7]))])
+    table = counts_table(groups, [0, 7])
     assert table.columns == ["replicate", *NAMES]
     assert table.rows() == [
         (0, "a", "a", 2.0),

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from evalkit.errors import DataError
-from evalkit.reading import tables as table_files
+from evalkit.reading import arrow_batches
 from evalkit.reading.blocks import Block
 from evalkit.reading.formats import Format
 from evalkit.reading.schemas import plan_of
@@ -263,7 +263,8 @@ FILES = ["p.parquet", "p.arrow", "p.arrows"]
 def test_files_are_read_in_batches_with_running_numbers(
     tmp_path: Path, name: str, batch_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_files, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(arrow_batches, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(arrow_batches, "PIECE_ROWS", batch_rows)
     kind = _write(tmp_path / name, FRAME)
     blocks = list(read_table_blocks(tmp_path / name, kind, PLAN))
     assert [int(n) for block in blocks for n in block.lines] == [1, 2, 3]

@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from evalkit.inference.multinomial import counts_table
 from evalkit.inference.resampling import unit_keys
 from evalkit.scoring import bootstrap
-from evalkit.scoring.bootstrap import replicate_sums
+from evalkit.scoring.bootstrap import replicate_cells, replicate_sums
 from evalkit.scoring.statistics_rows import StatisticsRows
 
 REPLICATES = 4_000
@@ -25,6 +26,25 @@ def draw(
     members = rows.memberships(position, np.zeros_like(position))
     names = unit_keys(map(str, range(int(units.max()) + 1)), seed)
     return replicate_sums(rows, members, units, names, REPLICATES)
+
+
+def test_an_array_of_replicates_holds_the_same_sums(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bootstrap, "MOST_DRAWS", 2_000)
+    n, random = 30, np.random.default_rng(4)
+    labels = {name: random.choice(list("abc"), n) for name in ("gold", "said")}
+    statistics = pl.DataFrame({**labels, "count": 1.0}).with_row_index("position")
+    keys = ["gold", "said"]
+    rows = StatisticsRows(statistics, keys, n)
+    position = np.arange(n)
+    units = position // 2
+    names = unit_keys(map(str, range(n // 2)), 3)
+    parts = (rows, rows.memberships(position, np.zeros_like(position)), units, names)
+    table = replicate_sums(*parts, 300)
+    drawn = replicate_cells(*parts, 300)
+    assert drawn.names == (*keys, "count")
+    assert counts_table([drawn], [0]).equals(table.cast({"replicate": pl.Int64}))
 
 
 def direct(statistics: pl.DataFrame, column: str, seed: int = 2) -> list[float]:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from evalkit import Metric, MetricContext, MetricError
-from evalkit.scoring import finalization
+from evalkit import Metric, MetricContext, MetricError, PluginContractError
+from evalkit.inference.multinomial import DrawnCounts, as_replicate, replicate_counts
+from evalkit.scoring import finalization, finalize_counts
 from evalkit.scoring.finalization import (
     EXAMPLES,
     REPLICATION,
@@ -185,3 +187,142 @@ def test_a_piece_that_fails_leaves_no_replicates(
 
     assert found[0].values == {}
     assert str(found[0].reason).startswith("the bootstrap failed: metrics/inverse (")
+
+
+# counts as arrays ----------------------------------------------------------------
+
+
+class Share(Metric):
+    """The share of each label among counts, by either hook."""
+
+    keys = ("label", "other")
+    interval = "multinomial"
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return batch.select(
+            label="target", other="prediction", n=pl.lit(1.0)
+        ).with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        whole = pl.col("n").sum().over("group")
+        value = (pl.col("n").sum().over("group", "label")) / whole
+        return sums.select("group", score="label", value=value).unique()
+
+    def finalize_counts(self, counts: Any, cells: pl.DataFrame) -> Any:
+        return {
+            str(label): np.where(found > 0, found / counts.sum(axis=1), np.nan)
+            for label in cells["label"].unique().sort()
+            for found in [counts[:, (cells["label"] == label).to_numpy()].sum(axis=1)]
+        }
+
+
+def drawn_shares() -> list[tuple[int, int, DrawnCounts]]:
+    random = np.random.default_rng(0)
+    names = ("label", "other", "n")
+    few = {("a", "a"): 1.0, ("a", "b"): 1.0, ("b", "b"): 2.0}
+    more = {**few, ("c", None): 0.5}
+    return [
+        (number, 7, replicate_counts(cells, names, 7, random))
+        for number, cells in enumerate((few, more, few, {("c", "a"): 3.0}))
+    ]
+
+
+@pytest.mark.parametrize("most", [1, 40, 1_000])
+def test_arrays_of_counts_give_what_tables_give(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finalization, "MOST_ROWS", most)
+    by_array = Finalizer(bound(Share), CONTEXT)
+
+    class ByTable(Finalizer):
+        takes_counts = False
+
+    assert by_array.takes_counts
+    found = finalize_replicates(by_array, drawn_shares())
+    expected = finalize_replicates(ByTable(bound(Share), CONTEXT), drawn_shares())
+    assert found.keys() == expected.keys()
+    for part, one in found.items():
+        other = expected[part]
+        assert one.values.keys() == other.values.keys()
+        for score, values in one.values.items():
+            assert values.tolist() == pytest.approx(other.values[score].tolist())
+
+
+def test_counts_of_equal_cells_are_finalized_in_one_call() -> None:
+    shapes: list[tuple[int, ...]] = []
+
+    class Watched(Share):
+        def finalize_counts(self, counts: Any, cells: pl.DataFrame) -> Any:
+            assert not counts.flags.writeable
+            shapes.append(counts.shape)
+            return super().finalize_counts(counts, cells)
+
+    finalize_replicates(Finalizer(bound(Watched), CONTEXT), drawn_shares())
+    assert shapes == [(14, 3), (7, 4), (7, 1)]
+
+
+def test_a_finalize_of_its_own_is_not_passed_over() -> None:
+    class Halved(Share):
+        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+            return super().finalize(sums).with_columns(pl.col("value") / 2)
+
+    metric = bound(Halved)
+    assert not metric.finalizes_counts
+    own = Share()
+    own.finalize = lambda sums: sums  # type: ignore[method-assign, assignment]
+    assert not replace(metric, plugin=own).finalizes_counts
+    assert bound(Share).finalizes_counts
+    assert not Finalizer(bound(Share), CONTEXT, 2).takes_counts
+
+
+@pytest.mark.parametrize(
+    ("returned", "wrong"),
+    [
+        (None, "must return a mapping from score to array, returned NoneType"),
+        ({"": [1.0, 2.0]}, "the value of '' must be a numpy array of floats"),
+        ({"a": np.ones(3)}, r"the value of 'a' must .* of shape \(2,\)"),
+        ({"a": np.ones(2, dtype=int)}, "the value of 'a' must be"),
+        ({1: np.ones(2)}, "the value of 1 must be"),
+    ],
+)
+def test_what_is_no_array_of_values_names_the_metric(returned: Any, wrong: str) -> None:
+    class Wrong(Share):
+        def finalize_counts(self, counts: Any) -> Any:
+            return returned
+
+    cells = pl.DataFrame({"label": ["a"], "other": ["b"]})
+    with pytest.raises(MetricError, match=f"metrics/wrong .*finalize_counts.*{wrong}"):
+        finalize_counts(bound(Wrong), np.ones((2, 1)), cells, CONTEXT)
+
+
+def test_a_group_whose_counts_fail_does_not_touch_the_others() -> None:
+    class Fragile(Share):
+        def finalize_counts(self, counts: Any, cells: pl.DataFrame) -> Any:
+            if (counts == 99).any():
+                raise ValueError("too many")
+            return super().finalize_counts(counts, cells)
+
+    names = ("label", "other", "n")
+    parts = [
+        (number, 1, as_replicate({("a", "a"): count}, names))
+        for number, count in enumerate((1.0, 99.0, 2.0))
+    ]
+    found = finalize_replicates(Finalizer(bound(Fragile), CONTEXT), parts)
+    assert [one.values.get("a", np.empty(0)).tolist() for one in found.values()] == [
+        [1.0],
+        [],
+        [1.0],
+    ]
+    assert str(found[1].reason).startswith("the bootstrap failed: metrics/fragile (")
+
+
+def test_counts_are_for_statistics() -> None:
+    class Odd(Metric):
+        def score_example(self, prediction: float) -> float:
+            return prediction
+
+        def finalize_counts(self, counts: Any) -> Any:
+            return {}
+
+    with pytest.raises(PluginContractError, match="finalize_counts is for a metric"):
+        bound(Odd)

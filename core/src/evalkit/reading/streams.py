@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from evalkit.errors import DataError
+from evalkit.reading.expansion import CountedStream, Expansion
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""
@@ -51,14 +52,14 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
     Raises:
         DataError: It is no ordinary file, cannot be read, or its compressed data are
-            damaged; also where this shows while it is read.
+            damaged or unpack to too much; also where this shows while it is read.
     """
     refuse_other_than_file(path)
     try:
         with path.open("rb") as raw:
             magic = raw.read(4)
             raw.seek(0)
-            yield _decompressed(raw, magic)
+            yield _decompressed(path, raw, magic)
     except (EOFError, zlib.error) as error:
         raise DataError(f"{path}: its compressed data are damaged: {error}") from error
     except OSError as error:
@@ -66,15 +67,17 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
-def _decompressed(raw: IO[bytes], magic: bytes) -> Any:
+def _decompressed(path: Path, raw: IO[bytes], magic: bytes) -> Any:
     if magic.startswith(_GZIP_MAGIC):
         import gzip
 
-        return gzip.GzipFile(fileobj=raw)
+        return CountedStream(gzip.GzipFile(fileobj=raw), Expansion(path))
     if magic == _ZSTD_MAGIC:
         import pyarrow
 
-        return pyarrow.CompressedInputStream(raw, "zstd")
+        return CountedStream(
+            pyarrow.CompressedInputStream(raw, "zstd"), Expansion(path)
+        )
     return raw
 
 

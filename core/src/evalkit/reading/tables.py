@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from evalkit.base.columns import all_named, frame_of, is_pattern, named
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
+from evalkit.reading.arrow_batches import read_batches
 from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.formats import Format
 from evalkit.reading.manifests import check_files, read_manifest
@@ -23,8 +24,6 @@ from evalkit.reading.rows import Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.typed_values import mapped_row
-
-BATCH_ROWS = 100_000
 
 
 def read_table_blocks(
@@ -75,7 +74,7 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         return
     refuse_other_than_file(path)
     try:
-        for batch in _BATCHES[kind](path):
+        for batch in read_batches(path, kind):
             batch.validate(full=True)  # texts may be no UTF-8
             _read_names(pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
@@ -174,32 +173,6 @@ def _repeating(frame: pl.DataFrame) -> str | None:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _parquet_batches(path: Path) -> Iterator[Any]:
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(path) as file:
-        yield from file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
-
-
-def _arrow_batches(path: Path) -> Iterator[Any]:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        if is_file:
-            reader = pa.ipc.open_file(file)
-            yield from map(reader.get_batch, range(reader.num_record_batches))
-        else:
-            yield from pa.ipc.open_stream(file)
-
-
-_BATCHES: Mapping[Format, Callable[[Path], Iterator[Any]]] = {
-    Format.PARQUET: _parquet_batches,
-    Format.ARROW: _arrow_batches,
-}
 
 
 def table_blocks(

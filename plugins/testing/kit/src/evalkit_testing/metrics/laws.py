@@ -13,6 +13,7 @@ from evalkit_testing.metrics.invariance_laws import (
 )
 from evalkit_testing.metrics.trials import Trial
 from evalkit_testing.metrics.value_laws import (
+    check_counts,
     check_missing,
     check_nothing,
     check_perfect,
@@ -23,6 +24,7 @@ from evalkit_testing.metrics.value_laws import (
 
 LAWS: tuple[Law[Trial], ...] = (
     Law("values", "a value is null or finite, and within the bounds", check_values),
+    Law("counts", "an array of counts gives what finalize gives", check_counts),
     Law("repeatable", "the same data give the same scores", check_repeatable),
     Law(
         "stateless",

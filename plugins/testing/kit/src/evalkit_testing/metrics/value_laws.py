@@ -6,10 +6,17 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from evalkit.catalog import BoundMetric
-from evalkit.scoring import RESPONSES_KEY, merge_statistics, metric_statistics
+from evalkit.scoring import (
+    RESPONSES_KEY,
+    finalize_counts,
+    merge_statistics,
+    metric_statistics,
+)
 from evalkit_testing.laws import LawBroken
 from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_part
 from evalkit_testing.metrics.samples import Row
@@ -65,6 +72,43 @@ def _check_value(subject: Subject, part: Part, value: Any) -> None:
         high is not None and number > high + VALUE_TOLERANCE
     ):
         raise LawBroken(f"{where} is {number}, outside of the bounds {low} to {high}")
+
+
+def check_counts(trial: Trial) -> None:
+    """An array of counts gives the values that `finalize` gives of the same sums."""
+    metric = trial.subject.bind()
+    if not metric.finalizes_counts or not trial.adds_up or trial.sums.is_empty():
+        return
+    keys = list(metric.keys)
+    columns = [name for name in trial.sums.columns if name not in ("group", *keys)]
+    if len(columns) != 1:  # then it is not called
+        return
+    cells = trial.sums.select(cs.by_name(*keys)).unique().sort(keys)
+    groups = trial.sums["group"].unique().sort().to_list()
+    counts = np.zeros((len(groups), len(cells)))
+    place = {cell: number for number, cell in enumerate(cells.rows())}
+    for group, *cell, count in trial.sums.select("group", *keys, *columns).rows():
+        counts[groups.index(group), place[tuple(cell)]] = count
+    found = finalize_counts(metric, counts, cells, trial.subject.context)
+    tags = trial.groups.tags
+    by_hook = {
+        (tags[group], score): float(value)
+        for score, values in found.items()
+        for group, value in zip(groups, values, strict=True)
+        if math.isfinite(value)
+    }
+    by_finalize = {
+        part: float(value)
+        for part, value in trial.values.items()
+        if value is not None and math.isfinite(value)
+    }
+    for part in {**by_hook, **by_finalize}:
+        one, other = by_hook.get(part), by_finalize.get(part)
+        if not is_close(one, other):
+            raise LawBroken(
+                f"the value of {name_part(part)} is {one} by finalize_counts, and "
+                f"{other} by finalize"
+            )
 
 
 def check_perfect(trial: Trial) -> None:

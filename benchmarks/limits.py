@@ -1,4 +1,4 @@
-"""Measure what odd data cost: many labels, long labels, many tags and many keys.
+"""Measure what odd data cost: many labels, long labels, many tags, keys and bytes.
 
     python benchmarks/limits.py [CASE ...]
 
@@ -8,6 +8,7 @@ memory (`ru_maxrss`).
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import resource
@@ -26,6 +27,8 @@ class Case(NamedTuple):
 
     rows: Callable[[], Iterator[tuple[Row, str]]]
     metric: str
+    predictions: Callable[[Path], Path] | None = None
+    """Writes predictions into a folder, in the place of those labels."""
 
 
 def _plain(number: int, label: str, **more: Any) -> Row:
@@ -58,6 +61,32 @@ def _keys() -> Iterator[tuple[Row, str]]:
         yield _plain(number, f"l{number % 3}", **{f"undeclared{number}": 1}), "l0"
 
 
+def _one_row() -> Iterator[tuple[Row, str]]:
+    yield _plain(0, "l0"), "l0"
+
+
+def _packed_lines(folder: Path) -> Path:
+    """Write 2 000 lines of 1 MB, which are 2 MB when packed."""
+    line = b'{"id": "0", "label": "%s"}\n' % (b"x" * 1_000_000)
+    path = folder / "packed.jsonl.gz"
+    path.write_bytes(gzip.compress(line) * 2_000)
+    return path
+
+
+def _one_text(folder: Path) -> Path:
+    """Write one text of 1 MB that 20 000 rows of Parquet share."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = 20_000
+    places = pa.array([0] * rows, pa.int32())
+    label = pa.DictionaryArray.from_arrays(places, pa.array(["x" * 1_000_000]))
+    table = pa.table({"id": [str(number) for number in range(rows)], "label": label})
+    path = folder / "shared.parquet"
+    parquet.write_table(table, path, store_schema=False)
+    return path
+
+
 CASES = {
     "8 000 labels, f1": Case(_labels, "f1"),
     "8 000 labels, macro-f1": Case(_labels, "macro-f1"),
@@ -65,6 +94,12 @@ CASES = {
     "4 000 tags of 10 examples, accuracy": Case(_tags, "accuracy"),
     "4 000 tags of 10 examples, macro-f1": Case(_tags, "macro-f1"),
     "20 000 undeclared keys, refused": Case(_keys, "accuracy"),
+    "2 GB of lines in a packed file, refused": Case(
+        _one_row, "accuracy", _packed_lines
+    ),
+    "a text of 1 MB in 20 000 rows of Parquet, refused": Case(
+        _one_row, "accuracy", _one_text
+    ),
 }
 
 
@@ -75,8 +110,11 @@ def measure(case: Case, folder: Path) -> str:
         for row, label in case.rows():
             data.write(json.dumps(row) + "\n")
             said.write(json.dumps({"id": row["uid"], "label": label}) + "\n")
+    given = str(files[1])
+    if case.predictions is not None:
+        given = str(case.predictions(folder))
     command = [sys.executable, "-m", "evalkit_cli", "eval", "--data", "data.jsonl"]
-    command += ["--task", "text-classification", "-p", "said.jsonl", "-q"]
+    command += ["--task", "text-classification", "-p", given, "-q"]
     done = subprocess.run(
         [*command, "-m", case.metric],
         cwd=folder,

@@ -556,6 +556,9 @@ def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
         return str(error)
     assert result is not None, "a failure was a success"
     made_of_it = [score for score in result.scores if is_made_by(kind, score)]
+    if hook == "finalize_counts":  # replicates are lost, not the value
+        assert all(score.ci is None for score in made_of_it)
+        return "\n".join(score.reason or "" for score in made_of_it)
     assert all(score.value is None for score in made_of_it)
     return said(result)
 

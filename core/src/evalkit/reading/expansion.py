@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from evalkit.errors import DataError
 
@@ -52,7 +52,7 @@ class CountedStream:
         expansion: What counts them.
     """
 
-    def __init__(self, stream: IO[bytes], expansion: Expansion) -> None:
+    def __init__(self, stream: Any, expansion: Expansion) -> None:
         self._stream, self._expansion = stream, expansion
 
     def read(self, size: int) -> bytes:
@@ -64,6 +64,6 @@ class CountedStream:
         Raises:
             DataError: The file has unpacked to too many.
         """
-        found = self._stream.read(size)
+        found: bytes = self._stream.read(size)
         self._expansion.add(len(found))
         return found

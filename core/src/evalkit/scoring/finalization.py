@@ -256,7 +256,7 @@ def _finalize_waiting(
     finalizer: Finalizer, waiting: Mapping[Hashable, list[_Piece]]
 ) -> dict[tuple[Any, int], FinalizedReplicates]:
     """Finalize what waits: by the cells of counts that are taken as an array."""
-    found = {}
+    found: dict[tuple[Any, int], FinalizedReplicates] = {}
     for cells, pieces in waiting.items():
         values = _values_of_tables if cells is None else _values_of_counts
         found |= _finalize_together(finalizer, pieces, values)

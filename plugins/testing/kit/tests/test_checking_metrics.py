@@ -10,6 +10,7 @@ from datetime import date
 from itertools import count
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import strategies as st
@@ -384,6 +385,30 @@ class ClassRecalls(ShareOfSums):
         return sums.select("group", value=value, score="=" + pl.col("gold"))
 
 
+class OtherArrays(evalkit.Metric):
+    """Takes all counts of an array for those of right answers."""
+
+    bounds = (0, 1)
+    higher_is_better = True
+    answer_kinds = ("one",)
+    keys = ("gold", "said")
+    interval = "multinomial"
+    accepts_no_prediction = True
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        labels = batch.select(pl.col("target", "prediction").cast(pl.String))
+        counted = labels.select(gold="target", said="prediction", n=pl.lit(1.0))
+        return counted.with_row_index("row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        n = pl.col("n")
+        right = n.filter(pl.col("gold") == pl.col("said")).sum()
+        return sums.group_by("group").agg(value=right / n.sum())
+
+    def finalize_counts(self, counts: Any) -> Any:
+        return {"": np.ones(len(counts))}
+
+
 BROKEN = [
     (get_nan, "values", "is nan; give None"),
     (get_text, "values", "is no number: 'high'"),
@@ -394,6 +419,7 @@ BROKEN = [
     (NanStatistic, "values", "it failed: .* 'hits' must not hold NaN"),
     (NanExample, "values", "it failed: .* 'hits' of an example is not finite"),
     (Raises, "values", "it failed: .* ZeroDivisionError"),
+    (OtherArrays, "counts", r"is 1\.0 by finalize_counts, and 0\.\d+ by finalize"),
     (get_call_number, "repeatable", "when it is computed again"),
     (CountsRuns, "repeatable", "when it is computed again"),
     (RemembersLabels, "stateless", "after these examples were scored: "),

@@ -52,7 +52,7 @@ def make_older(folder: Path) -> None:
     record = json.loads((folder / "run.json").read_bytes())
     record["format"] = 2
     for component in record["components"]:
-        del component["installation"]
+        del component["installation"], component["other_byte_code"]
     write_record(folder, record)
     record["run_id"] = evaluation_id(evalkit.read_run(folder).record, ())
     write_record(folder, record)

@@ -145,6 +145,7 @@ def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None
         "source_sha256": source_hash(mini.module),
         "libraries": {"pydantic": importlib.metadata.version("pydantic")},
         "installation": {"kind": "unrecorded", "source": None},
+        "other_byte_code": [],
         "resources": {},
         "deterministic": True,
     }

@@ -81,7 +81,6 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         further["deterministic"] = bound.deterministic
     elif isinstance(bound, BoundAnnotator):
         further["resources"] = _data_files(bound)
-    other = modules_of_other_code(_module_of(bound))
     return {
         "id": component.id,
         "distribution": component.distribution,
@@ -90,7 +89,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "source_sha256": source_hash(_module_of(bound)),
         "libraries": _libraries_of(bound),
         "installation": _installation_of(bound),
-        **({"other_byte_code": other} if other else {}),
+        "other_byte_code": modules_of_other_code(_module_of(bound)),
         **further,
     }
 

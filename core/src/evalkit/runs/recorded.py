@@ -268,7 +268,7 @@ class Component(Part):
     """What of its distribution is as it was installed."""
     other_byte_code: Texts = ()
     """Modules of its package that ran from byte code (`__pycache__`) that is not that
-    of their source; left out where there are none."""
+    of their source."""
     resources: Mapping[Text, Text] | None = None
     """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also
@@ -298,8 +298,9 @@ class Component(Part):
         found = self.to_dict()
         found.pop("installation", None)
         found.pop("libraries", None)
-        if not self.resources:
-            found.pop("resources", None)
+        for key in ("resources", "other_byte_code"):
+            if not found.get(key):
+                found.pop(key, None)
         if self.deterministic:
             found.pop("deterministic", None)
         return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import marshal
 import sys
 import warnings
+from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
@@ -42,13 +43,30 @@ def _is_of_other_code(module: ModuleType) -> bool:
     spec = module.__spec__
     if spec is None or type(spec.loader) is not SourceFileLoader or not spec.cached:
         return False
+    source, cached = Path(str(spec.origin)), Path(spec.cached)
     try:
-        content = Path(spec.cached).read_bytes()
-        source = Path(str(spec.origin))
-        status, text = source.stat(), source.read_bytes()
+        times = [path.stat() for path in (source, cached)]
+        states = [(each.st_mtime_ns, each.st_ctime_ns, each.st_size) for each in times]
+        return _is_other(source, cached, *states)
     except OSError:  # no byte code, or a source that was removed since
         return False
-    if not _is_taken(content, int(status.st_mtime), status.st_size):
+
+
+_State = tuple[int, int, int]
+
+
+@lru_cache(maxsize=4096)
+def _is_other(source: Path, cached: Path, state: _State, _cached: _State) -> bool:
+    """Compare once while the files stay as they are: plugins share packages.
+
+    Args:
+        source: The source.
+        cached: The byte code.
+        state: When the source was changed, in two ways, and its size.
+    """
+    content, text = cached.read_bytes(), source.read_bytes()
+    time, _, size = state
+    if not _is_taken(content, time // 1_000_000_000, size):
         return False
     try:
         with warnings.catch_warnings():

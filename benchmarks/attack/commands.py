@@ -46,7 +46,7 @@ class Ended(NamedTuple):
     @property
     def is_interrupted(self) -> bool:
         """Whether a user, or who passes for one, ended it: no plugin is to blame."""
-        return self.code in (130, -signal.SIGINT, -signal.SIGTERM)
+        return self.code in (130, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
 
     @property
     def is_killed(self) -> bool:

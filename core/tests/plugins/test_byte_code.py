@@ -130,5 +130,9 @@ def test_a_source_that_is_gone_or_no_python_any_more(package: Package) -> None:
 def test_modules_without_a_file_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("made_up", "made_up.within"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "made_up.none", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "made_up.none", None)
+    odd = ModuleType("made_up.odd")
+    odd.__spec__ = object()  # type: ignore[assignment]
+    monkeypatch.setitem(sys.modules, "made_up.odd", odd)
+    del sys.modules["made_up"].__spec__
     assert modules_of_other_code("made_up.within") == []

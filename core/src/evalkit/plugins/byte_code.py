@@ -12,7 +12,7 @@ import marshal
 import sys
 import warnings
 from functools import lru_cache
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -40,8 +40,10 @@ def modules_of_other_code(module: str) -> list[str]:
 
 
 def _is_of_other_code(module: ModuleType) -> bool:
-    spec = module.__spec__
-    if spec is None or type(spec.loader) is not SourceFileLoader or not spec.cached:
+    spec = getattr(module, "__spec__", None)  # a plugin may put anything there
+    if not isinstance(spec, ModuleSpec) or not spec.cached:
+        return False
+    if type(spec.loader) is not SourceFileLoader:
         return False
     source, cached = Path(str(spec.origin)), Path(spec.cached)
     try:

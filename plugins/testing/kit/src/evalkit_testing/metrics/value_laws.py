@@ -76,8 +76,10 @@ def _check_value(subject: Subject, part: Part, value: Any) -> None:
 
 def check_counts(trial: Trial) -> None:
     """An array of counts gives the values that `finalize` gives of the same sums."""
-    metric = trial.subject.bind()
-    if not metric.finalizes_counts or not trial.adds_up or trial.sums.is_empty():
+    if not trial.adds_up:
+        return
+    metric, values = trial.subject.bind(), trial.values
+    if not metric.finalizes_counts or trial.sums.is_empty():
         return
     keys = list(metric.keys)
     columns = [name for name in trial.sums.columns if name not in ("group", *keys)]
@@ -93,13 +95,13 @@ def check_counts(trial: Trial) -> None:
     tags = trial.groups.tags
     by_hook = {
         (tags[group], score): float(value)
-        for score, values in found.items()
-        for group, value in zip(groups, values, strict=True)
+        for score, array in found.items()
+        for group, value in zip(groups, array, strict=True)
         if math.isfinite(value)
     }
     by_finalize = {
         part: float(value)
-        for part, value in trial.values.items()
+        for part, value in values.items()
         if value is not None and math.isfinite(value)
     }
     for part in {**by_hook, **by_finalize}:

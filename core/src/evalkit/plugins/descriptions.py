@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import os
 import re
+import sys
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import (
+    BuiltinImporter,
+    FrozenImporter,
+    ModuleSpec,
+    PathFinder,
+)
 from pathlib import Path
 
 from evalkit.base.failures import hook_failures
 from evalkit.plugins.components import Component
 
 _READ_BYTES = 1 << 20
+_DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
+_USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
 
@@ -29,11 +37,22 @@ def describe_component(component: Component) -> str:
     """
     module, _, attribute = component.value.partition(":")
     name = attribute.strip().partition(".")[0]
-    documentation = _docstring(_source(module.strip()), name)
+    source, begins = _definitions(module.strip())
+    begin = begins.get(name)
+    documentation = "" if begin is None else _docstring(source[begin:])
     return _first_sentence(documentation) or component.summary
 
 
 @lru_cache(maxsize=256)
+def _definitions(module: str) -> tuple[str, dict[str, int]]:
+    """Return a module's source, and where its classes and functions begin in it."""
+    source = _source(module)
+    begins: dict[str, int] = {}
+    for definition in _DEFINITION.finditer(source):
+        begins.setdefault(definition[1], definition.start())
+    return source, begins
+
+
 def _source(module: str) -> str:
     """Return the source of a module, which is not imported; "" where there is none."""
     spec = _find(module)
@@ -50,7 +69,7 @@ def _find(module: str) -> ModuleSpec | None:
     """Find a module; `find_spec` of a submodule would import the packages above it."""
     package, *inner = module.split(".")
     try:
-        spec = importlib.util.find_spec(package)
+        spec = _find_top(package)
         for part in inner:
             if spec is None or spec.submodule_search_locations is None:
                 return None
@@ -62,13 +81,42 @@ def _find(module: str) -> ModuleSpec | None:
     return spec
 
 
-def _docstring(source: str, name: str) -> str:
-    """Return the docstring of a class or function at the top level of a module."""
-    pattern = rf"^(?:class|(?:async +)?def) +{re.escape(name)}\b"
-    begin = re.search(pattern, source, re.MULTILINE) if name else None
-    if not begin:
-        return ""
-    header, quotes, rest = source[begin.start() :].partition('"""')
+def _find_top(package: str) -> ModuleSpec | None:
+    """Find a package in the folders of the path that hold its name, else as others do.
+
+    `PathFinder` asks every folder for every name, which takes as long as all else that
+    `evalkit list` does.
+    """
+    file = f"{package}.py"
+    for folder in sys.path:
+        names = _names(folder, _changed(folder)) if folder else frozenset()
+        if package in names or file in names:
+            spec = PathFinder.find_spec(package, [folder])
+            if spec is not None:
+                return spec
+    finders = (each for each in sys.meta_path if each not in _USUAL_FINDERS)
+    found = (each.find_spec(package, None) for each in finders)
+    return next((spec for spec in found if spec is not None), None)
+
+
+@lru_cache(maxsize=64)
+def _names(folder: str, _changed: int) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208 - names, and quickly
+    except OSError:  # also an archive
+        return frozenset()
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked very often
+    except OSError:
+        return 0
+
+
+def _docstring(definition: str) -> str:
+    """Return the docstring of a class or function whose source begins a text."""
+    header, quotes, rest = definition.partition('"""')
     text, end, _ = rest.partition('"""')
     raw = header[-1:] if header[-1:] in ("r", "R") else ""
     try:

@@ -85,11 +85,11 @@ def check_counts(trial: Trial) -> None:
     columns = [name for name in trial.sums.columns if name not in ("group", *keys)]
     if len(columns) != 1:  # then it is not called
         return
-    cells = trial.sums.select(cs.by_name(*keys)).unique().sort(keys)
+    cells = trial.sums.select(cs.by_name(*keys)).unique().sort(cs.by_name(*keys))
     groups = trial.sums["group"].unique().sort().to_list()
     counts = np.zeros((len(groups), len(cells)))
     place = {cell: number for number, cell in enumerate(cells.rows())}
-    for group, *cell, count in trial.sums.select("group", *keys, *columns).rows():
+    for group, *cell, count in trial.sums.select(cs.by_name("group", *keys, *columns)).rows():
         counts[groups.index(group), place[tuple(cell)]] = count
     found = finalize_counts(metric, counts, cells, trial.subject.context)
     tags = trial.groups.tags

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "help"),
+    *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
+    *("plan", "rescore", "merge", "verify", "cite", "help"),
 )
 
 INTRODUCTION = """# Command line

@@ -28,9 +28,6 @@ PERTURBATIONS = sorted(
 SUFFIX = {"suffix": "pixel art"}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {"suffix": SUFFIX, "helm-suffix": SUFFIX}
 
-LISTS = {"synonyms": "lexicon", "word-swap": "mapping"}
-"""What takes a file of words in which parameter."""
-
 SENTENCES = {
     "context": "John can't tell the girl that his father is not in the small center.",
     "question": "Isn't he the king? The big people of the government can not do it.",
@@ -86,8 +83,8 @@ WRITES_ANEW = ("checklist-minimum", "contrast-sets")
 def options(name: str, task: str, lexicon: str) -> dict[str, Any]:
     """Give what a perturbation is checked with."""
     parameters = dict(PARAMETERS.get(name, {}))
-    if name in LISTS:
-        parameters[LISTS[name]] = lexicon
+    if name == "synonyms":
+        parameters["lexicon"] = lexicon
     laws = [law.name for law in PERTURBATION_LAWS]
     if name in WRITES_ANEW or name.startswith("helm-"):
         laws.remove("protected")
@@ -123,7 +120,7 @@ QUICK_CASES = [
 
 def test_perturbations_are_found_and_every_exception_is_of_one() -> None:
     assert len(PERTURBATIONS) >= 38
-    named = {*PARAMETERS, *EXAMPLES, *TASKS, *WRITES_ANEW, *LISTS}
+    named = {*PARAMETERS, *EXAMPLES, *TASKS, *WRITES_ANEW, "synonyms"}
     assert named <= set(PERTURBATIONS)
 
 
@@ -157,7 +154,7 @@ def test_the_order_of_sets_plays_no_part(lexicon: str) -> None:
         for number, example in enumerate([*IN_TASK["qa"]] * 3)
     ]
     needs = {
-        **{name: f":{parameter}={lexicon}" for name, parameter in LISTS.items()},
+        "synonyms": f":lexicon={lexicon}",
         "suffix": ":suffix=pixel art",
         "helm-suffix": ":suffix=pixel art",
     }

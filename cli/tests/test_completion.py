@@ -58,7 +58,6 @@ def test_runs_are_completed(run_evalkit: Run, tmp_path: Path, plugins: Any) -> N
     assert complete(run_evalkit, "evalkit show la", 2) == ["latest"]
     assert complete(run_evalkit, "evalkit cite ", 2) == ["12ab", "12cd", "latest"]
     assert complete(run_evalkit, "evalkit cite -o old 3", 4) == ["34ef"]
-    assert complete(run_evalkit, "evalkit cite old:3", 2) == ["old:34ef"]
     assert complete(run_evalkit, "evalkit cite -o nowhere la", 4) == [""]
 
 

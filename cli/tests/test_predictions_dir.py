@@ -265,7 +265,7 @@ def test_several_data_sets_are_shown_in_one_table(invoke: Invoke, folder: Path) 
     assert "reviews-b: 4 of 4 examples scored" in markdown.stderr
     verbose = invoke(*arguments, "-v").stdout
     assert "answers (qa, split test): my-model" in verbose
-    assert "By tag: not shown: 1 tag with fewer than 10 examples (--min-n); " in verbose
+    assert "By tag: 1 tag of fewer than 10 examples not shown" in verbose
 
 
 def test_coverage_is_shown_where_rows_were_left_out(

@@ -20,7 +20,6 @@ import click
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.help import help_command
-from evalkit_cli.commands.inputs import inputs_command
 from evalkit_cli.commands.list import list_command
 from evalkit_cli.commands.merge import merge_command
 from evalkit_cli.commands.perturb import perturb_command
@@ -43,7 +42,6 @@ from evalkit_cli.installed_commands import (
     find_installed,
 )
 from evalkit_cli.options.repeated import refuse_repeated_options
-from evalkit_cli.printing.corrected_commands import echo_error, remember_arguments
 from evalkit_cli.printing.defects import (
     DEFECT,
     TRACEBACK_VARIABLE,
@@ -88,7 +86,7 @@ class _Group(click.Group):
         except EvalkitError as error:
             if error.__cause__ is not None:
                 show_traceback(error.__cause__)
-            echo_error(error)
+            echo_lines(f"evalkit: error: {error}", err=True)
             ctx.exit(1)
         except Ended as ended:  # what it had begun is cleaned up now
             die_by(ended.number)
@@ -124,15 +122,12 @@ class _Group(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        given = [*args]
         try:
-            context = super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, args, parent, **extra)
         except BrokenPipeError:  # --help and --version print here
             if drop_output_without_reader():
                 sys.exit(READER_GONE)
             raise
-        remember_arguments(context, given)
-        return context
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -232,7 +227,6 @@ def cli(context: click.Context, /, traceback: bool) -> None:
         context.with_resource(tracebacks_shown())
 
 
-cli.add_command(inputs_command)
 cli.add_command(list_command)
 cli.add_command(show_command)
 cli.add_command(validate_command)

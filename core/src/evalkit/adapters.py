@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.adapting.files import as_pipeline as as_pipeline
     from evalkit.adapting.files import read_pipeline as read_pipeline
     from evalkit.adapting.pipelines import Adapted as Adapted
     from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
@@ -40,7 +39,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "adapting.files": "as_pipeline read_pipeline",
+            "adapting.files": "read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
             "adapting.sources": "checked_rows file_frames file_rows validated_rows",
             "adapting.stages": "Stage",

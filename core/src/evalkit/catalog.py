@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
-    from evalkit.workflows.expected_scores import ExpectedScores as ExpectedScores
-    from evalkit.workflows.expected_scores import expect_scores as expect_scores
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -82,6 +80,5 @@ else:
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
-            "workflows.expected_scores": "ExpectedScores expect_scores",
         },
     )

@@ -955,22 +955,6 @@ class AdapterSpec:
             where that is not certain: the rows are then adapted one by one.
         """
 
-    @hookspec(firstresult=True)
-    def read_file(self, path: Path) -> pl.DataFrame | Iterable[Any] | None:
-        """Read a file, or a folder, that is in none of evalkit's formats.
-
-        Only the first adapter of a pipeline is asked. What it reads goes through the
-        adapters, itself the first. Raise `evalkit.AdapterError` where the file cannot
-        be read. Since version 0.1.
-
-        Args:
-            path: The file or folder.
-
-        Returns:
-            Its rows, each as `adapt_row` gets it; a table; or None for a file that
-            evalkit is to read itself.
-        """
-
 
 class RecogniserAttributes:
     """Attributes of a recogniser of entities."""

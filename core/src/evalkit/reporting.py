@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.nearest import map_options as map_options
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.comparing.conclusions import show_p as show_p
@@ -29,15 +28,12 @@ if TYPE_CHECKING:
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
     from evalkit.workflows.compared_scores import Difference as Difference
-    from evalkit.workflows.joined_inputs import JoinedInputs as JoinedInputs
-    from evalkit.workflows.joined_inputs import join_inputs as join_inputs
     from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.nearest": "map_options",
             "base.violations": "describe",
             "base.wording": "count_of",
             "comparing.conclusions": "show_p",
@@ -51,7 +47,6 @@ else:
             "robustness.inputs": "find_stored",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",
-            "workflows.joined_inputs": "JoinedInputs join_inputs",
             "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
             "workflows.compared_scores": "Difference",

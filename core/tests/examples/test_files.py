@@ -275,7 +275,7 @@ def test_a_data_set_knows_its_task(mini: Any) -> None:
         (lambda path: path.mkdir(), "is a folder, not a file"),
         (lambda path: path.write_bytes(b""), "split 'all' has no examples"),
         (lambda path: path.write_bytes(b"\n \n"), "split 'all' has no examples"),
-        (lambda path: path.write_bytes(b"[]"), "split 'all' has no examples"),
+        (lambda path: path.write_bytes(b"[{}]"), "holds a JSON array"),
         (lambda path: path.write_bytes(b"positive\n"), "line 1: (line): must be JSON"),
         (lambda path: path.write_bytes(b"\x1f\x8bxx"), "its compressed data are"),
     ],
@@ -293,9 +293,9 @@ def test_a_file_without_examples_is_told_why(
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
-        ("set.csv", b"", "is empty; wanted is a header"),
+        ("set.csv", b"", "is empty; wanted is a header with 'uid'"),
         ("set.csv", b"uid,statement,label\n", "split 'all' has no examples"),
-        ("set.csv", b"statement,label\nx,y\n", "no example has an id ('uid' or 'id')"),
+        ("set.csv", b"statement,label\nx,y\n", "and no 'uid'"),
         ("set.txt", b"a\nb\n", "examples cannot be read from plain lines"),
         ("set.parquet", b"PAR1PAR1", "cannot be read as Parquet"),
         ("set.xlsx", b"PK", "save it as CSV"),

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
-from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     format_option,
     json_option,
@@ -51,8 +50,7 @@ def merge_command(
     """Put runs over disjoint examples together, as one run over all of them.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    A RUN is the path of a run, the start of its id, its model, or `latest`.
     \b
     Examples:
       evalkit merge 3f2a 91bc
@@ -72,7 +70,7 @@ def merge_command(
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         result = merge(
-            run_paths(runs, folder, quiet=quiet),
+            runs,
             dataset=dataset,
             model=model,
             folder=folder,

@@ -66,9 +66,5 @@ def _as_text(key: str, value: Any) -> str | Violation:
     return Violation(key, "must be a text that is not empty or an integer", value)
 
 
-AS_INTEGERS = "write them as integers, in pandas by astype('Int64')"
-"""What to do about ids that are floats."""
-
-
 RESPONSES_KEY = "responses"
 """Key of the list of alternatives, and name of the scored field that they become."""

@@ -198,7 +198,7 @@ class ClusterSizes(NamedTuple):
         if self.largest >= max(MOST_OF_ONE, 2 / self.clusters):
             return (
                 f"one cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and "
-                "the interval depends heavily on it"
+                "the interval depends much on it"
             )
         if self.effective < min(FEW_CLUSTERS, self.clusters / 2):
             return (

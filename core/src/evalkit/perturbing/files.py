@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from evalkit.adapting.files import check_adapters, with_map
+from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import bind_dataset, local_path
@@ -86,7 +86,6 @@ def perturb_dataset(
     jobs: int = 1,
     observers: Sequence[Any] = (),
     adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> PerturbationSummary:
@@ -121,7 +120,6 @@ def perturb_dataset(
         observers: Observers to tell what happens: names, classes or instances.
         adapters: Adapters of the examples, for `data`, as for `evaluate`; copies are of
             the rows that come out of them.
-        map: Columns of the data by field, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -148,8 +146,7 @@ def perturb_dataset(
         target = _target(out, overwrite) if isinstance(out, str | Path) else None
         chosen = choose_perturbations(resolver, perturbations, families, preset)
         check_adapters(adapters or {}, ("data",))
-        adapted = with_map((adapters or {}).get("data"), map, registry)
-        bound = bind_dataset(resolver, dataset, task, adapted)
+        bound = bind_dataset(resolver, dataset, task, (adapters or {}).get("data"))
         bound_task = resolver.task(bound)
         split = split or bound.default_split
         progress(f"loading {bound.component.name}", 0.0)

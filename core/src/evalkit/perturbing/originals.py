@@ -16,7 +16,7 @@ from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaE
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
-from evalkit.examples.files import AS_FILE, AS_ROWS
+from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
 from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
@@ -171,7 +171,7 @@ def read_originals(
     answer_field, converter = _answer_source(dataset, task)
     aliases = aliases_of(task)
     frame = loaded.frame
-    is_file = dataset.component.distribution in (AS_FILE, AS_ROWS)
+    is_file = dataset.component.distribution == AS_FILE
     has_answers = task.answer_kind != "none"
     if is_file and has_answers and answer_field not in loaded.columns:
         if selection.filters:

@@ -45,10 +45,7 @@ COMMANDS = "commands"
 SCHEMAS = "schemas"
 """Named schemas of data: found like plugins, listed only when asked for."""
 
-DISPLAYS = "displays"
-"""Functions that show a value as HTML: found like plugins, never listed."""
-
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS)
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,

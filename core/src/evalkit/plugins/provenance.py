@@ -232,19 +232,6 @@ def _data_files(bound: Bound) -> dict[str, str]:
             is_code = file.suffix in (".py", ".pyc") or file.name == "py.typed"
             if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
-    return found | parameter_files(bound)
-
-
-def parameter_files(bound: Bound) -> dict[str, str]:
-    """Hash the files that a component's parameters name.
-
-    Args:
-        bound: The component.
-
-    Returns:
-        SHA-256 by where the parameter names the file.
-    """
-    found: dict[str, str] = {}
     for name, value in bound.changed_parameters.items():
         for place, text in _texts(f"parameter {name}", value):
             if names_file(text):

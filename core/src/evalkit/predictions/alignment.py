@@ -25,8 +25,6 @@ from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
-from evalkit.predictions.absent_fields import AbsentFields
-from evalkit.predictions.causes import find_causes
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, IdIndex, Places, pair
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
@@ -64,12 +62,8 @@ class Alignment(NamedTuple):
     annotations: tuple[Annotated, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
     """What annotators said now, and as of `ScoringTable` what they said nothing of."""
-    absent: AbsentFields | None = None
-    """The required fields that no row has, and what rows have in their place."""
-    causes: tuple[str, ...] = ()
-    """What may have made rows unreadable, or their ids unknown."""
-    place: str = "line"
-    """What the numbers of problems count: lines, or elements of a JSON array."""
+    absent: str = ""
+    """Says which required fields no row has, and what all have in their place."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -87,8 +81,8 @@ class Alignment(NamedTuple):
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
         elif reasons and self.absent:
-            reasons.insert(0, str(self.absent))
-        return [*self.causes, *reasons] if reasons else []
+            reasons.insert(0, self.absent)
+        return reasons
 
     def _missing(self) -> str:
         """Say how many examples, or how many of several answers, are missing."""
@@ -119,7 +113,7 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
-        is_part: Whether the data may have others: their rows are `unselected` too.
+        is_part: Whether the data may have others: rows of these are `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -217,19 +211,17 @@ def _settle(
         counts["unselected"] = matched.unselected
     if cells.replications:
         counts["replications"] = len(cells.replications)
-    problems = _problems(collected, matched, ids, codes)
     return Alignment(
         _STATUSES.gather(codes),
         predictions,
         collected.fields(sources),
-        problems,
+        _problems(collected, matched, ids, codes),
         counts,
         collected.undeclared,
         cells.replications,
         collected.notices,
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
-        causes=tuple(find_causes(problems, collected.ids)),
     )
 
 
@@ -263,7 +255,8 @@ def _problems(
     problems = collected.problems.only_lines("invalid", invalid["line"].to_numpy())
     _report_lacking(problems, rows.filter(matched.is_kept & matched.cells.is_lacking))
     _report_strangers(problems, rows.filter(matched.is_stranger))
-    _report_duplicates(problems, rows, matched)
+    if matched.is_dropped.any():
+        _report_duplicates(problems, rows, matched)
     _report_missing(problems, ids, matched.cells, np.flatnonzero(codes == _MISSING))
     return problems
 

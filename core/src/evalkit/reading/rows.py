@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from evalkit.base.encodings import NOT_UTF8
 from evalkit.base.violations import Violation, shorten
 
 _SHOWN_BYTES = 200
@@ -69,40 +68,9 @@ def decode_json(text: str) -> Any:
         RecursionError: It is nested too deeply.
     """
     values = _DECODER.decode(text)
-    _refuse_halves(text, values)
-    return values
-
-
-def _refuse_halves(text: str, values: Any) -> None:
-    """Refuse surrogates without a partner, where a text may hold any."""
     if "\\ud" in text or "\\uD" in text:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
-
-
-def decode_next(text: str, start: int) -> tuple[Any, int, str]:
-    """Read the value of JSON that begins at a place of a text.
-
-    Args:
-        text: The text.
-        start: Where the value begins.
-
-    Returns:
-        The value, where it ends, and what plain JSON has not in it, as `decode_json`
-        refuses it; "" for nothing.
-
-    Raises:
-        JSONDecodeError: It is no JSON, or goes on after the text.
-        RecursionError: It is nested too deeply.
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-        _refuse_halves(text[start:end], value)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        _, end = _LENIENT.raw_decode(text, start)
-        return None, end, str(error)
-    return value, end, ""
+    return values
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,12 +98,10 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
 )
 
-_LENIENT = json.JSONDecoder()
-
 
 def not_utf8(error: UnicodeDecodeError) -> str:
     """Return the rule that bytes break which are not UTF-8."""
-    return f"{NOT_UTF8} (byte {error.start + 1}: {error.reason})"
+    return f"must be UTF-8 (byte {error.start + 1}: {error.reason})"
 
 
 def broken_row(number: int, rule: str, line: bytes) -> Row:

@@ -14,8 +14,8 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name, local_path
 from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
-from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
+from evalkit.runs.listing import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 
@@ -42,12 +42,9 @@ class FileSource(NamedTuple):
         """How the record of a run calls the predictions."""
         return Path(self.predictions_name).name
 
-    def adapted_by(self, predictions: Pipeline | None, rows: Pipeline | None) -> Self:
-        """Return the same with predictions, and with copies, that adapters change."""
-        return self._replace(
-            predictions=adapted_by(self.predictions, predictions),
-            rows=adapted_by(self.rows, rows),
-        )
+    def adapted_by(self, pipeline: Pipeline | None) -> Self:
+        """Return the same with predictions that adapters change."""
+        return self._replace(predictions=adapted_by(self.predictions, pipeline))
 
 
 class RunSource(NamedTuple):
@@ -72,7 +69,7 @@ class RunSource(NamedTuple):
         """How the record of a run calls the predictions."""
         return self.name
 
-    def adapted_by(self, _predictions: Any, _rows: Any) -> Self:
+    def adapted_by(self, pipeline: Pipeline | None) -> Self:
         """Return the same: what a run holds was adapted when it was made."""
         return self
 

@@ -10,7 +10,7 @@ import polars as pl
 from evalkit.adapting.pipelines import pipeline
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
-from evalkit.examples.files import AS_FILE, AS_ROWS
+from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import GIVEN, Resolver
@@ -91,16 +91,6 @@ def with_columns(
     return measured._replace(everything=everything)
 
 
-def _what_is_needed(result: Result) -> str:
-    """Say by what the data can be known that a run does not hold."""
-    data = result.record.data
-    if data.files:
-        files = ", ".join(f"{each.name} (SHA-256 {each.sha256})" for each in data.files)
-        return f"is the file {files}: evaluate it again with that"
-    rows = f"are the rows with the SHA-256 {data.rows_sha256 or data.sha256}"
-    return f"{rows}: evaluate them again"
-
-
 def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
     """Read the data again that a run was made from.
 
@@ -118,11 +108,10 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         PluginError: The data set is not installed.
     """
     used = next(c for c in result.record.components if c.kind == "datasets")
-    if used.distribution in (GIVEN, AS_FILE, AS_ROWS):
-        needed = _what_is_needed(result)
+    if used.distribution in (GIVEN, AS_FILE):
         raise EvalkitError(
             f"{used.name} was {used.distribution}, and only installed data sets can be "
-            f"loaded again; what it needs {needed}"
+            "loaded again"
         )
     dataset, record = resolver.dataset(used.reference), result.record
     task = resolver.task(dataset)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import Field, WithJsonSchema
 
-from evalkit.base.names import metric_of, score_name
+from evalkit.base.names import score_name
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
@@ -153,8 +153,6 @@ class RunRecord(recorded.Part):
     Then `run_id` is a SHA-256 over that id and the numbers."""
     policies: recorded.Policies = recorded.Policies(**Policies()._asdict())
     selection: recorded.Selection = recorded.Selection()
-    kept: Texts = ()
-    """Columns of the data that `examples.parquet` holds, as `column/NAME`."""
     includes_examples: Flag = True
     """Whether the run folder holds answers, predictions and the values of rejected
     rows."""
@@ -202,19 +200,6 @@ class RunRecord(recorded.Part):
         may hold too.
         """
         return [score_name(each.name, each.parameters) for each in self.metrics]
-
-    def widest_difference(self, score: str) -> float | None:
-        """Return the greatest difference of two values of a score.
-
-        Args:
-            score: Its name, `NAME[:parameters][#score]`.
-
-        Returns:
-            The distance of its bounds, as stored; None where it does not have both.
-        """
-        metric = metric_of(score, self.bounds)
-        least, greatest = self.bounds[metric] if metric else (None, None)
-        return None if least is None or greatest is None else greatest - least
 
     def changed(self, **changes: Unpack[Changes]) -> Self:
         """Return the record with other values in some fields."""

@@ -381,9 +381,6 @@ class Perturbed(Part):
     selection: Selection | None = None
     """Which of its rows the run of copies was made of, as in its own `selection`; null
     for all of them, and for files and rows."""
-    adapters: tuple[Adapter, ...] = ()
-    """The adapters that the copies went through, in order; `sha256` is of the file as
-    it was before."""
 
 
 class Perturbation(Part):

@@ -26,7 +26,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
 from evalkit.runs.annotations import join_annotations, merged_annotations
-from evalkit.runs.finding import as_result
+from evalkit.runs.listing import as_result
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, headline_name, to_scores

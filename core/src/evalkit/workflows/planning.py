@@ -21,7 +21,7 @@ from evalkit.errors import EvalkitError
 from evalkit.inference.power import error_of_equal_models
 from evalkit.inference.sample_sizes import MOST_UNITS, Goal
 from evalkit.inference.student_t import t_quantile
-from evalkit.runs.finding import as_result
+from evalkit.runs.listing import as_result
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.workflows.needs import Needs, goal_of, refuse_more_than_there_is

@@ -56,6 +56,5 @@ def compare_predictions(record: RunRecord, predictions: Any) -> str:
         return NOT_GIVEN
     if record.predictions.sha256 is None:
         return "not compared: the run recorded no hash of its predictions"
-    is_adapted = bool(record.predictions.adapters)
-    found = identify(rows_of(predictions), may_be_folder=is_adapted)["sha256"]
+    found = identify(rows_of(predictions))["sha256"]
     return "same" if found == record.predictions.sha256 else "changed"

@@ -17,8 +17,8 @@ from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_pe
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
 from evalkit.runs.data_columns import load_data, with_inputs
-from evalkit.runs.finding import as_result
 from evalkit.runs.folders import PERTURBED_FILE, find_damage
+from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result

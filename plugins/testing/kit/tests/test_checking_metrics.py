@@ -1148,10 +1148,9 @@ class Drawn(Metric):
 
 @pytest.mark.parametrize("metric", [Both, Batched, Summed, Rare, Drawn])
 def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
-    check_metric(metric, perfect=None, max_examples=FEW)
+    check_metric(metric, perfect=None, max_examples=20)
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
 )

@@ -110,7 +110,7 @@ def _write(
             frame, read = found
             _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
-    counted = _Counted(rows_of(pipeline, source), source, limit, progress)
+    counted = _Counted(file_rows(source), source, limit, progress)
     rows = _adapted(pipeline, counted, source)
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
@@ -128,10 +128,7 @@ def _adapted_table(
     pipeline: Pipeline, source: Path, limit: int | None
 ) -> tuple[pl.DataFrame, int] | None:
     """Adapt a table at once; None where it must be adapted row by row."""
-    read = pipeline.read_file(source)
-    if read is not None and not isinstance(read, pl.DataFrame):
-        return None
-    frames = list(file_frames(source) or ()) if read is None else [read]
+    frames = list(file_frames(source) or ())
     if not frames:
         return None
     frame = pl.concat(frames)
@@ -175,34 +172,12 @@ def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
         DataError: The file cannot be read.
         PluginError: An adapter failed.
     """
-    rows = rows_of(pipeline, source)
-    counted = _Counted(rows, source, limit, lambda _text, _share: None)
-    yield from _adapted(pipeline, counted, source)
-
-
-def rows_of(pipeline: Pipeline, source: Path) -> Iterator[Row]:
-    """Return the rows of a file, read by the first adapter where that does so.
-
-    Args:
-        pipeline: The adapters.
-        source: The file.
-
-    Raises:
-        DataError: The file cannot be read.
-        PluginError: The adapter failed.
-    """
-    read = pipeline.read_file(source)
-    if read is None:
-        return file_rows(source)
-    if isinstance(read, pl.DataFrame):
-        named = enumerate(read.iter_rows(named=True), start=1)
-        return (Row(number, values) for number, values in named)
-    return read
+    rows = _Counted(file_rows(source), source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, rows, source)
 
 
 def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
-    is_read = pipeline.reads_files or file_frames(source) is not None
-    unit = "row" if is_read else "line"
+    unit = "line" if file_frames(source) is None else "row"
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)

@@ -10,10 +10,8 @@ from evalkit import Metric, MetricContext
 class Accuracy(Metric):
     """Share of examples whose prediction equals the answer, or one of several.
 
-    Right / all examples (scikit-learn's `accuracy_score`). Texts are compared exactly,
-    with capitals and blanks, and numbers by value. A missing prediction that counts is
-    wrong. Range 0 to 1, in %, higher is better; Wilson's interval (Wilson 1927, Journal
-    of the American Statistical Association 22: 209-212).
+    Texts are compared exactly. A missing prediction is wrong. Range 0 to 1, higher is
+    better; Wilson's interval.
     """
 
     unit = "%"

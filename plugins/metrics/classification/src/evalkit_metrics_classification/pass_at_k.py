@@ -116,7 +116,8 @@ class PassAtK(PassMetric):
     c that of the right ones among them, and then the mean (Chen et al., Evaluating
     Large Language Models Trained on Code, 2021, equation 1). An empty list is wrong;
     otherwise n must be at least k in every example, or the score is null with that
-    reason. Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
+    reason. Range 0 to 1, higher is better; Wilson's interval of a
+    bounded mean.
     """
 
     def chance(self, n: int, right: int) -> float:
@@ -132,7 +133,7 @@ class PassHatK(PassMetric):
     of the right ones among them, and then the mean (pass^k of Yao et al., tau-bench: A
     Benchmark for Tool-Agent-User Interaction in Real-World Domains, 2024). An empty
     list is wrong; otherwise n must be at least k in every example, or the score is null
-    with that reason. Range 0 to 1, in %, higher is better; Wilson's interval of a
+    with that reason. Range 0 to 1, higher is better; Wilson's interval of a
     bounded mean.
     """
 

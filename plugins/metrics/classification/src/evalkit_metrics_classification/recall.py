@@ -11,10 +11,9 @@ from evalkit_metrics_classification.per_class import ClassMetric
 class Recall(ClassMetric):
     """Recall of a class, hits / gold: `recall:label=irony`.
 
-    The share of its examples that are predicted as such (van Rijsbergen, Information
-    Retrieval, 1979, chapter 7). Without `label`, every class has a score of its own:
-    `recall#irony`. Where a class has no examples it is undefined, and null. Range 0 to
-    1, in %, higher is better; a multinomial interval, with clusters a bootstrap.
+    Without `label`, every class has a score of its own: `recall#irony`. Where a class
+    has no examples it is undefined, and null. Range 0 to 1, higher is better; a
+    multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no example"

@@ -9,10 +9,8 @@ from evalkit_metrics_qa.tokens import Tokens
 class SquadExactMatch(ComparisonMetric):
     """Share of predictions that equal an acceptable answer after normalisation.
 
-    The exact match of Rajpurkar et al., SQuAD: 100,000+ Questions for Machine
-    Comprehension of Text, 2016. Both are normalised as there: lower case, without ASCII
-    punctuation and without a, an and the, blanks as one. A missing prediction that
-    counts is wrong. Range 0 to 1, in %, higher is better; Wilson's interval.
+    Both are normalised as for `squad-f1`: lower case, without ASCII punctuation and
+    without a, an and the. Range 0 to 1, higher is better; Wilson's interval.
     """
 
     interval = "wilson"

@@ -21,12 +21,7 @@ def _look_up(table: dict[str, str], word: str) -> str:
 
 
 class HelmContractions(HelmTextPerturbation):
-    """Draws full forms together wherever a blank follows them.
-
-    HELM's `contraction` (Liang et al., Holistic Evaluation of Language Models, 2023;
-    version 0.5.16). Deterministic. Also where English has no short form: `yes, it is
-    and` becomes `yes, it's and`; `contractions` is more careful.
-    """
+    """Draws full forms together wherever a blank follows them."""
 
     def perturb(self, text: str, rng: Random) -> str:
         """Change one text."""
@@ -34,12 +29,7 @@ class HelmContractions(HelmTextPerturbation):
 
 
 class HelmExpansions(HelmTextPerturbation):
-    """Writes contractions in full; `isn't it` becomes `is not it`.
-
-    HELM's `expansion` (Liang et al., Holistic Evaluation of Language Models, 2023;
-    version 0.5.16). Deterministic. Questions are not turned around, and each `'s` of
-    its list of words is written in full; `expansions` is more careful.
-    """
+    """Writes contractions in full; `isn't it` becomes `is not it`."""
 
     def perturb(self, text: str, rng: Random) -> str:
         """Change one text."""

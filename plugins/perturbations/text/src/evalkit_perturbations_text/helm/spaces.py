@@ -22,11 +22,7 @@ class HelmExtraSpaceParameters(Parameters):
 
 
 class HelmExtraSpace(HelmTextPerturbation):
-    """Writes each blank several times.
-
-    HELM's `extra_space` (Liang et al., Holistic Evaluation of Language Models, 2023;
-    version 0.5.16); `num_spaces` for each. Deterministic.
-    """
+    """Writes each blank several times."""
 
     Parameters: ClassVar[type[BaseModel]] = HelmExtraSpaceParameters
 
@@ -44,12 +40,7 @@ class HelmSpaceParameters(Parameters):
 
 
 class HelmSpace(HelmTextPerturbation):
-    """Gives each run of blanks a drawn length, which may be the one that it has.
-
-    HELM's `space` (Liang et al., Holistic Evaluation of Language Models, 2023; version
-    0.5.16): from 1 to `max_spaces`, each as likely. `random-space` changes every run
-    that it draws.
-    """
+    """Gives each run of blanks a drawn length, which may be the one that it has."""
 
     Parameters: ClassVar[type[BaseModel]] = HelmSpaceParameters
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import islice
+from random import Random
 from typing import NamedTuple
 
 from evalkit_perturbations_text.names import words as name_words
@@ -26,6 +27,10 @@ _MOSTLY_LAST = 4
 
 _COMMON = 0.015
 """Percent of a gender that has a common name; about the first 500 names."""
+
+
+_NEAREST = 20
+"""How many names of like frequency a replacement is drawn from."""
 
 
 class _Frequencies(NamedTuple):
@@ -166,6 +171,28 @@ def rank_of(name: str) -> int:
     return 200
 
 
+def nearest_in_rank(name: str, gender: Gender, rng: Random) -> Iterator[str]:
+    """Return names of a gender, those first that are about as frequent as a name.
+
+    Args:
+        name: A name in lower case.
+        gender: `female` or `male`.
+        rng: Chooses with which of the twenty nearest in rank to begin.
+
+    Yields:
+        All of `ranked_names`, in lower case: the twenty nearest, then those that are
+        less frequent, then those that are more.
+    """
+    ranked = ranked_names(gender)
+    middle = min(rank_of(name), len(ranked) - _NEAREST // 2)
+    low = max(0, min(middle - _NEAREST // 2, len(ranked) - _NEAREST))
+    first = low + int(rng.random() * _NEAREST)
+    yield from ranked[first : low + _NEAREST]
+    yield from ranked[low:first]
+    yield from ranked[low + _NEAREST :]
+    yield from reversed(ranked[:low])
+
+
 def is_census_name(name: str) -> bool:
     """Tell whether the US census of 1990 lists a first name.
 
@@ -194,17 +221,26 @@ _HOME = "en_US"
 """Country of the reviewed names that no list of a country has."""
 
 
-@cache
-def names_of_country(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Return the names of a gender on a country's list that are no words or places.
+def names_of_same_country(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
+    """Return names of a gender from the list of the country that has a name.
 
     Args:
-        locale: One of Faker's locales.
+        name: A name in lower case.
         gender: `female` or `male`.
+        rng: Chooses with which to begin.
 
-    Returns:
-        First names as they are written, sorted.
+    Yields:
+        All of `_replacements`, as they are written.
     """
+    names = _replacements(country_of(name), gender)
+    first = int(rng.random() * len(names))
+    yield from names[first:]
+    yield from names[:first]
+
+
+@cache
+def _replacements(locale: str, gender: OneGender) -> tuple[str, ...]:
+    """Return the names of a country that are neither words nor places."""
     known = first_names()
     others = name_words.WORD_NAMES | name_words.PLACE_NAMES | name_words.TOWNS
     return tuple(

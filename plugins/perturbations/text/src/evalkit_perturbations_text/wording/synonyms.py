@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from evalkit import Edit
 from evalkit_perturbations_text.letter_case import with_case_of
@@ -19,13 +19,11 @@ from evalkit_perturbations_text.text_perturbations import (
 from evalkit_perturbations_text.wording.lexicons import read_lexicon, wordnet_lookup
 from evalkit_perturbations_text.words import WORD
 
-_EXAMPLE = "big\tlarge, huge\nnew\trecent\nhappy\tglad\nfilm\tmovie\ngood\tfine\n"
-
 
 class SynonymsParameters(StrengthParameters):
     """How much is changed, and where the synonyms come from."""
 
-    lexicon: Annotated[Path | None, Field(examples=[_EXAMPLE])] = None
+    lexicon: Path | None = None
     """Path of a JSON file with an object of lists, or of a tab-separated file with a
     word and its synonyms in each line, commas between them; WordNet without one."""
 

@@ -1,1 +1,0 @@
-"""Adapters that read what other evaluation programs wrote."""

@@ -126,8 +126,8 @@ def test_one_large_cluster_is_told(n_clusters: int) -> None:
     n = len(clusters)
     runs = runs_of(hits(n, 0.8, 1), hits(n, 0.7, 2), clusters=clusters)
     warning = (
-        "one cluster has 20 % or more of the examples, and the interval depends much "
-        "on it"
+        "one cluster has 20 % or more of the examples, and the interval depends "
+        "heavily on it"
     )
     # of two equal clusters each has to have a half
     assert compare(*runs).notices == ((warning,) if n_clusters > 2 else ())

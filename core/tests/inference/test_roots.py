@@ -38,7 +38,9 @@ def test_roots_are_those_of_brent(
         return float(sign * (1 - math.exp(-((x / scale) ** power)) - level))
 
     high = scale * 1000.0 ** (1 / power)
-    expected = optimize.brentq(function, 0.0, high, xtol=1e-300, rtol=1e-15)
+    expected = optimize.brentq(
+        function, 0.0, high, xtol=1e-300, rtol=1e-15, maxiter=1000
+    )
     assert find_root(function, 0.0, high) == pytest.approx(expected, rel=1e-10)
 
 

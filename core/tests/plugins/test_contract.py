@@ -344,6 +344,7 @@ class TestHooks:
             "example_statistics",
             "statistics",
             "finalize",
+            "finalize_counts",
         ]
         assert list(hook_problems("metrics", make("metrics")())) == []
 

@@ -27,9 +27,8 @@ from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies, alig
 from evalkit.predictions.preparation import read_given, read_prediction_file
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading import json_blocks
+from evalkit.reading import arrow_batches, json_blocks
 from evalkit.reading import streams as byte_streams
-from evalkit.reading import tables as table_files
 from evalkit.reading.blocks import Block
 
 
@@ -477,7 +476,7 @@ class Sizes(NamedTuple):
         patch.setattr(json_blocks, "_FEW_LINES", self.few_lines)
         patch.setattr(json_blocks, "_PARTS", self.parts)
         patch.setattr(json_blocks, "_SAMPLED_LINES", self.sampled_lines)
-        patch.setattr(table_files, "BATCH_ROWS", self.batch_rows)
+        patch.setattr(arrow_batches, "BATCH_ROWS", self.batch_rows)
 
 
 SIZES = st.builds(

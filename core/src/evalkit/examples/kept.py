@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -88,19 +88,31 @@ def names_to_keep(
         for column in frame.get_columns()
         if column.name not in others
         and column.name in loaded.frame.columns
-        and is_small(column)
-        and _makes_groups(column)
+        and _is_kept(column.alias("value"))  # polars takes some names for patterns
     )
 
 
 def _read_by_converter(dataset: BoundDataset, task: BoundTask) -> set[str]:
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
-    names = {declared.get("answer"), declared.get("tags"), "tags"}
-    names.add(answer_name(dataset, task))
-    return {name for name in names if isinstance(name, str)}
+    sources = (declared.get("answer"), declared.get("tags"), answer_name(dataset, task))
+    return {"tags"}.union(*map(_columns_of, sources))
 
 
-def _makes_groups(column: pl.Series) -> bool:
+def _columns_of(source: Any) -> set[str]:
+    """Name the columns that a part of a declared converter is made of."""
+    if isinstance(source, str):
+        return {source}
+    if isinstance(source, pl.Expr):
+        return set(source.meta.root_names())
+    if isinstance(source, Mapping):
+        return set().union(*map(_columns_of, source.values()))
+    return set()
+
+
+def _is_kept(column: pl.Series) -> bool:
+    """Tell whether a column has few short values, and makes groups."""
+    if not is_small(column):
+        return False
     values = column.drop_nulls()
     return 1 < values.n_unique() < len(values)
 

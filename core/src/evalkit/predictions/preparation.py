@@ -122,9 +122,9 @@ def prepare(
     blocks = read_responses(predictions, reader, ids)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
-    alignment = alignment._replace(place=_place(predictions))
     if file is not None:
         file.check()
+    alignment = alignment._replace(place=_place(predictions))
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:

@@ -16,6 +16,7 @@ def is_small(column: pl.Series) -> bool:
     Args:
         column: A column; of lists or objects it is never small.
     """
+    column = column.alias("value")  # polars takes some names for patterns
     dtype = column.dtype
     if dtype.is_nested() or dtype.is_object() or dtype == pl.Binary:
         return False

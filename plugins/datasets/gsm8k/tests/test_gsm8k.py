@@ -221,7 +221,7 @@ def test_response_without_such_a_text_is_unparsed_which_is_wrong_and_in_n(
     assert result["exact-match"].value == 2 / 3
     assert result.examples is not None
     assert result.examples["pred"].to_list() == [None, "1450000", "-3"]
-    assert any("1 response without an answer" in notice for notice in result.notices)
+    assert any("1 response counted as wrong" in notice for notice in result.notices)
 
 
 @pytest.mark.parametrize("answer", [18, None, ["A: 18"]])

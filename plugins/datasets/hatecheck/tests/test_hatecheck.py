@@ -165,7 +165,8 @@ def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
     write(content)
     result = evaluate()
     sha256 = hashlib.sha256(content).hexdigest()
-    (notice,) = result.notices
+    (notice, kept) = result.notices
+    assert kept.startswith("the run keeps the column")
     assert "test_suite_cases.csv is not the published file" in notice
     assert sha256[:12] in notice
     assert result.to_dict()["data"]["files"] == [

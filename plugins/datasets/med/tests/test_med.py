@@ -264,7 +264,8 @@ def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
     content = as_tsv()
     write(content)
     result = evaluate()
-    (notice,) = result.notices
+    (notice, kept) = result.notices
+    assert kept.startswith("the run keeps the column")
     assert "MED.tsv is not the published file" in notice
     assert result.to_dict()["data"]["files"] == [
         {"name": "MED.tsv", "sha256": hashlib.sha256(content).hexdigest()}

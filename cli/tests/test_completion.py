@@ -21,8 +21,9 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cite", "compare", "eval", "help", "list", "merge", "perturb", "plan"),
-    *("rescore", "runs", "schema", "show", "validate", "verify"),
+    *("adapt", "cite", "compare", "eval", "help", "inputs", "leaderboard", "list"),
+    *("merge", "perturb", "plan", "report", "rescore", "runs", "schema", "show"),
+    *("validate", "verify"),
 ]
 
 

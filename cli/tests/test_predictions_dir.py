@@ -142,7 +142,7 @@ def test_only_data_sets_with_a_file_are_imported(invoke: Invoke, folder: Path) -
     ("name", "text", "said"),
     [
         ("broken", GOOD, "ZeroDivisionError"),
-        ("reviews_b", GOOD + "{", "1 row that cannot be read"),
+        ("reviews_b", GOOD + "{", "1 row left out, as it cannot be read"),
         ("reviews_b", GOOD[:40], "reviews-b.jsonl: "),
     ],
 )
@@ -155,7 +155,7 @@ def test_one_broken_file_or_data_set_does_not_lose_the_others(
     said: str,
 ) -> None:
     fill(folder, reviews_a=GOOD, **{name: text})
-    done = invoke("eval", "--predictions-dir", str(folder), *task)
+    done = invoke("eval", "--predictions-dir", str(folder), "-v", *task)
     assert "reviews-a" in done.stdout
     assert "100 %" in done.stdout
     if text == GOOD + "{":  # a line more than needed is a notice

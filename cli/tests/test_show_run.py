@@ -123,7 +123,7 @@ def test_a_folder_called_like_a_plugin_is_a_run(
     shutil.copytree(run_folder(tmp_path), tmp_path / "metrics" / "accuracy")
     shown = invoke("show", "metrics/accuracy").stdout
     assert shown.startswith("tiny (sentiment, split test): three\n")
-    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1  (")
+    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1\n")
 
 
 def test_a_refused_run_is_described_by_its_counts(

@@ -233,7 +233,7 @@ def test_eval_takes_adapters() -> None:
         assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
     from evalkit_cli.main import cli
 
-    shown = CliRunner().invoke(cli, ["show", "latest"])
+    shown = CliRunner().invoke(cli, ["show", "latest", "-v"])
     assert "adapters of predictions: rename\n" in shown.stdout
     for wrong in ("m.yaml", "answers=m.yaml"):
         code, error = run("eval", *arguments, "--adapter", wrong)

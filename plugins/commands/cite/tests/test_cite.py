@@ -132,7 +132,8 @@ def test_warnings_are_told_as_those_of_evalkits_own_commands(
     assert done.stderr.startswith(
         "evalkit: warning: the last evaluation of one was refused "
     )
-    assert done.stderr.count("\n") == 1
+    assert "\nevalkit: one is runs/cited/" in done.stderr
+    assert done.stderr.count("\n") == 2
 
 
 def test_without_it_its_distribution_is_named(invoke: Invoke) -> None:

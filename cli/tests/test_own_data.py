@@ -131,3 +131,15 @@ def test_none_is_kept(invoke: Invoke, asked: tuple[str, ...]) -> None:
     done = invoke("eval", *asked, *TO_DATA, *TO_SAID, "--keep", "site,key", "--json")
     assert done.exit_code == 1  # key became the id
     assert "--keep key: the data has no such column" in done.stderr
+
+
+def test_what_is_wrong_with_the_data_is_said_once_for_all_models(
+    invoke: Invoke, asked: tuple[str, ...]
+) -> None:
+    Path("other.csv").write_bytes(Path("said.csv").read_bytes())
+    done = invoke("eval", *asked, "-p", "other.csv", "-p", "absent.csv")
+    assert done.exit_code == 1
+    said, absent = (line for line in done.stderr.splitlines() if "error:" in line)
+    assert said.startswith("evalkit: error: said.csv, other.csv: datasets/my-set ")
+    assert absent == "evalkit: error: absent.csv: there is no such file"
+    assert len(corrected(done)) > len(asked)

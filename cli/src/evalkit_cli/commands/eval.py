@@ -274,7 +274,7 @@ def _evaluate_all(
     from evalkit.errors import EvalkitError
 
     results = []
-    failed = False
+    failures: dict[str, list[tuple[Job, EvalkitError]]] = {}
     several = len({each.dataset for each in work}) > 1
     for job in work:
         try:
@@ -283,11 +283,12 @@ def _evaluate_all(
             if len(work) == 1:
                 raise
             # the others' scores are not lost with this one's
-            where = "" if job.path in str(error) else f"{job.path}: "
-            message = name_standard_input(f"{where}{error}", folder)
-            echo_error(error, message)
-            failed = True
-    return results, failed
+            failures.setdefault(str(error), []).append((job, error))
+    for text, failed in failures.items():
+        paths = ", ".join(job.path for job, _ in failed if job.path not in text)
+        message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
+        echo_error(failed[0][1], message)
+    return results, bool(failures)
 
 
 def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -78,10 +80,11 @@ def test_nightly_prints_one_table_and_fails_one_gate(models: Path) -> None:
     assert len(failed) == 1, done.stderr
     assert failed[0].startswith("not met: sample-nli: constant: accuracy is 0.33")
     table = (models / "table.md").read_text(encoding="utf-8").splitlines()
-    rows = [line for line in table if line.startswith("|")][2:]
-    assert len(rows) == 9
-    for dataset in DATASETS:
-        assert sum(dataset in row for row in rows) == 3
+    header, _, *rows = [line for line in table if line.startswith("|")]
+    assert all(dataset in header for dataset in DATASETS)
+    assert [row.split("|")[1].strip() for row in rows] == [
+        *("oracle", "mostly", "constant")
+    ]
     shutil.rmtree(models / "models" / "constant")
     assert run("nightly.sh", cwd=models).returncode == 0
     assert commands("nightly.sh") == 2
@@ -93,6 +96,73 @@ def test_nightly_never_takes_an_error_for_a_verdict(models: Path) -> None:
     done = run("nightly.sh", cwd=models)
     assert done.returncode == 1
     assert "evalkit: error: sample-nli: the predictions of mostly" in done.stderr
+
+
+LABELS = ("positive", "negative", "neutral")
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    """A table as spreadsheets write it, and files of models with many faults."""
+    chance = random.Random(0)
+    answers = [chance.choice(LABELS) for _ in range(2000)]
+    with (tmp_path / "reviews.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file, lineterminator="\r\n")
+        table.writerow(["text", "label", "source", "length"])
+        for number, answer in enumerate(answers):
+            label = answer.capitalize() if number % 7 == 0 else answer
+            source = chance.choice(["web", "mail", "shop"])
+            table.writerow([f'It is "{number}", they said', label, source, number % 60])
+
+    def said(right: float) -> list[tuple[int, str]]:
+        return [
+            (number, answer if chance.random() < right else chance.choice(LABELS))
+            for number, answer in enumerate(answers, 1)
+        ]
+
+    small = [f"{number},{label.upper()}" for number, label in said(0.5)[:-5]]
+    rows = ["id,label", *small, "99999,positive"]
+    (tmp_path / "small.csv").write_text("\n".join(rows), encoding="utf-8")
+    base = [
+        {"id": str(number) if number % 2 else number, "label": label}
+        for number, label in said(0.7)
+    ]
+    write(tmp_path / "base.jsonl", [*base, {"id": 7, "label": "positive"}])
+    large = [f"{number}, {label.capitalize()} " for number, label in said(0.9)]
+    text = "\r\n".join(["id,label", *large])
+    (tmp_path / "large.csv").write_text(text, encoding="utf-8-sig", newline="")
+    return tmp_path
+
+
+def test_an_own_table_leads_to_scores_tests_a_table_and_pictures(reviews: Path) -> None:
+    files = ("reviews.csv", "small.csv", "base.jsonl", "large.csv")
+    done = run("own_table.sh", *files, cwd=reviews)
+    assert done.returncode == 0, done.stderr
+    assert commands("own_table.sh") == 5
+    for source in ("web", "mail", "shop"):
+        assert re.search(rf"^source:{source} ", done.stdout, re.MULTILINE)
+    assert "small: 1995 of 2000 examples scored" in done.stdout
+    assert "5 missing, 1 unknown" in done.stdout
+    assert "base: 2000 of 2000 examples scored; not scored: 1 duplicate" in done.stdout
+    assert re.search(
+        r"^[\w-]+: .*(small is worse than large|large is better than small) by \d",
+        done.stdout,
+        re.M,
+    )
+    assert (reviews / "table.tex").read_text().startswith("\\begin{tabular}")
+    assert "</svg>" in (reviews / "sources.svg").read_text(encoding="utf-8")
+    assert "<!doctype html>" in (reviews / "report.html").read_text("utf-8").lower()
+
+
+def test_samples_of_the_harness_are_scored_by_tag_in_one_command(
+    tmp_path: Path,
+) -> None:
+    samples = STORIES.parents[1] / "plugins/adapters/peers/tests/lm_eval"
+    file = samples / "samples_word_problems.jsonl"
+    done = run("from_lm_eval.sh", str(file), "operation", "--min-n", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert commands("from_lm_eval.sh") == 1
+    assert re.search(r"^operation:\w+ ", done.stdout, re.MULTILINE)
 
 
 PEOPLE = ("Mary", "Her father", "John", "The waitress", "My aunt Emily", "Carlos")

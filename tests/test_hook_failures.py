@@ -415,7 +415,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("adapters", "adapt_row"): [None, "text", {}, 3],
     ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
     ("adapters", "adapt_frame"): ["text", [], {}],
-    ("adapters", "read_file"): ["text", 3, [1], [["x"]]],
+    ("adapters", "read_file"): ["text", 3, {"id": "0"}],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""

@@ -182,6 +182,14 @@ def test_the_attributes_are_those_of_the_contract(name: str, lexicon: str) -> No
     }
     assert "*" in perturbation.label_effect
     (family,) = set(perturbation.families)
-    known = {"robustness", "fairness", "style", "contrast", "checklist", "helm"}
+    known = {
+        "robustness",
+        "fairness",
+        "style",
+        "contrast",
+        "checklist",
+        "helm",
+        "words",
+    }
     assert family in known
     assert (family == "helm") == name.startswith("helm-")

@@ -49,9 +49,8 @@ def evaluate(
             said,
             task="sentiment",
             model=model,
-            metrics=["accuracy"],
             out="runs",
-            **options,
+            **{"metrics": ["accuracy"], **options},
         )
 
     return run
@@ -123,4 +122,28 @@ def test_a_tag_of_few_examples_has_no_ranks(
     evaluate("film", "poor", 40)
     assert notices(invoke, "--tag", "few:yes")[0] == (
         "film: no ranks: fewer than 10 examples with the tag few:yes"
+    )
+
+
+class Distance(evalkit.Metric):
+    """Counts letters."""
+
+    name = "distance"
+    unit = "letters"
+    higher_is_better = False
+
+    def score_example(self, prediction: str, target: str) -> float:
+        return float(len(prediction) + (prediction != target))
+
+
+def test_each_unit_is_named_with_its_metrics(
+    invoke: Invoke, evaluate: Callable[..., evalkit.Result]
+) -> None:
+    for model in ("good", "poor"):
+        evaluate("film", model, 5)
+        evaluate("food", model, 5, metrics=[Distance])
+    lines = invoke("leaderboard", "--no-ranks").stdout.splitlines()
+    assert (
+        "accuracy in %, distance in letters, with 95 % intervals; sorted by win-rate"
+        in lines
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import score_label, show_interval, show_value
@@ -106,12 +106,10 @@ def explanations(board: Board) -> list[str]:
     """Say what the numbers are, a sentence for each kind that is shown."""
     level = f"{100 * board.confidence:g} %"
     levels = show_levels(levels_of(board.columns))
-    unit = next(iter(board.columns[0].entries.values())).score.unit
-    metrics = dict.fromkeys(map(metric_name, board.columns))
     of_tag = f" on the examples with the tag {board.tag}" if board.tag else ""
     lines = [
-        f"{', '.join(metrics)}{f' in {unit}' if unit else ''}{of_tag}, with {levels} "
-        f"intervals; sorted by {board.sorted_by}"
+        f"{_metrics_by_unit(board.columns)}{of_tag}, with {levels} intervals; "
+        f"sorted by {board.sorted_by}"
     ]
     if board.means:
         lines.append(
@@ -130,6 +128,18 @@ def explanations(board: Board) -> list[str]:
             "adjusted for their number on each data set"
         )
     return lines
+
+
+def _metrics_by_unit(columns: Sequence[Column]) -> str:
+    """Name the metrics of all columns, each after those of the same unit."""
+    metrics: dict[str, dict[str, None]] = {}
+    for column in columns:
+        unit = next(iter(column.entries.values())).score.unit
+        metrics.setdefault(unit, {})[metric_name(column)] = None
+    return ", ".join(
+        f"{', '.join(names)}{f' in {unit}' if unit else ''}"
+        for unit, names in metrics.items()
+    )
 
 
 def as_json(board: Board) -> dict[str, Any]:

@@ -280,3 +280,30 @@ def test_what_runs_keep_is_merged_where_all_keep_it(tmp_path: Path) -> None:
     assert kept(merged) == ["site"]
     bare = evaluate(halves[1], said[1], include_examples=False)
     assert kept(evalkit.merge([parts[0], bare], dataset="whole")) == []
+
+
+def test_columns_of_any_name_are_kept_and_mean_what_they_do_in_an_evaluation(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "uid": str(n),
+            "statement": "x",
+            "label": "positive",
+            "status": f"s{n % 2}",
+            "^a.*$": f"a{n % 3}",
+            **dict.fromkeys(("answer", "pred", "a, b", " c"), f"v{n % 2}"),
+        }
+        for n in range(12)
+    ]
+    said = [{"id": str(n), "label": "positive"} for n in range(12)]
+    run = evalkit.evaluate(data=rows, predictions=said, task="sentiment", out=tmp_path)
+    assert run.record.kept == ("status", "^a.*$")
+    for name in run.record.kept:
+        later = score_crossings(run, [name])
+        at_once = evalkit.evaluate(
+            data=rows, predictions=said, task="sentiment", by=[name]
+        )
+        tags = {score.tag for score in later.scores if score.aggregate is None}
+        assert tags == {score.tag for score in at_once.scores if not score.aggregate}
+        assert f"{name}:{rows[0][name]}" in tags

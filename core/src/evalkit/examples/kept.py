@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.nearest import shown_columns
 from evalkit.errors import EvalkitError
@@ -67,7 +68,8 @@ def names_to_keep(
     Returns:
         Those that are named; where none are, those with at least two and at most 50
         values of at most 64 characters each, of which one occurs twice, but for what a
-        model is sent, ids, answers and tags.
+        model is sent, ids, answers and tags, and for names by which --by means
+        something else.
 
     Raises:
         EvalkitError: A column that is named is not there.
@@ -88,7 +90,9 @@ def names_to_keep(
         for column in frame.get_columns()
         if column.name not in others
         and column.name in loaded.frame.columns
-        and _is_kept(column.alias("value"))  # polars takes some names for patterns
+        and _can_be_named(column.name)
+        and is_small(column)
+        and _makes_groups(column)
     )
 
 
@@ -109,11 +113,13 @@ def _columns_of(source: Any) -> set[str]:
     return set()
 
 
-def _is_kept(column: pl.Series) -> bool:
-    """Tell whether a column has few short values, and makes groups."""
-    if not is_small(column):
-        return False
-    values = column.drop_nulls()
+def _can_be_named(name: str) -> bool:
+    """Tell whether --by can mean a column: commas join names, and two are taken."""
+    return name not in ("answer", "pred") and "," not in name and name == name.strip()
+
+
+def _makes_groups(column: pl.Series) -> bool:
+    values = unnamed(column).drop_nulls()
     return 1 < values.n_unique() < len(values)
 
 

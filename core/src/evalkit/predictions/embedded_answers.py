@@ -106,8 +106,9 @@ def _words(column: str) -> pl.Expr:
     8 is no word of 3.8, 1,800 or -8.
     """
     text = named(column)
-    text = text.str.replace_all(r"(\d),(\d{3})", "${1}${2}")
-    text = text.str.replace_all(r"(\d)\.(\d)", "${1}_${2}")
+    for _ in range(2):  # a digit between two commas is part of one match alone
+        text = text.str.replace_all(r"(\d),(\d{3})", "${1}${2}")
+        text = text.str.replace_all(r"(\d)\.(\d)", "${1}_${2}")
     text = text.str.replace_all(r"(^|[^\w)\]])[-\u2212](\d)", "${1} minus_${2}")
     return pl.concat_str(
         pl.lit(" "),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from evalkit.base.columns import unnamed
+
 MOST_VALUES = 50
 """Distinct values that a small column may have."""
 LONGEST_VALUE = 64
@@ -24,5 +26,5 @@ def is_small(column: pl.Series) -> bool:
         return False
     if dtype != pl.String:
         return True
-    longest = column.str.len_chars().max()
+    longest = unnamed(column).str.len_chars().max()
     return longest is None or int(str(longest)) <= LONGEST_VALUE

@@ -99,12 +99,14 @@ def _crossed(
         if CROSSING + name in examples.columns
     }
     others = {name: parts for name, parts in crossings.items() if name not in stored}
-    names = ["answer", "pred", *scored_fields(examples), "status"]
-    columns = {
+    # as in an evaluation, where `status` is a column of the data
+    columns = {"status": examples["status"]}
+    columns |= {
         name.removeprefix(KEPT): examples[name]
         for name in examples.columns
         if name.startswith(KEPT)
     }
+    names = ["answer", "pred", *scored_fields(examples)]
     columns |= {name: examples[name] for name in names}
     return stored | cross(others, examples["tags"], columns)
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evalkit_cli.commanding import show_coverage
 from evalkit_commands_report.leaderboard_ranks import (
     Progress,
     Ranked,
@@ -62,6 +63,7 @@ def make_board(
     """
     models = list(dict.fromkeys(name for each in columns for name in each.entries))
     confidence, notices = _confidence(columns)
+    notices += _partly_scored(columns)
     ranked = [
         rank_column(column, tag, confidence, progress)
         if ranks
@@ -106,15 +108,36 @@ def make_board(
 
 
 def _confidence(columns: Sequence[Column]) -> tuple[float, list[str]]:
-    levels = {
-        entry.run.record.confidence
-        for column in columns
-        for entry in column.entries.values()
-    }
+    levels = levels_of(columns)
     if len(levels) == 1:
-        return levels.pop(), []
-    shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
+        return levels[0], []
+    shown = show_levels(levels)
     return 0.95, [f"intervals of runs are of {shown}; models are compared at 95 %"]
+
+
+def levels_of(columns: Sequence[Column]) -> list[float]:
+    """Return the probabilities of the intervals of all runs of a board, sorted."""
+    entries = (entry for column in columns for entry in column.entries.values())
+    return sorted({entry.run.record.confidence for entry in entries})
+
+
+def show_levels(levels: Sequence[float]) -> str:
+    """Return probabilities of intervals in percent."""
+    return " and ".join(f"{100 * level:g} %" for level in levels)
+
+
+def _partly_scored(columns: Sequence[Column]) -> list[str]:
+    """Name scores that do not count all examples, which others may count."""
+    notices = []
+    for column in columns:
+        for model, entry in column.entries.items():
+            share, between = show_coverage(entry.score)
+            if share:
+                notices.append(
+                    f"{model} on {column.data.name}: {share} of the examples scored; "
+                    f"with the rest wrong to right: {between}"
+                )
+    return notices
 
 
 def _data_of(column: Column) -> set[str | None]:
@@ -182,6 +205,7 @@ def _mean(scores: Sequence[Score], *, one_level: bool) -> Score:
         ci_method="none" if interval is None else "mover",
         n=sum(score.n for score in scores),
         n_clusters=None,
+        coverage=None,
         reason=reason,
         flag=None,
         aggregate=None,

@@ -49,7 +49,8 @@ def rank_column(
         return Ranked({}, [], "only one model has a score")
     if column.aggregate is not None:
         return Ranked({}, [], "means over the tags of a facet are not compared")
-    runs = [entry.run for entry in column.entries.values()]
+    # sorted, so that a pair has the same first model on every data set
+    runs = [column.entries[model].run for model in sorted(column.entries)]
     try:
         comparison = compare(
             *runs,
@@ -66,6 +67,9 @@ def rank_column(
     ]
     pairs = len(runs) * (len(runs) - 1) // 2
     if len(rows) < pairs:
+        fewest = comparison.to_dict()["min_n"]
+        if any(entry.score.n < fewest for entry in column.entries.values()):
+            return Ranked({}, [], f"fewer than {fewest} examples with the tag {tag}")
         said = "; ".join(comparison.notices) or "not all pairs could be compared"
         return Ranked({}, [], said)
     if not any(row.is_judged for row in rows):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import score_label, show_interval, show_value
-from evalkit_commands_report.leaderboard_board import MEAN, WIN_RATE, Board
+from evalkit_commands_report.leaderboard_board import (
+    MEAN,
+    WIN_RATE,
+    Board,
+    levels_of,
+    show_levels,
+)
 from evalkit_commands_report.leaderboard_runs import DataSet
 from evalkit_commands_report.leaderboard_statistics import Ranks
 
@@ -18,8 +24,8 @@ NO_VALUE = "–"
 
 CSV_HEADER = (
     *("model", "kind", "dataset", "split", "metric", "tag", "value", "se", "ci_low"),
-    *("ci_high", "ci_method", "n", "rank_best", "rank_worst", "datasets", "reason"),
-    *("run_id", "path"),
+    *("ci_high", "ci_method", "n", "coverage", "rank_best", "rank_worst"),
+    *("datasets", "reason", "run_id", "path"),
 )
 
 
@@ -99,12 +105,11 @@ def _show_rate(board: Board, model: str) -> str:
 def explanations(board: Board) -> list[str]:
     """Say what the numbers are, a sentence for each kind that is shown."""
     level = f"{100 * board.confidence:g} %"
-    unit = next(iter(board.columns[0].entries.values())).score.unit
-    metrics = dict.fromkeys(map(metric_name, board.columns))
+    levels = show_levels(levels_of(board.columns))
     of_tag = f" on the examples with the tag {board.tag}" if board.tag else ""
     lines = [
-        f"{', '.join(metrics)}{f' in {unit}' if unit else ''}{of_tag}, with {level} "
-        f"intervals; sorted by {board.sorted_by}"
+        f"{_metrics_by_unit(board.columns)}{of_tag}, with {levels} intervals; "
+        f"sorted by {board.sorted_by}"
     ]
     if board.means:
         lines.append(
@@ -123,6 +128,18 @@ def explanations(board: Board) -> list[str]:
             "adjusted for their number on each data set"
         )
     return lines
+
+
+def _metrics_by_unit(columns: Sequence[Column]) -> str:
+    """Name the metrics of all columns, each after those of the same unit."""
+    metrics: dict[str, dict[str, None]] = {}
+    for column in columns:
+        unit = next(iter(column.entries.values())).score.unit
+        metrics.setdefault(unit, {})[metric_name(column)] = None
+    return ", ".join(
+        f"{', '.join(names)}{f' in {unit}' if unit else ''}"
+        for unit, names in metrics.items()
+    )
 
 
 def as_json(board: Board) -> dict[str, Any]:
@@ -180,6 +197,7 @@ def _numbers(score: Score, ranks: Ranks | None) -> dict[str, Any]:
         "ci_high": score.ci_high,
         "ci_method": score.ci_method,
         "n": score.n,
+        "coverage": score.coverage,
         "rank_best": ranks and ranks.best,
         "rank_worst": ranks and ranks.worst,
         "reason": score.reason,

@@ -26,11 +26,7 @@ from evalkit.perturbing.chunks import (
     portable,
 )
 from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.originals import (
-    SourceExamples,
-    read_originals,
-    stored_labels,
-)
+from evalkit.perturbing.originals import SourceExamples, read_originals, stored_labels
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.rows import read_settings
 from evalkit.perturbing.scopes import Settings

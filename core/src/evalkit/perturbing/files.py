@@ -38,6 +38,7 @@ from evalkit.perturbing.summary import (
     read_sample,
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import GIVEN
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
@@ -47,7 +48,7 @@ from evalkit.plugins.provenance import (
     run_id_of,
 )
 from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.plugins.resolver import Resolver
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""

@@ -89,7 +89,9 @@ def check_counts(trial: Trial) -> None:
     groups = trial.sums["group"].unique().sort().to_list()
     counts = np.zeros((len(groups), len(cells)))
     place = {cell: number for number, cell in enumerate(cells.rows())}
-    for group, *cell, count in trial.sums.select(cs.by_name("group", *keys, *columns)).rows():
+    for group, *cell, count in trial.sums.select(
+        cs.by_name("group", *keys, *columns)
+    ).rows():
         counts[groups.index(group), place[tuple(cell)]] = count
     found = finalize_counts(metric, counts, cells, trial.subject.context)
     tags = trial.groups.tags

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import command_failure as command_failure
     from evalkit.plugins.commands import find_component as find_component
+    from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
@@ -69,7 +70,7 @@ else:
                 "BoundTask"
             ),
             "plugins.commands": "command_failure find_component",
-            "plugins.components": "Catalog Component DiscoveryProblem",
+            "plugins.components": ("Catalog Component DiscoveryProblem WITHOUT_PLUGIN"),
             "plugins.contract": "CONTRACTS",
             "plugins.descriptions": "describe_component",
             "plugins.discovery": (

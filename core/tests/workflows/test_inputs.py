@@ -122,6 +122,11 @@ def test_a_file_needs_no_answers(tmp_path: Path) -> None:
         evalkit.load_inputs(path, task="sentiment", filters={"x": "2"})
 
 
+def test_rows_in_python_need_no_answers_either() -> None:
+    rows = [{"uid": row["uid"], "statement": row["statement"]} for row in ROWS]
+    assert list(evalkit.load_inputs(rows, task="sentiment", limit=2)) == rows[:2]
+
+
 def test_a_file_goes_through_adapters(tmp_path: Path) -> None:
     path = _file(tmp_path, [{"uid": 1, "text": "hi"}])
     adapters = {"data": "rename:text=statement"}

@@ -11,12 +11,7 @@ import numpy as np
 from evalkit.comparing.differences import Intervals
 from evalkit.inference.cluster_sizes import cluster_sums, degrees_of_freedom
 from evalkit.inference.effective_pairs import effective_interval, effective_pairs
-from evalkit.inference.intervals import (
-    Floats,
-    Integers,
-    Interval,
-    without_interval,
-)
+from evalkit.inference.intervals import Floats, Integers, Interval, without_interval
 from evalkit.inference.power import POWER
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.sample_sizes import unseen_units

@@ -12,18 +12,12 @@ from evalkit.errors import EvalkitError
 from evalkit.examples.adapted import adapted_by
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.classes import Dataset
-from evalkit.plugins.components import NO_VERSION, Component
+from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import is_remote, rows_of
 from evalkit.reading.given_rows import local_path as local_path
-
-AS_FILE = "given as a file"
-"""Stands for the distribution of a data set that is only a file."""
-
-AS_ROWS = "given as rows"
-"""The same of one that is rows in Python."""
 
 
 class FileDataset(Dataset):

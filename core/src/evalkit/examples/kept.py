@@ -12,11 +12,7 @@ from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.nearest import shown_columns
 from evalkit.errors import EvalkitError
-from evalkit.examples.conversion import (
-    LABEL_CONVERTER,
-    answer_name,
-    find_converter,
-)
+from evalkit.examples.conversion import LABEL_CONVERTER, answer_name, find_converter
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.small_columns import is_small
 

@@ -16,12 +16,12 @@ from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
-from evalkit.examples.files import AS_FILE
 from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import AS_FILE
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format, is_data_set

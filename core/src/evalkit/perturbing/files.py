@@ -26,11 +26,7 @@ from evalkit.perturbing.chunks import (
     portable,
 )
 from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.originals import (
-    SourceExamples,
-    read_originals,
-    stored_labels,
-)
+from evalkit.perturbing.originals import SourceExamples, read_originals, stored_labels
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.rows import read_settings
 from evalkit.perturbing.scopes import Settings
@@ -42,6 +38,7 @@ from evalkit.perturbing.summary import (
     read_sample,
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import GIVEN
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
@@ -51,7 +48,7 @@ from evalkit.plugins.provenance import (
     run_id_of,
 )
 from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.plugins.resolver import Resolver
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
-from evalkit.errors import (
-    DataError,
-    EvalkitError,
-    MetricError,
-    PluginError,
-)
+from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
     PerturbationAttributes,

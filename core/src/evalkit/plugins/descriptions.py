@@ -7,12 +7,7 @@ import os
 import re
 import sys
 from functools import lru_cache
-from importlib.machinery import (
-    BuiltinImporter,
-    FrozenImporter,
-    ModuleSpec,
-    PathFinder,
-)
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
 
 from evalkit.base.failures import hook_failures

@@ -13,11 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalkit.base.names import (
-    is_component_name,
-    is_schema_name,
-    normalise_distribution,
-)
+from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
 from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
 from evalkit.plugins.metadata import (
     CoreCheck,

@@ -31,7 +31,7 @@ from evalkit.plugins.sources import sha256_of
 
 _NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
-    *("runs/citations.py", "runs/listing.py", "runs/views.py"),
+    *("runs/listing.py", "runs/views.py"),
     *(
         "plugins/byte_code.py",
         "plugins/installations.py",

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evalkit.base.nearest import (
-    by_nearness,
-    guess_columns,
-    how_to_map,
-    shown_columns,
-)
+from evalkit.base.nearest import by_nearness, guess_columns, how_to_map, shown_columns
 
 
 class AbsentFields(NamedTuple):

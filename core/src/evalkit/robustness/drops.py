@@ -54,11 +54,7 @@ from evalkit.robustness.tested_drops import GroupedStatistics, difference_of_dro
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
-from evalkit.scoring.paired_sums import (
-    SUM_REPLICATES,
-    SumPair,
-    UnitSums,
-)
+from evalkit.scoring.paired_sums import SUM_REPLICATES, SumPair, UnitSums
 from evalkit.scoring.records import GroupScore, ScoringSettings
 
 MOST_DRAWN = 1_000

@@ -15,11 +15,7 @@ from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples.clusters import INPUT_ID
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import (
-    PERTURBATION,
-    PROBLEM,
-    stored_columns,
-)
+from evalkit.perturbing.columns import PERTURBATION, PROBLEM, stored_columns
 from evalkit.predictions.alignment import Alignment, OnDuplicate
 from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems

@@ -11,10 +11,6 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.predictions.problems import Problem as Problem
-    from evalkit.runs.citations import Work as Work
-    from evalkit.runs.citations import Works as Works
-    from evalkit.runs.citations import bibtex_entries as bibtex_entries
-    from evalkit.runs.citations import cited_works as cited_works
     from evalkit.runs.finding import COMPLETE as COMPLETE
     from evalkit.runs.finding import LATEST as LATEST
     from evalkit.runs.finding import FoundRun as FoundRun
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.storage import problem_line as problem_line
+    from evalkit.runs.stored import bound_component as bound_component
     from evalkit.runs.stored import read_run as read_run
     from evalkit.runs.summaries import RunSummary as RunSummary
     from evalkit.runs.views import Confusion as Confusion
@@ -40,7 +37,6 @@ else:
         __name__,
         {
             "predictions.problems": "Problem",
-            "runs.citations": "Work Works bibtex_entries cited_works",
             "runs.finding": "COMPLETE LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",
             "runs.listing": "list_runs",
@@ -49,7 +45,7 @@ else:
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.storage": "problem_line",
-            "runs.stored": "read_run",
+            "runs.stored": "bound_component read_run",
             "runs.summaries": "RunSummary",
             "runs.views": "Confusion WrongAnswers count_confusion find_wrong",
         },

@@ -19,13 +19,7 @@ from urllib.parse import quote
 
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
-from evalkit.predictions.problems import (
-    FAILED,
-    NOT_SCORED,
-    STATUSES,
-    Problem,
-    Problems,
-)
+from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
 from evalkit.runs.digests import (
     SEAL,
     SEALED_SINCE,

@@ -21,11 +21,7 @@ from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.perturbing.columns import kept_columns
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
-from evalkit.plugins.provenance import (
-    describe_component,
-    describe_core,
-    environment,
-)
+from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.embedded_answers import embedded_notices

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.errors import EvalkitError
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name
-from evalkit.examples.files import AS_FILE, bind_dataset
+from evalkit.examples.files import bind_dataset
 from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import WITHOUT_PLUGIN
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.input_rows import rows_of_columns
@@ -164,18 +164,10 @@ def _selected(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows, selection: Selection
 ) -> tuple[pl.Series | None, tuple[str, ...]]:
     """Tell which examples are chosen, and what is to be said of the data."""
-    import polars as pl
-
-    is_file = dataset.component.distribution == AS_FILE
+    has_plugin = dataset.component.distribution not in WITHOUT_PLUGIN
     field = answer_name(dataset, task)
-    if not is_file or task.answer_kind == "none" or field in loaded.columns:
+    if has_plugin or task.answer_kind == "none" or field in loaded.columns:
         examples = convert_examples(dataset, task, loaded)
         return selection.mask(examples), examples.notices
-    if selection.filters:
-        raise EvalkitError(
-            f"{loaded.source(dataset)}: examples without answers ({field}) cannot be "
-            "filtered"
-        )
-    if selection.limit is None:
-        return None, ()
-    return pl.int_range(loaded.frame.height, eager=True) < selection.limit, ()
+    source, rows = loaded.source(dataset), loaded.frame.height
+    return selection.mask_without_answers(source, field, rows), ()

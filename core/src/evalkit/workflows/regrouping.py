@@ -20,12 +20,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of, scored_fields
-from evalkit.runs.tables import (
-    CROSSING,
-    KEPT,
-    measured_run,
-    settings_of,
-)
+from evalkit.runs.tables import CROSSING, KEPT, measured_run, settings_of
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure

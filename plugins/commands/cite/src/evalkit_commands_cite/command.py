@@ -17,7 +17,7 @@ from evalkit_cli.commanding import (
 )
 
 if TYPE_CHECKING:
-    from evalkit.runs import Work, Works
+    from evalkit_commands_cite.works import Work, Works
 
 
 @click.command("cite")
@@ -47,7 +47,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
     """  # noqa: D301 - click reads the backspace
     from evalkit import Registry, read_run
     from evalkit.catalog import Resolver
-    from evalkit.runs import cited_works
+    from evalkit_commands_cite.works import cited_works
 
     [path] = run_paths([run], folder)
     result = read_run(path)
@@ -62,7 +62,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
 
 
 def _print_bibtex(found: Works) -> None:
-    from evalkit.runs import bibtex_entries
+    from evalkit_commands_cite.works import bibtex_entries
 
     echo_lines("\n\n".join(bibtex_entries(found.works)))
     echo()

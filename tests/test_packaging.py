@@ -50,8 +50,10 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    # commands and schemas are listed only when asked for; what is known is no plugin
-    if group not in ("evalkit.commands", "evalkit.schemas", "evalkit.known")
+    # commands and schemas are listed only when asked for; displays and what is known
+    # are no plugins that anybody names
+    if group.removeprefix("evalkit.")
+    not in ("commands", "displays", "known", "schemas")
     for name in names
 }
 

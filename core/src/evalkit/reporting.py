@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
     from evalkit.workflows.compared_scores import Difference as Difference
-    from evalkit.workflows.joined_inputs import JoinedInputs as JoinedInputs
-    from evalkit.workflows.joined_inputs import join_inputs as join_inputs
     from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
 else:
@@ -51,7 +49,6 @@ else:
             "robustness.inputs": "find_stored",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",
-            "workflows.joined_inputs": "JoinedInputs join_inputs",
             "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
             "workflows.compared_scores": "Difference",

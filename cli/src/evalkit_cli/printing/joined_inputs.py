@@ -1,21 +1,13 @@
-"""Looks up in a file of data what a model was sent: `show RUN --wrong --data FILE`."""
+"""Looks up in a file of data what a model was sent, which a run does not hold."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.adapting.pipelines import pipeline
-from evalkit.base.columns import named
-from evalkit.base.wording import count_of
-from evalkit.examples.files import bind_file, local_path
-from evalkit.examples.table import load_examples
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.plugins.sources import sha256_of
-from evalkit.runs.results import Result
+if TYPE_CHECKING:
+    from evalkit import Result
 
 
 class JoinedInputs(NamedTuple):
@@ -31,14 +23,8 @@ class JoinedInputs(NamedTuple):
     """Whether the file is another than the run's, and how many ids it lacks."""
 
 
-def join_inputs(
-    result: Result,
-    file: str | Path,
-    ids: Collection[str],
-    *,
-    registry: Registry | None = None,
-) -> JoinedInputs:
-    """Read the texts of some examples from a file, which a run folder does not hold.
+def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs:
+    """Read the texts of some examples from a file.
 
     Rows go through the adapters that the run recorded for its data.
 
@@ -46,7 +32,6 @@ def join_inputs(
         result: The run.
         file: Its data, or perturbed copies of it.
         ids: Ids of examples or copies.
-        registry: Where the task is found; all that are installed by default.
 
     Returns:
         The texts.
@@ -56,44 +41,38 @@ def join_inputs(
         PluginError: The run's task is not installed.
         SchemaError: Rows break the task's `Input`.
     """
-    path = local_path(file)
-    resolver = Resolver(registry or Registry())
-    record = result.record
+    from evalkit import Registry, load_inputs
+    from evalkit.catalog import BoundTask, Resolver, local_path
+
+    path, record, registry = local_path(file), result.record, Registry()
     used = next(each for each in record.components if each.kind == "tasks")
-    dataset = bind_file(path, used.reference)
-    if record.data.adapters:
-        stages = [each.stage for each in record.data.adapters]
-        dataset = replace(dataset, pipeline=pipeline(stages, resolver.registry))
-    task = resolver.task(dataset)
-    found = load_examples(dataset, task, dataset.default_split)
-    chosen = found.inputs.with_row_index("position").filter(
-        named("uid").is_in(list(ids))
-    )
-    keys = tuple(
-        key
-        for key in task.sent_keys
-        if key in found.inputs.columns or key in found.nested
-    )
-    by_id = {}
-    for row in chosen.iter_rows(named=True):
-        whole = row | {
-            name: values[row["position"]] for name, values in found.nested.items()
-        }
-        by_id[row["uid"]] = {key: whole[key] for key in keys}
+    task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
+    stages = [each.stage for each in record.data.adapters]
+    adapters = {"data": stages} if stages else None
+    found = load_inputs(path, task=task, adapters=adapters, registry=registry)
+    wanted = {*ids}
+    by_id = {
+        row["uid"]: {key: row[key] for key in found.keys}
+        for row in found
+        if row["uid"] in wanted
+    }
     warned = (record.data.content_warning, task.content_warning)
     return JoinedInputs(
         by_id,
-        keys,
+        found.keys,
         any(warning is not None for warning in warned),
-        tuple(_notices(result, path, len(set(ids) - set(by_id)))),
+        tuple(_notices(result, path, len(wanted - {*by_id}))),
     )
 
 
 def _notices(result: Result, path: Path, lacking: int) -> list[str]:
+    from evalkit.adapters import data_sha256
+    from evalkit.reporting import count_of
+
     notices = []
     own = {each.sha256: each.name for each in result.record.data.files}
     own |= {each.sha256: str(each.file) for each in result.record.perturbed}
-    sha256 = sha256_of(path)
+    sha256 = data_sha256(path)
     if sha256 not in own:
         names = ", ".join(dict.fromkeys(own.values())) or "rows that came from no file"
         notices.append(

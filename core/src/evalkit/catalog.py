@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
     from evalkit.plugins.contract import CONTRACTS as CONTRACTS
-    from evalkit.plugins.descriptions import describe_component as describe_component
     from evalkit.plugins.discovery import COMMANDS as COMMANDS
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
@@ -72,7 +71,6 @@ else:
             "plugins.commands": "command_failure find_component",
             "plugins.components": ("Catalog Component DiscoveryProblem WITHOUT_PLUGIN"),
             "plugins.contract": "CONTRACTS",
-            "plugins.descriptions": "describe_component",
             "plugins.discovery": (
                 "COMMANDS KINDS OBSERVERS SCHEMAS find_components iter_kinds"
             ),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evalkit.catalog import describe_component, find_components
-from evalkit.plugins.components import Component
+from evalkit.catalog import Component, find_components
+from evalkit_cli.printing.descriptions import describe_component
 
 SUMMARY = "A distribution made by a test"
 SOURCE = '''"""A module."""

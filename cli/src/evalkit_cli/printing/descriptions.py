@@ -9,9 +9,12 @@ import sys
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalkit.base.failures import hook_failures
-from evalkit.plugins.components import Component
+from evalkit.catalog import hook_failures
+
+if TYPE_CHECKING:
+    from evalkit.catalog import Component
 
 _READ_BYTES = 1 << 20
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)

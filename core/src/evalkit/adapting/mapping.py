@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -139,20 +139,33 @@ class MapFields:
         self._seen.update(each.column for each in plain)
         return frame_of(made)
 
-    def absent(self) -> list[Mapped]:
-        """Return what was mapped to columns that no row had so far."""
-        if not self._columns:
-            return []
-        return [
-            each
-            for each in self.mapped
-            if not each.is_number and each.column not in self._seen
-        ]
+    def refuse_absent(self, source: str, place: str) -> None:
+        """Refuse columns that are mapped to fields, and that no row had so far.
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The columns of the rows so far."""
-        return [*self._columns]
+        Args:
+            source: Where the rows are from.
+            place: `data` or `predictions`.
+
+        Raises:
+            DataError: There is such a column.
+        """
+        absent = [
+            e for e in self.mapped if not e.is_number and e.column not in self._seen
+        ]
+        if not absent or not self._columns:
+            return
+        option, columns = OPTIONS[place][0], [*self._columns]
+        named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
+        wanted = [each.column for each in absent]
+        guessed = guess_columns(wanted, columns)
+        mapping = {e.field: guessed[e.column] for e in absent if e.column in guessed}
+        raise DataError(
+            f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there "
+            f"are the columns {shown_columns(wanted, columns)}; "
+            f"{how_to_map(place, mapping)}",
+            mapping=mapping,
+            place=place,
+        )
 
 
 def _check(mapped: Mapped) -> None:
@@ -244,28 +257,4 @@ def _own_tags(row: Mapping[str, Any]) -> list[Any]:
     raise AdapterError(
         f"{TAGS!r} must be a list, so that a facet can be added, is {shorten(found)}",
         field=TAGS,
-    )
-
-
-def absent_columns(
-    source: str, place: str, absent: Sequence[Mapped], columns: Sequence[str]
-) -> DataError:
-    """Return the error of columns that are mapped to fields, and that no row has.
-
-    Args:
-        source: Where the rows are from.
-        place: `data` or `predictions`.
-        absent: What was mapped to them.
-        columns: The columns that rows have.
-    """
-    option = OPTIONS[place][0]
-    named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
-    wanted = [each.column for each in absent]
-    guessed = guess_columns(wanted, columns)
-    mapping = {e.field: guessed[e.column] for e in absent if e.column in guessed}
-    return DataError(
-        f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there are "
-        f"the columns {shown_columns(wanted, columns)}; {how_to_map(place, mapping)}",
-        mapping=mapping,
-        place=place,
     )

@@ -173,7 +173,7 @@ def _log_factorials(most: int) -> Floats:
 
 
 def _times_log(counts: Integers, share: float) -> Floats:
-    """Give counts times the logarithm of a share, where 0 times anything is 0."""
+    """Return counts times the logarithm of a share, where 0 times anything is 0."""
     if share > 0:
         return counts.astype(np.float64) * math.log(share)
     return np.where(counts == 0, 0.0, -np.inf)
@@ -205,7 +205,7 @@ def detectable(needed: Callable[[float], int], units: int, most: float) -> float
 
 
 def _whole(root: float, more: float) -> int:
-    """Give the square of a number and some more, rounded up, within what is planned."""
+    """Return a square and some more, rounded up, within what is planned."""
     # the square of a number that is too large for it is an error
     if root > math.sqrt(MOST_UNITS):
         return MOST_UNITS

@@ -192,7 +192,7 @@ def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictio
 def identify(
     predictions: Predictions, *, may_be_folder: bool = False
 ) -> Mapping[str, Any]:
-    """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
+    """Return name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.

@@ -173,7 +173,7 @@ def _copies(given: Any, what: str, runs: str | Path) -> Predictions | Result:
 
 
 def _listed(given: Any, what: str) -> Sequence[Any]:
-    """Give several files, tables or runs, also where there is one."""
+    """Return several files, tables or runs, also where there is one."""
     is_one = isinstance(given, str | Path | Result | pl.LazyFrame)
     if is_one or hasattr(given, "__arrow_c_stream__"):
         return [given]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.plugins.sources import sha256_of
+from evalkit.runs.record import RunRecord
+from evalkit.runs.recorded import Adapter
 from evalkit.runs.results import Result
 
 
@@ -40,7 +42,8 @@ def join_inputs(
 ) -> JoinedInputs:
     """Read the texts of some examples from a file, which a run folder does not hold.
 
-    Rows go through the adapters that the run recorded for its data.
+    Rows go through the adapters that the run recorded for this file: those of its
+    copies where it is a file of them, else those of its data.
 
     Args:
         result: The run.
@@ -61,8 +64,11 @@ def join_inputs(
     record = result.record
     used = next(each for each in record.components if each.kind == "tasks")
     dataset = bind_file(path, used.reference)
-    if record.data.adapters:
-        stages = [each.stage for each in record.data.adapters]
+    # what is not there, loading names
+    sha256 = sha256_of(path) if path.is_file() else None
+    adapters = _adapters_of(record, sha256)
+    if adapters:
+        stages = [each.stage for each in adapters]
         dataset = replace(dataset, pipeline=pipeline(stages, resolver.registry))
     task = resolver.task(dataset)
     found = load_examples(dataset, task, dataset.default_split)
@@ -85,16 +91,27 @@ def join_inputs(
         by_id,
         keys,
         any(warning is not None for warning in warned),
-        tuple(_notices(result, path, len(set(ids) - set(by_id)))),
+        tuple(_notices(result, path, sha256, len(set(ids) - set(by_id)))),
     )
 
 
-def _notices(result: Result, path: Path, lacking: int) -> list[str]:
+def _adapters_of(record: RunRecord, sha256: str | None) -> Sequence[Adapter]:
+    """Return the adapters that the rows of a file went through in a run."""
+    for copies in record.perturbed:
+        if copies.sha256 == sha256:
+            return copies.adapters
+    return record.data.adapters
+
+
+def _notices(
+    result: Result, path: Path, sha256: str | None, lacking: int
+) -> list[str]:
     notices = []
     own = {each.sha256: each.name for each in result.record.data.files}
     own |= {each.sha256: str(each.file) for each in result.record.perturbed}
-    sha256 = sha256_of(path)
-    if sha256 not in own:
+    if sha256 is None:
+        notices.append(f"{path} is a folder, and was not compared with the run's files")
+    elif sha256 not in own:
         names = ", ".join(dict.fromkeys(own.values())) or "rows that came from no file"
         notices.append(
             f"{path} is not a file that the run was made from ({names}): its SHA-256 "

@@ -148,3 +148,7 @@ def test_copies_are_read_without_the_map_of_the_data(
         done = invoke("show", "latest", "--flips", "--data", file)
         assert done.exit_code == 0, done.stderr
         assert done.stdout.splitlines()[3].endswith(f"  {text}")
+    write_rows("other.jsonl", [{"uid": "1_l", "statment": "lovely."}])
+    done = invoke("show", "latest", "--flips", "--data", "other.jsonl")
+    assert "no row has 'text' (--map statement=text)" in done.stderr
+    assert "evalkit: try:" not in done.stderr  # show has no --map

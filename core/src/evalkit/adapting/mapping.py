@@ -262,10 +262,29 @@ def absent_columns(
     named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
     wanted = [each.column for each in absent]
     guessed = guess_columns(wanted, columns)
-    mapping = {e.field: guessed[e.column] for e in absent if e.column in guessed}
+    own = [
+        each
+        for each in absent
+        if each.field in columns and guessed.get(each.column, each.field) == each.field
+    ]
+    others = [each for each in absent if each not in own]
+    mapping = {e.field: guessed[e.column] for e in others if e.column in guessed}
+    how = [_needless(option, own, place)] if own else []
+    how += [how_to_map(place, mapping)] if others else []
     return DataError(
         f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there are "
-        f"the columns {shown_columns(wanted, columns)}; {how_to_map(place, mapping)}",
+        f"the columns {shown_columns(wanted, columns)}; {'; '.join(how)}",
         mapping=mapping,
         place=place,
     )
+
+
+def _needless(option: str, own: Sequence[Mapped], place: str) -> str:
+    """Say that fields are there under their own names, and need no option."""
+    fields = " and ".join(repr(each.field) for each in own)
+    options = " ".join(f"{option} {each.field}={each.column}" for each in own)
+    verb = "is" if len(own) == 1 else "are"
+    needless = f"{fields} {verb} there already, and {options} is not needed"
+    if place == "data":
+        return needless
+    return f"{needless} (files that need it are scored by a command of their own)"

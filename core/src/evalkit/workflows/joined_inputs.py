@@ -103,9 +103,7 @@ def _adapters_of(record: RunRecord, sha256: str | None) -> Sequence[Adapter]:
     return record.data.adapters
 
 
-def _notices(
-    result: Result, path: Path, sha256: str | None, lacking: int
-) -> list[str]:
+def _notices(result: Result, path: Path, sha256: str | None, lacking: int) -> list[str]:
     notices = []
     own = {each.sha256: each.name for each in result.record.data.files}
     own |= {each.sha256: str(each.file) for each in result.record.perturbed}

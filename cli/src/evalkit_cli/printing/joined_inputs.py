@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from evalkit import Result
+    from evalkit.runs import RunRecord
 
 
 class JoinedInputs(NamedTuple):
@@ -26,7 +27,8 @@ class JoinedInputs(NamedTuple):
 def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs:
     """Read the texts of some examples from a file.
 
-    Rows go through the adapters that the run recorded for its data.
+    Rows go through the adapters that the run recorded for this file: those of its
+    copies where it is a file of them, else those of its data.
 
     Args:
         result: The run.
@@ -42,12 +44,15 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
         SchemaError: Rows break the task's `Input`.
     """
     from evalkit import Registry, load_inputs
+    from evalkit.adapters import data_sha256
     from evalkit.catalog import BoundTask, Resolver, local_path
 
     path, record, registry = local_path(file), result.record, Registry()
     used = next(each for each in record.components if each.kind == "tasks")
     task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
-    stages = [each.stage for each in record.data.adapters]
+    # what is not there, loading names
+    sha256 = data_sha256(path) if path.exists() else ""
+    stages = _stages(record, sha256)
     adapters = {"data": stages} if stages else None
     found = load_inputs(path, task=task, adapters=adapters, registry=registry)
     wanted = {*ids}
@@ -61,18 +66,22 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
         by_id,
         found.keys,
         any(warning is not None for warning in warned),
-        tuple(_notices(result, path, len(wanted - {*by_id}))),
+        tuple(_notices(record, path, sha256, len(wanted - {*by_id}))),
     )
 
 
-def _notices(result: Result, path: Path, lacking: int) -> list[str]:
-    from evalkit.adapters import data_sha256
+def _stages(record: RunRecord, sha256: str) -> list[dict[str, Any]]:
+    """Return the adapters that the rows of a file went through in a run."""
+    copies = (each.adapters for each in record.perturbed if each.sha256 == sha256)
+    return [each.stage for each in next(copies, record.data.adapters)]
+
+
+def _notices(record: RunRecord, path: Path, sha256: str, lacking: int) -> list[str]:
     from evalkit.reporting import count_of
 
     notices = []
-    own = {each.sha256: each.name for each in result.record.data.files}
-    own |= {each.sha256: str(each.file) for each in result.record.perturbed}
-    sha256 = data_sha256(path)
+    own = {each.sha256: each.name for each in record.data.files}
+    own |= {each.sha256: str(each.file) for each in record.perturbed}
     if sha256 not in own:
         names = ", ".join(dict.fromkeys(own.values())) or "rows that came from no file"
         notices.append(

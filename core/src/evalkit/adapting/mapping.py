@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -150,22 +150,12 @@ class MapFields:
             DataError: There is such a column.
         """
         absent = [
-            e for e in self.mapped if not e.is_number and e.column not in self._seen
+            each
+            for each in self.mapped
+            if not each.is_number and each.column not in self._seen
         ]
-        if not absent or not self._columns:
-            return
-        option, columns = OPTIONS[place][0], [*self._columns]
-        named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
-        wanted = [each.column for each in absent]
-        guessed = guess_columns(wanted, columns)
-        mapping = {e.field: guessed[e.column] for e in absent if e.column in guessed}
-        raise DataError(
-            f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there "
-            f"are the columns {shown_columns(wanted, columns)}; "
-            f"{how_to_map(place, mapping)}",
-            mapping=mapping,
-            place=place,
-        )
+        if absent and self._columns:
+            raise _absent_columns(source, place, absent, [*self._columns])
 
 
 def _check(mapped: Mapped) -> None:
@@ -258,3 +248,38 @@ def _own_tags(row: Mapping[str, Any]) -> list[Any]:
         f"{TAGS!r} must be a list, so that a facet can be added, is {shorten(found)}",
         field=TAGS,
     )
+
+
+def _absent_columns(
+    source: str, place: str, absent: Sequence[Mapped], columns: Sequence[str]
+) -> DataError:
+    option = OPTIONS[place][0]
+    named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
+    wanted = [each.column for each in absent]
+    guessed = guess_columns(wanted, columns)
+    own = [
+        each
+        for each in absent
+        if each.field in columns and guessed.get(each.column, each.field) == each.field
+    ]
+    others = [each for each in absent if each not in own]
+    mapping = {e.field: guessed[e.column] for e in others if e.column in guessed}
+    how = [_needless(option, own, place)] if own else []
+    how += [how_to_map(place, mapping)] if others else []
+    return DataError(
+        f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there are "
+        f"the columns {shown_columns(wanted, columns)}; {'; '.join(how)}",
+        mapping=mapping,
+        place=place,
+    )
+
+
+def _needless(option: str, own: Sequence[Mapped], place: str) -> str:
+    """Say that fields are there under their own names, and need no option."""
+    fields = " and ".join(repr(each.field) for each in own)
+    options = " ".join(f"{option} {each.field}={each.column}" for each in own)
+    verb = "is" if len(own) == 1 else "are"
+    needless = f"{fields} {verb} there already, and {options} is not needed"
+    if place == "data":
+        return needless
+    return f"{needless} (files that need it are scored by a command of their own)"

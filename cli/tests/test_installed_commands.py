@@ -250,7 +250,7 @@ def test_two_of_one_name_are_refused_and_both_are_named(
     assert invoke("greet@other").stdout == "other\n"
     assert invoke("greet@Greeter", "ada").stdout.endswith("hello ada\n")
     usage = invoke("--help").stdout
-    assert "  greet@greeter  A distribution" in usage
+    assert "  greet@greeter  Greet somebody" in usage
     assert "  greet@other    A distribution" in usage
     assert "(only as greet@other)" in invoke("list", "commands").stdout
 

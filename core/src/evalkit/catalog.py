@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from evalkit.base.names import parse_reference as parse_reference
     from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
-    from evalkit.examples.files import local_path as local_path
     from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
+    from evalkit.reading.given_rows import local_path as local_path
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -60,7 +60,7 @@ else:
             "annotating.asking": "ask_rows",
             "base.failures": "described hook_failures located",
             "base.names": "facet_of is_component_name metric_of parse_reference",
-            "examples.files": "bind_dataset is_file_name local_path",
+            "examples.files": "bind_dataset is_file_name",
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
@@ -80,5 +80,6 @@ else:
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
+            "reading.given_rows": "local_path",
         },
     )

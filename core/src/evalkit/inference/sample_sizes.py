@@ -132,13 +132,7 @@ def pairs_for(goal: Goal, disagreement: float) -> int:
 def _rejections(most: int, winning: float, level: float) -> Floats:
     """Return the power of the exact test for each number of unequal examples to `most`.
 
-    Args:
-        most: The greatest number.
-        winning: Probability that the better model is the one that is right.
-        level: Level of the test.
-
-    Returns:
-        Probabilities, of shape (most + 1,).
+    The better model is the one that is right with the probability `winning`.
     """
     trials = np.arange(most + 1)[:, None]
     counts = np.arange(most + 1)[None, :]

@@ -26,7 +26,6 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
-from evalkit.reading.given_rows import rows_of as rows_of
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks

@@ -106,15 +106,7 @@ def ask_expectations(
 def _askable(
     expecting: Mapping[str, BoundPerturbation], copies: Sequence[Copies]
 ) -> tuple[dict[str, BoundPerturbation], list[str]]:
-    """Return those with copies in a file, and say which runs cannot be asked about.
-
-    Args:
-        expecting: The plugins that have an `expect`, by perturbation.
-        copies: The files and runs.
-
-    Returns:
-        These plugins, and notices.
-    """
+    """Return those with copies in a file, and say which runs cannot be asked about."""
     in_files: set[str] = set()
     notices = []
     for each in copies:

@@ -12,8 +12,9 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.examples.files import is_file_name, local_path
-from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
+from evalkit.examples.files import is_file_name
+from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.reading.given_rows import local_path, rows_of
 from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.results import Result

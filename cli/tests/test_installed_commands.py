@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from subprocess import CompletedProcess
 from typing import Any
@@ -92,6 +93,14 @@ def test_help_lists_it_with_the_distributions_summary_and_imports_nothing(
     assert "  boom         A distribution made by a test" in lines
     assert "  eval         Score predictions" in done.stdout
     assert lines == sorted(lines)
+
+
+def test_help_says_of_each_command_of_a_distribution_what_it_is(
+    invoke: Invoke, greeter: Any
+) -> None:
+    listed = invoke("--help").stdout
+    assert re.search("^  greet  +Greet somebody, at length\\.$", listed, re.M)
+    assert re.search("^  tree  +Holds others\\.$", listed, re.M)
 
 
 def test_a_mistyped_name_is_told_its_neighbour(invoke: Invoke, greeter: Any) -> None:
@@ -241,7 +250,7 @@ def test_two_of_one_name_are_refused_and_both_are_named(
     assert invoke("greet@other").stdout == "other\n"
     assert invoke("greet@Greeter", "ada").stdout.endswith("hello ada\n")
     usage = invoke("--help").stdout
-    assert "  greet@greeter  A distribution" in usage
+    assert "  greet@greeter  Greet somebody" in usage
     assert "  greet@other    A distribution" in usage
     assert "(only as greet@other)" in invoke("list", "commands").stdout
 

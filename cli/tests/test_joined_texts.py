@@ -76,6 +76,20 @@ def test_another_file_is_said_to_be_another(
     assert "no.jsonl: there is no such file" in missing.stderr
 
 
+def test_data_may_be_a_folder(invoke: Invoke, data: str, tmp_path: Path) -> None:
+    row = "from pydantic import BaseModel\nclass Row(BaseModel):\n"
+    row += "    uid: str\n    statement: str\n    label: str\n"
+    (tmp_path / "row.py").write_text(row)
+    done = invoke("schema", "write", data, "-o", "set", "--schema", "row.py:Row")
+    assert done.exit_code == 0, done.stderr
+    given = ("--data", "set/", "--task", "sentiment", "-p", "m.jsonl")
+    assert invoke("eval", *given).exit_code == 0
+    shown = invoke("show", "latest", "--wrong", "--data", "set/", "-m", "accuracy")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout.endswith(f"  {TEXTS['3']}\n")
+    assert "is not a file" not in shown.stdout
+
+
 def test_texts_of_originals_and_copies_stand_beside_flips(
     invoke: Invoke, data: str, write_rows: Write
 ) -> None:
@@ -128,3 +142,27 @@ def test_data_need_a_view(invoke: Invoke, data: str) -> None:
     assert "--data is about a run" in done.stderr
     done = invoke("show", "latest", "--show-text")
     assert "--show-text needs datasets/NAME and -n, or --data." in done.stderr
+
+
+def test_copies_are_read_without_the_map_of_the_data(
+    plugins: Any, invoke: Invoke, write_rows: Write
+) -> None:
+    rows = [{"id": "1", "text": "Lovely.", "label": "positive"}]
+    own = ("--data", write_rows("own.jsonl", rows), "--task", "sentiment")
+    own += ("--map", "statement=text")
+    copy = {"uid": "1_l", "input_id": "1", "perturbation": "lower", "tags": []}
+    copies = write_rows(
+        "copies.jsonl", [copy | {"statement": "lovely.", "label": "positive"}]
+    )
+    right = write_rows("m.jsonl", [{"id": "1", "label": "positive"}])
+    wrong = write_rows("c.jsonl", [{"id": "1_l", "label": "negative"}])
+    given = ("--perturbed", copies, "--perturbed-predictions", wrong)
+    assert invoke("eval", *own, "-p", right, *given).exit_code == 0
+    for file, text in (("own.jsonl", "Lovely."), ("copies.jsonl", "lovely.")):
+        done = invoke("show", "latest", "--flips", "--data", file)
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout.splitlines()[3].endswith(f"  {text}")
+    write_rows("other.jsonl", [{"uid": "1_l", "statment": "lovely."}])
+    done = invoke("show", "latest", "--flips", "--data", "other.jsonl")
+    assert "no row has 'text' (--map statement=text)" in done.stderr
+    assert "evalkit: try:" not in done.stderr  # show has no --map

@@ -201,10 +201,11 @@ class _Group(click.Group):
 
 def _show_failure(component: Component, error: BaseException) -> None:
     """Print what the command of a distribution raised, in one line that names it."""
-    from evalkit.catalog import command_failure
+    from evalkit.catalog import located
 
     show_traceback(error)
-    echo_lines(f"evalkit: error: {command_failure(component, error)}", err=True)
+    failure = f"{component.origin}: running it failed with {located(error)}"
+    echo_lines(f"evalkit: error: {failure}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

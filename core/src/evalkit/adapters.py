@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evalkit.reading.manifests import Manifest as Manifest
     from evalkit.reading.manifests import ManifestField as ManifestField
     from evalkit.reading.manifests import check_files as check_files
+    from evalkit.reading.manifests import data_sha256 as data_sha256
     from evalkit.reading.manifests import read_manifest as read_manifest
     from evalkit.reading.rows import Row as Row
 else:
@@ -47,7 +48,7 @@ else:
             "base.names": "is_reserved",
             "reading.formats": "MANIFEST_FILE",
             "reading.manifests": (
-                "DataFile Manifest ManifestField check_files read_manifest"
+                "DataFile Manifest ManifestField check_files data_sha256 read_manifest"
             ),
             "reading.rows": "Row",
         },

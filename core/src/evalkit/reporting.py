@@ -13,6 +13,7 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.nearest import map_options as map_options
+    from evalkit.base.synced_files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.comparing.conclusions import show_p as show_p
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
     from evalkit.workflows.compared_scores import Difference as Difference
-    from evalkit.workflows.joined_inputs import JoinedInputs as JoinedInputs
-    from evalkit.workflows.joined_inputs import join_inputs as join_inputs
     from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
 else:
@@ -38,6 +37,7 @@ else:
         __name__,
         {
             "base.nearest": "map_options",
+            "base.synced_files": "new_file",
             "base.violations": "describe",
             "base.wording": "count_of",
             "comparing.conclusions": "show_p",
@@ -51,7 +51,6 @@ else:
             "robustness.inputs": "find_stored",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",
-            "workflows.joined_inputs": "JoinedInputs join_inputs",
             "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
             "workflows.compared_scores": "Difference",

@@ -131,6 +131,22 @@ def test_a_column_that_no_row_has_is_named_with_the_nearest() -> None:
     assert caught.value.mapping == {"label": "gold"}
 
 
+@pytest.mark.parametrize("place", ["data", "predictions"])
+def test_a_field_that_is_there_already_is_not_mapped_to_itself(place: str) -> None:
+    found = with_map(None, {"label": "prediction", "id": "keys"})
+    assert found is not None
+    list(found([{"key": 1, "label": "a"}]))
+    option = "--map" if place == "data" else "--map-predictions"
+    with pytest.raises(DataError) as caught:
+        found.refuse_absent("said.csv", place)
+    assert f"'label' is there already, and {option} label=prediction is not needed" in (
+        str(caught.value)
+    )
+    assert ("a command of their own" in str(caught.value)) == (place == "predictions")
+    assert f"if they are meant: {option} id=key (" in str(caught.value)
+    assert caught.value.mapping == {"id": "key"}
+
+
 COLUMNS = st.fixed_dictionaries(
     {name: st.sampled_from([None, "x", "y"]) for name in ("a", "b", "c")}
 )

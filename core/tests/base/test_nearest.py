@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from evalkit.base.nearest import (
-    by_nearness,
     guess_columns,
     how_to_map,
     map_options,
@@ -37,8 +36,8 @@ def test_other_names_are_not(field: str, column: str) -> None:
 
 
 def test_the_nearest_come_first() -> None:
-    found = by_nearness(["label"], ["length", "gold", "Label"])
-    assert found == ["Label", "gold", "length"]
+    found = shown_columns(["label"], ["length", "gold", "Label"])
+    assert found == "'Label', 'gold', 'length'"
     many = [f"c{n}" for n in range(14)]
     assert shown_columns(["label"], many).endswith("'c11' and 2 more")
     assert shown_columns(["label"], []) == "none"

@@ -20,10 +20,11 @@ from polars.testing import assert_frame_equal
 
 import evalkit
 from evalkit import AlignmentError, DataError, EvalkitError, StorageError
-from evalkit.examples.files import bind_dataset, bind_file, is_file_name, local_path
+from evalkit.examples.files import bind_dataset, bind_file, is_file_name
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 
 ROWS: Sequence[dict[str, Any]] = [
     {"uid": "1", "statement": 'He said "a, b"\nand left', "label": "positive"},

@@ -23,6 +23,7 @@ from evalkit.plugins import libraries
 from evalkit.plugins.components import Component
 from evalkit.plugins.libraries import imported_libraries, source_hash
 from evalkit.plugins.provenance import (
+    NO_SCORES,
     describe_component,
     describe_core,
     environment,
@@ -225,6 +226,11 @@ def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
             if name.partition(".")[0] in ("user", "kept", "named"):
                 del sys.modules[name]
     assert imported_libraries("evalkit.scoring.records") == {}
+
+
+def test_all_that_is_left_out_of_the_hash_is_there() -> None:
+    root = Path(evalkit.__file__).parent
+    assert [name for name in NO_SCORES if not (root / name).exists()] == []
 
 
 def test_the_hash_of_core_is_that_of_what_scores_come_from(

@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import DataError, EvalkitError
-from evalkit.predictions.preparation import rows_of
+from evalkit.reading.given_rows import rows_of
 
 ROWS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "no"}]
 

@@ -188,7 +188,7 @@ def test_nothing_is_overwritten_without_being_told(tmp_path: Path) -> None:
 def test_a_link_to_nowhere_is_not_written_through(tmp_path: Path) -> None:
     path = tmp_path / "inputs.jsonl"
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(evalkit.StorageError, match="is there already"):
+    with pytest.raises(evalkit.StorageError, match="is a symlink, and is not replaced"):
         evalkit.load_inputs(Reviews).save(path)
 
 

@@ -99,6 +99,26 @@ def test_missing_keys_are_named_at_once_with_what_would_mend_them() -> None:
     assert refused.value.mapping == MAPS["map_predictions"]
 
 
+def test_strange_and_repeated_rows_do_not_hide_what_all_rows_lack() -> None:
+    said = [*MOODY_SAID, {**MOODY_SAID[0]}, {**MOODY_SAID[0], "key": "elsewhere"}]
+    with pytest.raises(
+        AlignmentError, match="no row has 'label'; rows have 'pred'"
+    ) as (refused):
+        evaluate(said=said, map_predictions={"id": "key"})
+    assert refused.value.mapping == {"label": "pred"}
+
+
+def test_a_mend_of_some_keys_only_is_not_offered_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"doc_id": {}, "target": "positive", "resps": []}\n')
+    with pytest.raises(SchemaError, match="--map label=target") as caught:
+        evaluate(path, map={})
+    assert str(caught.value).endswith(
+        "; `evalkit list adapters` shows what reads files that other programs wrote"
+    )
+    assert caught.value.mapping == {}
+
+
 def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
     rows = [
         {"number": n % 3, "sentence": "x", "verdict": row["gold"]}

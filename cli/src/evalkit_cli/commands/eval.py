@@ -206,17 +206,15 @@ def _refuse_nonsense(
     """Refuse thresholds that no score could be compared with, before work begins."""
     if not thresholds:
         return
-    from evalkit.catalog import expect_scores
     from evalkit.errors import EvalkitError
+    from evalkit_cli.commands.expected_scores import expect_scores
 
     expected = []
     for dataset in dict.fromkeys(job.dataset for job in work):
         try:
             options = _options(dataset, shared)
             expected.append(
-                expect_scores(
-                    dataset, options, task=shared.task, registry=shared.registry
-                )
+                expect_scores(dataset, options, shared.task, shared.registry)
             )
         except EvalkitError:
             return  # the evaluation says why it cannot be done

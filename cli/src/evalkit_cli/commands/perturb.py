@@ -234,7 +234,7 @@ def _names_in(perturbation: str) -> str:
 def _default_name(
     dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
 ) -> str:
-    """Give Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
+    """Return Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
     from evalkit.catalog import model_name
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset

@@ -29,7 +29,7 @@ from evalkit_cli.printing.streams import (
 
 if TYPE_CHECKING:
     from evalkit import Result
-    from evalkit.reporting import JoinedInputs
+    from evalkit_cli.printing.joined_inputs import JoinedInputs
     from evalkit_cli.printing.joined_texts import Join
 
 
@@ -296,7 +296,7 @@ def _show_run(
 
 def _join(result: Result, data: str) -> Join:
     """Return what looks up the texts of examples in a file of data."""
-    from evalkit.reporting import join_inputs
+    from evalkit_cli.printing.joined_inputs import join_inputs
 
     def join(ids: Collection[str]) -> JoinedInputs:
         with plugin_output_to_stderr():

@@ -12,7 +12,8 @@ from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
-    from evalkit.catalog import BoundMetric, ExpectedScores
+    from evalkit.catalog import BoundMetric
+    from evalkit_cli.commands.expected_scores import ExpectedScores
 
 NOT_MET = 3
 """Exit code where a threshold is not met."""

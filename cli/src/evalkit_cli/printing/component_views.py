@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.printing.card_examples import example_of
+from evalkit_cli.printing.descriptions import describe_component
 from evalkit_cli.printing.parameter_lines import describe_parameters
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ def _described(
     name: str,
     bound: Bound | None,
 ) -> dict[str, Any]:
-    from evalkit.catalog import describe_component
-
     parameters = {} if model is None else describe_parameters(model)
     return {
         "id": component.id,

@@ -53,10 +53,23 @@ def echo_correction(mapping: Mapping[str, str], place: str) -> None:
     if not given:
         return
     option, *options = map_options(place, mapping)
+    if not _takes(option):
+        return
     kept = [*_without(given, option, mapping)]
     at = kept.index("--") if "--" in kept else len(kept)
     corrected = [*kept[:at], option, *options, *kept[at:]]
     echo_lines(f"evalkit: try: {shlex.join(corrected)}", err=True)
+
+
+def _takes(option: str) -> bool:
+    """Tell whether the command has an option; others name it and cannot take it."""
+    context = click.get_current_context().find_root()
+    group = context.command
+    name = context.invoked_subcommand
+    if name is None or not isinstance(group, click.Group):
+        return False
+    command = group.get_command(context, name)
+    return command is not None and any(option in each.opts for each in command.params)
 
 
 def _without(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evalkit_cli.printing.joined_inputs import JoinedInputs
 from evalkit_cli.printing.sample_views import masked_text
 from evalkit_cli.printing.streams import echo_wrapped
 
-if TYPE_CHECKING:
-    from evalkit.reporting import JoinedInputs
-
-Join = Callable[[Collection[str]], "JoinedInputs"]
+Join = Callable[[Collection[str]], JoinedInputs]
 """Looks up the texts of some examples."""
 
 

@@ -141,7 +141,7 @@ def _tables(
 
 
 def _largest_family(drops: Iterable[Score | None]) -> int:
-    """Give for how many drops one is adjusted at most; 0 where none is tested."""
+    """Return for how many drops one is adjusted at most; 0 where none is tested."""
     sizes = [drop.family_size or 0 for drop in drops if drop is not None]
     return max(sizes, default=0)
 

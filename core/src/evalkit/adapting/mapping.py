@@ -139,20 +139,23 @@ class MapFields:
         self._seen.update(each.column for each in plain)
         return frame_of(made)
 
-    def absent(self) -> list[Mapped]:
-        """Return what was mapped to columns that no row had so far."""
-        if not self._columns:
-            return []
-        return [
+    def refuse_absent(self, source: str, place: str) -> None:
+        """Refuse columns that are mapped to fields, and that no row had so far.
+
+        Args:
+            source: Where the rows are from.
+            place: `data` or `predictions`.
+
+        Raises:
+            DataError: There is such a column.
+        """
+        absent = [
             each
             for each in self.mapped
             if not each.is_number and each.column not in self._seen
         ]
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The columns of the rows so far."""
-        return [*self._columns]
+        if absent and self._columns:
+            raise _absent_columns(source, place, absent, [*self._columns])
 
 
 def _check(mapped: Mapped) -> None:
@@ -247,25 +250,36 @@ def _own_tags(row: Mapping[str, Any]) -> list[Any]:
     )
 
 
-def absent_columns(
+def _absent_columns(
     source: str, place: str, absent: Sequence[Mapped], columns: Sequence[str]
 ) -> DataError:
-    """Return the error of columns that are mapped to fields, and that no row has.
-
-    Args:
-        source: Where the rows are from.
-        place: `data` or `predictions`.
-        absent: What was mapped to them.
-        columns: The columns that rows have.
-    """
     option = OPTIONS[place][0]
     named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
     wanted = [each.column for each in absent]
     guessed = guess_columns(wanted, columns)
-    mapping = {e.field: guessed[e.column] for e in absent if e.column in guessed}
+    own = [
+        each
+        for each in absent
+        if each.field in columns and guessed.get(each.column, each.field) == each.field
+    ]
+    others = [each for each in absent if each not in own]
+    mapping = {e.field: guessed[e.column] for e in others if e.column in guessed}
+    how = [_needless(option, own, place)] if own else []
+    how += [how_to_map(place, mapping)] if others else []
     return DataError(
         f"{source}: no row has {' or '.join(map(repr, wanted))} ({named}); there are "
-        f"the columns {shown_columns(wanted, columns)}; {how_to_map(place, mapping)}",
+        f"the columns {shown_columns(wanted, columns)}; {'; '.join(how)}",
         mapping=mapping,
         place=place,
     )
+
+
+def _needless(option: str, own: Sequence[Mapped], place: str) -> str:
+    """Say that fields are there under their own names, and need no option."""
+    fields = " and ".join(repr(each.field) for each in own)
+    options = " ".join(f"{option} {each.field}={each.column}" for each in own)
+    verb = "is" if len(own) == 1 else "are"
+    needless = f"{fields} {verb} there already, and {options} is not needed"
+    if place == "data":
+        return needless
+    return f"{needless} (files that need it are scored by a command of their own)"

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.adapting.mapping import MapFields, absent_columns
+from evalkit.adapting.mapping import MapFields
 from evalkit.adapting.settings import AdapterSettings as AdapterSettings
 from evalkit.adapting.stages import Stage, bind_stages
 from evalkit.errors import AdapterError, DataError
@@ -210,8 +210,8 @@ class Pipeline:
         """
         for stage in self.stages:
             plugin = stage.adapter.plugin
-            if isinstance(plugin, MapFields) and (absent := plugin.absent()):
-                raise absent_columns(source, place, absent, plugin.columns)
+            if isinstance(plugin, MapFields):
+                plugin.refuse_absent(source, place)
 
     @property
     def specification(self) -> list[dict[str, Any]]:

@@ -61,22 +61,6 @@ def _nearness(field: str, column: str) -> float:
     return SequenceMatcher(None, field, column).ratio()
 
 
-def by_nearness(fields: Sequence[str], columns: Iterable[str]) -> list[str]:
-    """Sort columns by how near they are to one of several fields.
-
-    Args:
-        fields: The fields.
-        columns: The columns.
-
-    Returns:
-        The columns, nearest first; as they came where they are as near.
-    """
-    return sorted(
-        columns,
-        key=lambda column: -max((nearness(each, column) for each in fields), default=0),
-    )
-
-
 def guess_columns(
     fields: Sequence[str],
     columns: Sequence[str],
@@ -121,7 +105,10 @@ def shown_columns(fields: Sequence[str], columns: Iterable[str]) -> str:
         fields: The fields that are looked for.
         columns: The columns that are there.
     """
-    found = by_nearness(fields, columns)
+    found = sorted(
+        columns,
+        key=lambda column: -max((nearness(each, column) for each in fields), default=0),
+    )
     more = len(found) - _SHOWN
     named = ", ".join(map(repr, found[:_SHOWN])) or "none"
     return f"{named} and {more} more" if more > 0 else named

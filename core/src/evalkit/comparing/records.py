@@ -145,8 +145,7 @@ class Comparison:
                 f"{row.model_a} less {row.model_b}",
                 row.metric,
                 row.difference,
-                row.ci_low if row.ci_low_adjusted is None else row.ci_low_adjusted,
-                row.ci_high if row.ci_high_adjusted is None else row.ci_high_adjusted,
+                *row.tested_interval,
                 row.n,
                 row.conclusion,
             )

@@ -154,7 +154,7 @@ def spread_of(
 
 
 def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:
-    """Give Student's intervals of a mean, with their degrees of freedom.
+    """Return Student's intervals of a mean, with their degrees of freedom.
 
     They are wider where the differences are skewed: a few large losses against many
     small gains are called a difference by the test in 17 % of samples without any.

@@ -16,51 +16,30 @@ from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
-from evalkit.reading.given_rows import is_remote, rows_of
-from evalkit.reading.given_rows import local_path as local_path
+from evalkit.reading.given_rows import is_remote, local_path, rows_of
 
 
-class FileDataset(Dataset):
-    """The examples of one file; labels and converters are the task's.
+class GivenDataset(Dataset):
+    """The examples of one file, or rows; labels and converters are the task's.
 
     Args:
-        path: The file.
+        data: The file, a polars data frame, or dicts.
         task: The task, by name or as a class or instance.
     """
 
     splits: ClassVar[Sequence[str]] = ("all",)
     default_split = "all"
 
-    def __init__(self, path: Path, task: Any) -> None:
+    def __init__(self, data: Any, task: Any) -> None:
         super().__init__()
-        self._path = path
+        self._data = data
         self.task = task
-        self.files_folder = path.parent
-
-    def load(self, split: str) -> Path:
-        """Return the file."""
-        return self._path
-
-
-class RowsDataset(Dataset):
-    """Examples that are rows in Python; labels and converters are the task's.
-
-    Args:
-        rows: A polars data frame, or dicts.
-        task: The task, by name or as a class or instance.
-    """
-
-    splits: ClassVar[Sequence[str]] = ("all",)
-    default_split = "all"
-
-    def __init__(self, rows: Any, task: Any) -> None:
-        super().__init__()
-        self._rows = rows
-        self.task = task
+        if isinstance(data, Path):
+            self.files_folder = data.parent
 
     def load(self, split: str) -> Any:
-        """Return the rows."""
-        return self._rows
+        """Return the file, or the rows."""
+        return self._data
 
 
 def are_rows(dataset: Any) -> bool:
@@ -112,14 +91,7 @@ def bind_file(path: Path, task: Any) -> BoundDataset:
         The bound data set, named after the file.
     """
     name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
-    component = Component(
-        "datasets",
-        name.strip("-") or "file",
-        f"{__name__}:FileDataset",
-        AS_FILE,
-        NO_VERSION,
-    )
-    return BoundDataset.of(bind(component, FileDataset(path, task)))
+    return _bound(name.strip("-") or "file", AS_FILE, path, task)
 
 
 def bind_rows(rows: Any, task: Any) -> BoundDataset:
@@ -135,10 +107,13 @@ def bind_rows(rows: Any, task: Any) -> BoundDataset:
     Raises:
         DataError: The table cannot be read.
     """
-    location = f"{__name__}:RowsDataset"
-    component = Component("datasets", "data", location, AS_ROWS, NO_VERSION)
-    plugin = RowsDataset(rows_of(rows, "data"), task)
-    return BoundDataset.of(bind(component, plugin))
+    return _bound("data", AS_ROWS, rows_of(rows, "data"), task)
+
+
+def _bound(name: str, how: str, data: Any, task: Any) -> BoundDataset:
+    location = f"{__name__}:{GivenDataset.__name__}"
+    component = Component("datasets", name, location, how, NO_VERSION)
+    return BoundDataset.of(bind(component, GivenDataset(data, task)))
 
 
 def bind_dataset(

@@ -13,8 +13,11 @@ from evalkit.errors import SchemaError
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import AS_FILE
 
 ID = "id"
+
+_ADAPTERS = "`evalkit list adapters` shows what reads files that other programs wrote"
 
 
 def lacking_error(
@@ -48,10 +51,16 @@ def lacking_error(
         named.append(f"{answer[0]!r} (the right answer, by {answer[1]})")
         fields.append(answer[0])
     mapping = _guess(dataset, task, loaded, fields, name)
+    is_whole = {*mapping} == {*fields}
+    how = how_to_map("data", mapping)
+    is_file = dataset.component.distribution == AS_FILE
+    if is_file and not is_whole and dataset.pipeline is None:
+        how += f"; {_ADAPTERS}"
     return SchemaError(
         f"{loaded.source(dataset)}: no example has {_joined(named)}; the data has "
-        f"the columns {shown_columns(fields, columns)}; {how_to_map('data', mapping)}",
-        mapping=mapping,
+        f"the columns {shown_columns(fields, columns)}; {how}",
+        # what mends a part leads to the next error
+        mapping=mapping if is_whole else {},
     )
 
 

@@ -84,7 +84,10 @@ def load_rows(
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
+        by = "; its adapters left no row" if is_adapted else ""
+        raise DataError(
+            f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
+        )
     return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
 

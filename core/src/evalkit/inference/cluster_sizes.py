@@ -63,7 +63,7 @@ def clustered_error(residuals: Floats, sizes: Floats) -> float:
 
 
 def adjusted_root(residuals: Floats, sizes: Floats) -> float:
-    """Give the root of the sum of squared residuals, each by what is left of its size.
+    """Return the root of the sum of squared residuals, by what is left of their sizes.
 
     Args:
         residuals: One of each cluster, of shape (clusters,).

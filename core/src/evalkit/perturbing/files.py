@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
 from evalkit.errors import PluginError, StorageError
-from evalkit.examples.files import bind_dataset, local_path
+from evalkit.examples.files import bind_dataset
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.perturbing.choice import choose_perturbations
@@ -49,6 +49,7 @@ from evalkit.plugins.provenance import (
 )
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""

@@ -239,7 +239,7 @@ def _answer_source(
 
 
 def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
-    """Give the rows as they came; those of a file of JSON lines were checked before."""
+    """Yield the rows as they came; those of JSON lines were checked before."""
     # of the files of which no rows are kept, those of JSON lines alone have lines
     if loaded.path is None or loaded.rows is not None or loaded.lines is None:
         yield from loaded.as_they_came()

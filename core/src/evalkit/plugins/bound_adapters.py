@@ -35,6 +35,13 @@ def first_rows(made: Iterable[Any], room: int = MOST_ROWS) -> list[Any]:
     return found
 
 
+def _rows(found: Any, rule: str) -> Iterable[Any]:
+    is_one = isinstance(found, str | bytes | Mapping)
+    if is_one or not isinstance(found, Iterable):
+        raise TypeError(f"{rule}, not {shorten(found)}")
+    return found
+
+
 class BoundAdapter(Bound, AdapterAttributes):
     """An adapter that is loaded."""
 
@@ -56,13 +63,7 @@ class BoundAdapter(Bound, AdapterAttributes):
         """
         with self._own_guard("adapt_row"):
             found = self.row_function("adapt_row")(row=row, number=number)
-            is_one = isinstance(found, str | bytes | Mapping)
-            if is_one or not isinstance(found, Iterable):
-                raise TypeError(
-                    f"adapt_row must return the rows, or yield them, not "
-                    f"{shorten(found)}"
-                )
-            yield from found
+            yield from _rows(found, "adapt_row must return the rows, or yield them")
 
     def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
         """Return the rows that each of several rows becomes.
@@ -136,14 +137,8 @@ class BoundAdapter(Bound, AdapterAttributes):
             found = self.row_function("read_file")(path=path)
             if found is None or isinstance(found, pl.DataFrame):
                 return found
-            if isinstance(found, str | bytes | Mapping) or not isinstance(
-                found, Iterable
-            ):
-                raise TypeError(
-                    f"read_file must return rows, a DataFrame or None, not "
-                    f"{shorten(found)}"
-                )
-        return self._read_rows(iter(found))
+            rows = _rows(found, "read_file must return rows, a DataFrame or None")
+        return self._read_rows(iter(rows))
 
     def _read_rows(self, rows: Iterator[Any]) -> Iterator[Any]:
         with self._own_guard("read_file"):

@@ -29,18 +29,15 @@ from evalkit.plugins.libraries import (
 from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
-_NO_SCORES = (
+NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
-    *("runs/listing.py", "runs/views.py"),
-    *(
-        "plugins/byte_code.py",
-        "plugins/installations.py",
-        "workflows/changed_code.py",
-        "workflows/needs.py",
-    ),
-    *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
-    *("workflows/compared_scores.py", "workflows/contradictions.py"),
-    "workflows/recounts.py",
+    *("plugins/byte_code.py", "plugins/displays.py", "plugins/installations.py"),
+    *("runs/finding.py", "runs/index.py", "runs/listing.py", "runs/moments.py"),
+    *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
+    *("workflows/changed_code.py", "workflows/compared_scores.py"),
+    *("workflows/contradictions.py", "workflows/input_files.py", "workflows/inputs.py"),
+    *("workflows/needs.py", "workflows/planning.py", "workflows/recounts.py"),
+    *("workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""
 
@@ -185,7 +182,7 @@ def describe_core() -> dict[str, Any]:
     """
     rooms: dict[str, dict[str, Path]] = {}
     for name, file in source_files("evalkit").items():
-        if not any(f"{name}/".startswith(f"{each}/") for each in _NO_SCORES):
+        if not any(f"{name}/".startswith(f"{each}/") for each in NO_SCORES):
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evalkit.base.nearest import by_nearness, guess_columns, how_to_map, shown_columns
+from evalkit.base.nearest import guess_columns, how_to_map, shown_columns
 
 
 class AbsentFields(NamedTuple):
@@ -13,7 +13,7 @@ class AbsentFields(NamedTuple):
 
     fields: Sequence[str]
     columns: Sequence[str]
-    """Keys that nobody declares and rows have, the nearest first."""
+    """Keys that nobody declares and rows have."""
     mapping: Mapping[str, str]
     """The columns that may be meant, by field, as far as a guess is plausible."""
 
@@ -28,7 +28,7 @@ class AbsentFields(NamedTuple):
             undeclared: How many rows have each key that nobody declares.
             rows: How many rows there are.
         """
-        columns = by_nearness(fields, sorted(undeclared))
+        columns = sorted(undeclared)
         whole = [name for name in columns if undeclared[name] == rows]
         return cls(fields, columns, guess_columns(fields, whole))
 

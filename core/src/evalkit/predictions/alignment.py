@@ -238,7 +238,7 @@ _MISSING, _INVALID, _SCORED = range(3)
 
 
 def _sources(matched: _Matched, codes: NDArray[np.uint32]) -> pl.Series:
-    """Give for each cell the source of its prediction; null without a valid one."""
+    """Return for each cell the source of its prediction; null without a valid one."""
     is_used = matched.is_kept & matched.is_valid
     sources = np.zeros(len(codes), dtype=np.uint32)
     sources[matched.cells.of_rows[is_used]] = matched.rows["source"].to_numpy()[is_used]
@@ -255,7 +255,7 @@ def _problems(
     ids: pl.Series,
     codes: NDArray[np.uint32],
 ) -> Problems:
-    """Give the problems of all rows and examples, now that it is known which count."""
+    """Return the problems of all rows and examples, now that they are settled."""
     rows = matched.rows
     if "replication" not in rows.columns:
         rows = rows.with_columns(replication=pl.lit(None, dtype=pl.String))

@@ -159,8 +159,11 @@ class JudgedRows:
         position = self._positions.get(uid, NOWHERE)
         refused, unparsed = adapted.refused, adapted.unparsed
         outcome: Outcome = (unparsed, {}, (refused,) if refused else ())
-        if position != NOWHERE and not refused and unparsed is None:
+        is_whole = not refused and unparsed is None
+        if is_whole and position != NOWHERE:
             outcome = self._reader.read(adapted.response, uid, position)
+        elif is_whole:
+            self.lacking.update(self._reader.absent_fields(adapted.response))
         prediction, fields, violations = outcome
         reason = None
         if isinstance(prediction, Unparsed):

@@ -26,7 +26,6 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
-from evalkit.reading.given_rows import rows_of as rows_of
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
@@ -192,7 +191,7 @@ def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictio
 def identify(
     predictions: Predictions, *, may_be_folder: bool = False
 ) -> Mapping[str, Any]:
-    """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
+    """Return name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.

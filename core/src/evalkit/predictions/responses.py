@@ -227,7 +227,7 @@ class ResponseReader:
         return found - self.declared_keys
 
     def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
-        """Return the required fields of `Output` that a response without id lacks."""
+        """Return the required fields of `Output` that an unchecked response lacks."""
         if self._alternatives(response) is not None:
             return []
         return [name for name in self._required if name not in response]

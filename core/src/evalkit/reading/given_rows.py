@@ -48,7 +48,7 @@ def local_path(name: str | Path) -> Path:
 def rows_of(
     predictions: Any, what: str = "predictions"
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
-    """Give predictions in a form that can be read more than once.
+    """Return predictions in a form that can be read more than once.
 
     Args:
         predictions: A path, a polars, pandas or Arrow table, or dicts.

@@ -329,7 +329,7 @@ def _with_own_tags(
 
 
 def _as_lists(source: CopySource, tags: pl.Series) -> pl.Series:
-    """Give lists of tags, each tag once."""
+    """Return lists of tags, each tag once."""
     if tags.dtype != pl.List(pl.String):
         raise SchemaError(
             f"{source.name}: tags: must be lists of texts, are {tags.dtype}"

@@ -12,8 +12,9 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.examples.files import is_file_name, local_path
-from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
+from evalkit.examples.files import is_file_name
+from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.reading.given_rows import local_path, rows_of
 from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.results import Result
@@ -173,7 +174,7 @@ def _copies(given: Any, what: str, runs: str | Path) -> Predictions | Result:
 
 
 def _listed(given: Any, what: str) -> Sequence[Any]:
-    """Give several files, tables or runs, also where there is one."""
+    """Return several files, tables or runs, also where there is one."""
     is_one = isinstance(given, str | Path | Result | pl.LazyFrame)
     if is_one or hasattr(given, "__arrow_c_stream__"):
         return [given]

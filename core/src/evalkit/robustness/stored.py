@@ -221,7 +221,7 @@ def _answered(frame: pl.DataFrame, chosen: pl.Series) -> int:
 
 
 def _identity(record: RunRecord) -> dict[str, str | None]:
-    """Give name and SHA-256 of the data that a run was made from."""
+    """Return name and SHA-256 of the data that a run was made from."""
     if len(record.data.files) == 1:
         [file] = record.data.files
         return {"name": file.name, "sha256": file.sha256}

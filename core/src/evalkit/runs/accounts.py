@@ -101,6 +101,16 @@ def _normalising_hint(result: Result, alignment: Alignment) -> list[str]:
     return [f"  notice: {HOW_TO_NORMALISE} mends all of the {rows}"]
 
 
+def _adapted_hint(alignment: Alignment) -> list[str]:
+    """Say that adapters may be why fields or rows are not there."""
+    shows = "`evalkit adapt --explain` shows what each makes of a row"
+    if not alignment.counts["predictions"]:
+        return [f"  notice: the adapters left no row of the predictions; {shows}"]
+    if alignment.absent:
+        return [f"  notice: rows are as the adapters left them; {shows}"]
+    return []
+
+
 def refusal_message(
     result: Result,
     refused: Sequence[str],
@@ -144,9 +154,8 @@ def refusal_message(
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
     lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
-    if alignment.absent and result.record.predictions.adapters:
-        shows = "`evalkit adapt --explain` shows what each makes of a row"
-        lines.append(f"  notice: rows are as the adapters left them; {shows}")
+    if result.record.predictions.adapters:
+        lines += _adapted_hint(alignment)
     lines += _normalising_hint(result, alignment)
     lines += further
     if result.path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
-from evalkit.examples.files import local_path
+from evalkit.reading.given_rows import local_path
 from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,

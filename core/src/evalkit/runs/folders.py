@@ -65,7 +65,7 @@ _LONGEST_NAME = 120
 
 
 def run_folders(root: Path) -> Iterator[Path]:
-    """Give `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted by name.
+    """Return `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted by name.
 
     Args:
         root: Where runs were written.

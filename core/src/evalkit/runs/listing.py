@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
-from evalkit.examples.files import local_path
+from evalkit.reading.given_rows import local_path
 from evalkit.runs.evaluation_times import last_evaluation, read_start
 from evalkit.runs.folders import RUN_FILE, is_run, read_record, run_folders
 from evalkit.runs.index import RunIndex

@@ -20,10 +20,12 @@ from evalkit.base.names import metric_of, score_name
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
-from evalkit.runs.recorded import (
+from evalkit.runs.fields import (
+    Count,
     Flag,
     Name,
     Number,
+    Part,
     Positive,
     Recorded,
     RunId,
@@ -67,7 +69,7 @@ class Changes(TypedDict, total=False):
     files: Mapping[str, recorded.FileDigest]
 
 
-class RunRecord(recorded.Part):
+class RunRecord(Part):
     """What an evaluation of one model recorded.
 
     `evalkit eval --json` prints the same object, or a list of them for several models.
@@ -117,7 +119,7 @@ class RunRecord(recorded.Part):
     """What a reader should know that is no error."""
     warnings: Texts = ()
     """What went wrong without changing a score, such as an observer's exception."""
-    not_scored: Mapping[Text, recorded.Count] = {}
+    not_scored: Mapping[Text, Count] = {}
     """How many answers each metric did not score, though it applies to them, by its
     name; `problems.jsonl` lists them. Metrics that scored all are left out."""
     answer_kind: Recorded[AnswerKind] = None

@@ -23,10 +23,10 @@ class TagScores(pl.DataFrame):
     """
 
     def __init__(self, scores: pl.DataFrame | None = None) -> None:
-        super().__init__(scores)
         if scores is not None:
             others = [name for name in scores.columns if name not in FIRST]
-            self._df = scores.select(all_named([*FIRST, *others]))._df
+            scores = scores.select(all_named([*FIRST, *others]))
+        super().__init__(scores)
 
     @property
     def details(self) -> pl.DataFrame:

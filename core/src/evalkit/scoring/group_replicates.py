@@ -117,7 +117,7 @@ class GroupReplicates:
         return None if found is None else float(found[0])
 
     def of_one_class(self, group: int) -> tuple[Floats, float] | None:
-        """Give replicates by which a group of one gold label is compared with others.
+        """Return replicates by which a group of one gold label is compared with others.
 
         Args:
             group: The group.

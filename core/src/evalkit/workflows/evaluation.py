@@ -12,7 +12,7 @@ from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError
-from evalkit.examples.files import chosen_data, local_path
+from evalkit.examples.files import chosen_data
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
@@ -20,8 +20,8 @@ from evalkit.predictions.preparation import (
     Predictions,
     adapted_by,
     default_model,
-    rows_of,
 )
+from evalkit.reading.given_rows import local_path, rows_of
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result

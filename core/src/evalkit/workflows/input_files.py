@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from evalkit.base.synced_files import make_folder, sync_folder, write_synced
+from evalkit.base.synced_files import make_folder, new_file
 from evalkit.errors import SchemaError, StorageError
-from evalkit.examples.files import local_path
+from evalkit.reading.given_rows import local_path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,31 +45,13 @@ def write_inputs(
     """
     path = local_path(path)
     chunks = _chunks(rows, names, path)
-    if path.is_dir() or (os.path.lexists(path) and not overwrite):
-        raise _is_there(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         make_folder(path.parent)
-        write_synced(part, chunks)
-        _move(part, path, overwrite)
-        sync_folder(path.parent)
     except OSError as error:
-        reason = error.strerror or error
-        raise StorageError(f"{path} cannot be written: {reason}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    with new_file(path, overwrite=overwrite) as part, part.open("wb") as stream:
+        stream.writelines(chunks)
     return path
-
-
-def _move(part: Path, path: Path, overwrite: bool) -> None:
-    if overwrite:
-        part.replace(path)
-        return
-    try:
-        os.link(part, path)
-    except FileExistsError as error:  # it appeared meanwhile
-        raise _is_there(path) from error
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -86,13 +65,6 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """
     for row in rows:
         yield f"{_json(row)}\n"
-
-
-def _is_there(path: Path) -> StorageError:
-    return StorageError(
-        f"{path} is there already; choose another name, or say that it may be "
-        "replaced (--overwrite, overwrite=True)"
-    )
 
 
 def _chunks(rows: Rows, names: Sequence[str], path: Path) -> Iterable[bytes]:

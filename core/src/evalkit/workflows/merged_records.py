@@ -263,21 +263,13 @@ def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
     return ["the parts' scores under perturbation are not merged"]
 
 
-def _kept(frames: Sequence[pl.DataFrame]) -> list[str]:
-    """Return the columns of the data that all runs keep, in one type."""
-    schemas = [frame.schema for frame in frames]
-    return [
-        name
-        for name, dtype in schemas[0].items()
-        if name.startswith(KEPT) and all(each.get(name) == dtype for each in schemas)
-    ]
-
-
 def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    common = {*_kept(frames)}
+    """Leave out the columns of the data that not all runs keep, in one type."""
+    common = set.intersection(*({*frame.schema.items()} for frame in frames))
+    names = {name for name, _ in common}
     return [
         frame.select(
-            all_named(n for n in frame.columns if n in common or not n.startswith(KEPT))
+            all_named(n for n in frame.columns if n in names or not n.startswith(KEPT))
         )
         for frame in frames
     ]

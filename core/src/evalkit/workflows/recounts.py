@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from evalkit.predictions.preparation import identify, rows_of
+from evalkit.predictions.preparation import identify
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of

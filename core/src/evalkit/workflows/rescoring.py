@@ -10,13 +10,13 @@ from typing import Any
 from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores

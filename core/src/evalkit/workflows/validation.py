@@ -14,9 +14,10 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.causes import probability_notices
-from evalkit.predictions.preparation import adapted_by, default_model, prepare, rows_of
+from evalkit.predictions.preparation import adapted_by, default_model, prepare
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions

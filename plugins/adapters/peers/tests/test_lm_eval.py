@@ -141,6 +141,15 @@ def test_answers_among_words_are_counted() -> None:
     assert "'So the answer is 5.' for '5'" in notice
 
 
+def test_a_filter_that_no_row_has_is_not_taken_for_an_empty_file() -> None:
+    adapters = {"data": "lm-eval-docs:filter=none", "predictions": "lm-eval:filter=x"}
+    with pytest.raises(evalkit.AlignmentError, match="the adapters left no row of the"):
+        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+    adapters = {**adapters, "data": "lm-eval-docs:filter=x"}
+    with pytest.raises(evalkit.DataError, match="no examples; its adapters left no"):
+        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+
+
 def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
     result = evalkit.evaluate(
         REVIEWS,

@@ -34,7 +34,7 @@ def as_lines(*problems: tuple[str, str]) -> bytes:
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Give a function that writes the file to where it is looked for."""
+    """Return a function that writes the file to where it is looked for."""
     monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")

@@ -47,7 +47,7 @@ def file_of(name: str, model: str) -> Path:
 
 
 def outcomes(name: str, model: str) -> list[tuple[list[str], Any, str]]:
-    """Give tags, gold answer and prediction of every example."""
+    """Return tags, gold answer and prediction of every example."""
     key = "answer" if name == "sample-qa" else "label"
     given = {row["id"]: row[key] for row in read(file_of(name, model))}
     rows = read(PACKAGE / "data" / f"{name}.jsonl")

@@ -891,7 +891,7 @@ def test_a_task_says_of_which_types_values_are() -> None:
 def drawn_with(
     metric: type[Metric], **options: Any
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Give the predictions and answers of every set that a metric was given."""
+    """Return the predictions and answers of every set that a metric was given."""
     seen: list[tuple[list[Any], list[Any]]] = []
 
     class Watching(metric):  # type: ignore[valid-type, misc]

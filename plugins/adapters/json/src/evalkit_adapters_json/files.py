@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import date, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -18,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.errors import AdapterError, DataError, SchemaError
+from evalkit.reporting import new_file
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of it."""
@@ -58,42 +56,23 @@ def adapt_file(
     Raises:
         AdapterError: An adapter cannot use a row; with file and line.
         SchemaError: A row cannot be read, or rows have no one type as Parquet needs.
-        DataError: A file cannot be read or written.
+        DataError: The file cannot be read.
         PluginError: An adapter failed.
+        StorageError: The target cannot be written.
     """
     source, target = Path(source), Path(target)
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
-    if target.is_symlink() or (target.exists() and not target.is_file()):
-        what = "a symlink" if target.is_symlink() else "no regular file"
-        raise DataError(f"{target}: is {what}, and is not replaced; name a file")
     if target.exists() and source.exists() and target.samefile(source):
         raise DataError(f"{target}: is the file that is read; write to another one")
-    partial = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}.part")
-    try:
-        partial.touch(exist_ok=False)
-        done = _write(pipeline, source, target, partial, limit, progress)
-        _sync(partial)
-        partial.replace(target)
-    except OSError as error:
-        raise DataError(
-            f"{target}: cannot be written: {error.strerror or error}"
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
-    return done
+    with new_file(target, overwrite=True) as partial:
+        return _write(pipeline, source, target, partial, limit, progress)
 
 
 def leftovers(target: Path) -> list[Path]:
     """Return hidden files of calls for a target that did not end, or still run."""
     found = target.parent.glob(f".{glob.escape(target.name)}[-.]*.part")
     return sorted(path for path in found if path.is_file())
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
 
 
 def _write(

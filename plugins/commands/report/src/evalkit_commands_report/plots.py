@@ -151,7 +151,8 @@ def _unit(metric: str, score: Score) -> str:
 def _plot_tags(group: Gathered, figure: Any) -> None:
     metrics = held_metrics(group)
     if not metrics:
-        raise _nothing("the runs have no scores of tags")
+        how = "; evaluate with --by COLUMN or --map facet:NAME=COLUMN to have some"
+        raise _nothing(f"the runs have no scores of tags{how if group.scored else ''}")
     metric, runs = metrics[0], group.scored
     least = least_n(group)
     large = [

@@ -26,7 +26,7 @@ class Accuracy(Metric):
     accepts_no_prediction = True
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give 1 for a right and 0 for a wrong prediction of every example."""
+        """Return 1 for a right and 0 for a wrong prediction of every example."""
         return (
             batch.select(correct=is_right(context).cast(pl.Float64))
             .with_row_index("row")

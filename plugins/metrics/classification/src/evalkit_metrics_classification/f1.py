@@ -21,5 +21,5 @@ class F1(ClassMetric):
     lacking = "no example and no prediction"
 
     def class_score(self) -> pl.Expr:
-        """Give F1 of a class; null where it has neither examples nor predictions."""
+        """Return F1 of a class; null where it has neither examples nor predictions."""
         return confusion.f1()

@@ -91,7 +91,7 @@ class PassMetric(AlternativesMetric):
 
 
 def _counts(batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-    """Give `row`, `n` (alternatives) and `right` (those of them) of every example."""
+    """Return `row`, `n` (alternatives) and `right` (those of them) of every example."""
     alternatives = alternatives_of(batch)
     right = only_right(ranked(alternatives), batch, context)
     return (
@@ -120,7 +120,7 @@ class PassAtK(PassMetric):
     """
 
     def chance(self, n: int, right: int) -> float:
-        """Give 1 - C(n - right, k) / C(n, k), rounded once."""
+        """Return 1 - C(n - right, k) / C(n, k), rounded once."""
         draws = comb(n, self.k)
         return (draws - comb(n - right, self.k)) / draws
 
@@ -137,5 +137,5 @@ class PassHatK(PassMetric):
     """
 
     def chance(self, n: int, right: int) -> float:
-        """Give C(right, k) / C(n, k), rounded once."""
+        """Return C(right, k) / C(n, k), rounded once."""
         return comb(right, self.k) / comb(n, self.k)

@@ -18,5 +18,5 @@ class SquadExactMatch(ComparisonMetric):
     interval = "wilson"
 
     def compare(self, prediction: Tokens, answer: Tokens) -> float:
-        """Give 1 where the tokens are the same in the same order, else 0."""
+        """Return 1 where the tokens are the same in the same order, else 0."""
         return float(prediction == answer)

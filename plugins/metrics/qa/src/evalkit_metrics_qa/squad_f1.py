@@ -22,7 +22,7 @@ class SquadF1(ComparisonMetric):
     interval = "t"
 
     def compare(self, prediction: Tokens, answer: Tokens) -> float:
-        """Give F1 of the tokens, each counted as often as it occurs."""
+        """Return F1 of the tokens, each counted as often as it occurs."""
         if prediction == answer:
             return 1.0
         if set(prediction).isdisjoint(answer):

@@ -50,7 +50,7 @@ def _read(file: str, most: int | None = None) -> dict[str, float]:
 
 @cache
 def surnames() -> frozenset[str]:
-    """Give the 5 000 most frequent surnames of the US census of 1990, in lower case."""
+    """Return the 5 000 most frequent surnames of the 1990 US census, in lower case."""
     return frozenset(_surname_shares())
 
 
@@ -62,7 +62,7 @@ def _surname_shares() -> dict[str, float]:
 
 @cache
 def first_names() -> dict[str, Gender]:
-    """Give who has a first name.
+    """Return who has a first name.
 
     Returns:
         `female`, `male` or `either`, by name in lower case. From the US census of
@@ -117,7 +117,7 @@ def _gender(female: float, male: float) -> Gender:
 
 @cache
 def common_first_names() -> frozenset[str]:
-    """Give first names, in lower case, that are common and no words."""
+    """Return first names, in lower case, that are common and no words."""
     female, male = _census()
     common = {
         name

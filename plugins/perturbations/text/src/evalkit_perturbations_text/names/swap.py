@@ -281,7 +281,7 @@ _MALE = frozenset(("he", "him", "his", "himself"))
 def _genders(
     tokens: Sequence[Tokens], mentions: Sequence[Sequence[Mention]]
 ) -> dict[str, Gender]:
-    """Give who has each name; the pronouns tell for a name of both genders."""
+    """Return who has each name; the pronouns tell for a name of both genders."""
     words = frozenset().union(*(text.lower for text in tokens))
     female, male = not words.isdisjoint(_FEMALE), not words.isdisjoint(_MALE)
     fallback: Gender = "either"

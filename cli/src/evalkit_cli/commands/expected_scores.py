@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
-from evalkit.workflows.evaluation_steps import bind
-from evalkit.workflows.options import EvaluationOptions
+if TYPE_CHECKING:
+    from evalkit import EvaluationOptions, Registry
+    from evalkit.catalog import BoundMetric
 
 
 class ExpectedScores(NamedTuple):
@@ -23,18 +21,14 @@ class ExpectedScores(NamedTuple):
 
 
 def expect_scores(
-    dataset: Any,
-    options: EvaluationOptions,
-    *,
-    task: Any = None,
-    registry: Registry | None = None,
+    dataset: str, options: EvaluationOptions, task: str | None, registry: Registry
 ) -> ExpectedScores:
     """Say which scores an evaluation will have, without reading data.
 
     Args:
-        dataset: As for `evaluate`, like the other arguments.
+        dataset: A data set, or a file of examples.
         options: All that says how it is evaluated.
-        task: The task of a file of examples.
+        task: The task of a file.
         registry: Where plugins are found.
 
     Returns:
@@ -42,15 +36,22 @@ def expect_scores(
         under its own name.
 
     Raises:
-        EvalkitError: The evaluation could not begin, such as where a plugin is broken.
+        EvalkitError: The data set or a metric cannot be found.
     """
-    registry = registry or Registry()
-    asked = bind(dataset, task, options, registry, Observers(registry, ()))
+    from evalkit.catalog import Resolver, bind_dataset
+
+    resolver = Resolver(registry)
+    bound = bind_dataset(resolver, dataset, task)
+    named = options.metrics
+    metrics = resolver.metrics(
+        bound,
+        resolver.task(bound),
+        [named] if isinstance(named, str) else named,
+        options.extra_metrics,
+    )
     scores = {}
-    for metric in asked.metrics:
+    for metric in metrics:
         scores[metric.name] = metric
         parts = [metric.score_of(part) for part in metric.scores if part]
         scores.update((part.name, part) for part in parts)
-    return ExpectedScores(
-        asked.dataset.component.name, scores, asked.dataset.has("evaluate")
-    )
+    return ExpectedScores(bound.component.name, scores, bound.has("evaluate"))

@@ -32,6 +32,7 @@ class Page(HTMLParser):
         self.text = ""
         self.open: list[str] = []
         self.numbers: list[tuple[dict[str, str | None], str]] = []
+        self.ticks: list[str] = []
         self.feed(html)
         self.close()
 
@@ -52,6 +53,8 @@ class Page(HTMLParser):
             self.scripts[-1] += data
         elif self.open and self.open[-1] != "style":
             self.text += data
+            if self.open[-1] == "text":
+                self.ticks.append(data)
             if "data" in self.open:
                 attributes, shown = self.numbers[-1]
                 self.numbers[-1] = (attributes, shown + data)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import evalkit
+from evalkit_commands_report.confusion_section import confusion_of, confusion_table
+from evalkit_commands_report.gathering import Shown
 
 from .conftest import HOSTILE, Page
 
@@ -70,3 +72,35 @@ def test_a_notebook_shows_both(runs: Path) -> None:
     assert "All examples" in Page(run).text
     assert "good against bad" in Page(comparison).text
     assert "more columns: .details" in tags
+
+
+def test_no_interval_is_shown_beyond_what_is_possible(runs: Path) -> None:
+    found = evalkit.compare("good", HOSTILE, runs=runs, tags=False)
+    row = found.rows[0]._replace(ci_low=-1.3, ci_high=1.2)
+    wide = evalkit.Comparison(found.to_dict(), [row], found.widest)
+    page = Page(wide._repr_html_())
+    shown = {a["data-field"]: (a["value"], text) for a, text in page.numbers}
+    assert shown["ci_low"] == ("-1.3", "-100")
+    assert shown["ci_high"] == ("1.2", "+100")
+    ticks = [float(text) for text in page.ticks]
+    assert (min(ticks), max(ticks)) == (-100, 100)
+
+
+def test_shares_of_mistakes_are_those_of_their_answers() -> None:
+    labels = [f"l{number:02}" for number in range(30)]
+    rows = [
+        {"uid": f"{n}-{label}", "statement": "x", "label": label}
+        for label in labels
+        for n in range(5)
+    ]
+    said = [
+        {"id": row["uid"], "label": "l01" if row["uid"] == "0-l00" else row["label"]}
+        for row in rows
+    ]
+    result = evalkit.evaluate(data=rows, predictions=said, task="text-classification")
+    run = Shown(result, "m", 0)
+    confusion = confusion_of(run)
+    assert not isinstance(confusion, str)
+    page = Page(confusion_table(run, confusion))
+    [(attributes, shown)] = page.numbers
+    assert (shown, attributes["title"]) == ("1", "20.0% of the answers l00")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, show_compared, show_compared_interval
@@ -14,6 +15,9 @@ from evalkit_commands_report.numbers import exact
 
 if TYPE_CHECKING:
     from evalkit import ComparedScore, Comparison
+
+Widest = Mapping[str, float]
+"""The greatest difference that there can be, by metric, as stored."""
 
 MOST_TAGS = 20
 """Tags of a pair that are shown: the worst for the first beside the other."""
@@ -55,13 +59,13 @@ def comparison_body(comparison: Comparison) -> Markup:
     ]
     notices = [element("li", notice) for notice in comparison.notices]
     return fragment(
-        [_pair(rows, comparison.confidence) for rows in pairs.values()],
+        [_pair(rows, comparison) for rows in pairs.values()],
         best,
         element("ul", notices, class_="notices") if notices else None,
     )
 
 
-def _pair(rows: Sequence[ComparedScore], confidence: float) -> Markup:
+def _pair(rows: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     whole = [row for row in rows if row.tag is None]
     metric = rows[0].metric
     tags = [row for row in rows if row.tag is not None and row.metric == metric]
@@ -73,20 +77,20 @@ def _pair(rows: Sequence[ComparedScore], confidence: float) -> Markup:
         "div",
         element("h4", f"{rows[0].model_a} against {rows[0].model_b}"),
         element("ul", conclusions, class_="conclusions"),
-        _differences(whole, confidence, "Metric"),
-        _by_tag(tags, confidence) if tags else None,
+        _differences(whole, comparison, "Metric"),
+        _by_tag(tags, comparison) if tags else None,
         class_="pair",
     )
 
 
-def _by_tag(tags: Sequence[ComparedScore], confidence: float) -> Markup:
+def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     """Return what was shown on tags, and those where the first does worst."""
     from evalkit.reporting import count_of
 
     shown = [row for row in tags if row.different]
     words = [element("li", f"{row.tag}: {row.conclusion}") for row in shown]
     size = tags[0].family_size or len(tags)
-    level = f"{1 - confidence:.10g}"
+    level = f"{1 - comparison.confidence:.10g}"
     comparisons = count_of(size, "comparison")
     none = (
         f"On no tag was a difference of {tags[0].metric} shown at {level}, adjusted "
@@ -100,18 +104,20 @@ def _by_tag(tags: Sequence[ComparedScore], confidence: float) -> Markup:
         if words
         else element("p", none, class_="note"),
         element(
-            "details", element("summary", title), _differences(few, confidence, "Tag")
+            "details", element("summary", title), _differences(few, comparison, "Tag")
         ),
     )
 
 
 def _differences(
-    rows: Sequence[ComparedScore], confidence: float, first: str
+    rows: Sequence[ComparedScore], comparison: Comparison, first: str
 ) -> Markup:
-    axes = {unit: _axis(rows, unit) for unit in {row.unit for row in rows}}
+    widest = comparison.widest
+    axes = {unit: _axis(rows, unit, widest) for unit in {row.unit for row in rows}}
     one = next(iter(axes.values())) if len(axes) == 1 else None
     adjusted = any(row.p_adjusted is not None for row in rows)
-    interval = f"{'adjusted ' if adjusted else ''}{100 * confidence:g} % interval"
+    interval = f"{100 * comparison.confidence:g} % interval"
+    interval = f"adjusted {interval}" if adjusted else interval
     names = (rows[0].model_a, rows[0].model_b)
     head = element(
         "tr",
@@ -124,7 +130,7 @@ def _differences(
         element("th", "adjusted p" if adjusted else "p", scope="col", class_="n p"),
         role="row",
     )
-    body = [_row(row, axes[row.unit], first == "Tag") for row in rows]
+    body = [_row(row, axes[row.unit], first == "Tag", widest) for row in rows]
     return element(
         "div",
         element(
@@ -138,22 +144,17 @@ def _differences(
     )
 
 
-def _axis(rows: Sequence[ComparedScore], unit: str) -> Axis:
+def _axis(rows: Sequence[ComparedScore], unit: str, widest: Widest) -> Axis:
     of_unit = [row for row in rows if row.unit == unit]
-    values = [
-        value
-        for row in of_unit
-        for value in (row.difference, *_ends(row))
-        if value is not None
-    ]
+    values = [row.difference for row in of_unit if row.difference is not None]
+    values += [end for row in of_unit for end in shown_ends(row, widest) or ()]
     return make_axis(values, of_unit[0].scale, include=(0.0,))
 
 
-def _row(row: ComparedScore, axis: Axis, of_tag: bool) -> Markup:
+def _row(row: ComparedScore, axis: Axis, of_tag: bool, widest: Widest) -> Markup:
     from evalkit.reporting import show_p
 
-    low, high = _ends(row)
-    ends = (low, high) if low is not None and high is not None else None
+    ends = shown_ends(row, widest)
     is_adjusted = row.p_adjusted is not None
     p_value = row.p_adjusted if is_adjusted else row.p_value
     shown_p = show_p(p_value, at_most=bool(row.p_at_most))
@@ -164,7 +165,7 @@ def _row(row: ComparedScore, axis: Axis, of_tag: bool) -> Markup:
         ("n value", _number(row, "value_b", show_compared(row.value_b, row))),
         ("plot", interval_line(axis, 0, row.difference, ends, 0.0)),
         ("n", _number(row, "difference", show_compared(row.difference, row, "+"))),
-        ("ci", _interval(row)),
+        ("ci", _interval(row, widest)),
         ("n p", _number(row, p_field, shown_p) if p_value is not None else NO_VALUE),
     ]
     return element(
@@ -182,8 +183,8 @@ def _row(row: ComparedScore, axis: Axis, of_tag: bool) -> Markup:
     )
 
 
-def _interval(row: ComparedScore) -> Child:
-    shown = show_compared_interval(row)
+def _interval(row: ComparedScore, widest: Widest) -> Child:
+    shown = show_compared_interval(row, widest.get(row.metric))
     if not shown.startswith("["):
         return fragment(shown, element("small", row.reason) if row.reason else None)
     low, high = shown.strip("[]").split(", ")
@@ -207,7 +208,18 @@ def _number(row: ComparedScore, field: str, shown: str) -> Markup:
     )
 
 
-def _ends(row: ComparedScore) -> tuple[float | None, float | None]:
-    if row.p_adjusted is not None:
-        return row.ci_low_adjusted, row.ci_high_adjusted
-    return row.ci_low, row.ci_high
+def shown_ends(row: ComparedScore, widest: Widest) -> tuple[float, float] | None:
+    """Return the interval beside a p-value, cut where no difference can be.
+
+    Args:
+        row: The difference.
+        widest: The greatest difference that there can be, by metric.
+
+    Returns:
+        Its ends, as stored; None where there is no interval.
+    """
+    low, high = row.tested_interval
+    if low is None or high is None:
+        return None
+    most = widest.get(row.metric, math.inf)
+    return max(low, -most), min(high, most)

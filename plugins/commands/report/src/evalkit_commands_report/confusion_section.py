@@ -118,8 +118,12 @@ def _count(run: Shown, count: int, total: int, answer: str, said: str) -> Markup
 
 def _mistakes(run: Shown, found: Confusion) -> Markup:
     mistakes = sorted(_wrong(found), reverse=True)
+    totals = {
+        label: sum(counts[number] for _, counts in used_columns(found))
+        for number, label in enumerate(found.labels)
+    }
     rows = [
-        [answer, said, _count(run, count, 0, answer, said)]
+        [answer, said, _count(run, count, totals[answer], answer, said)]
         for count, answer, said in mistakes[:_MOST_MISTAKES]
     ]
     shown = f"the {len(rows)} most frequent of {len(mistakes)} kinds of mistakes"

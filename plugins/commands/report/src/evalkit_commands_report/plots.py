@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import for_terminal
+from evalkit_commands_report.comparison_section import shown_ends
 from evalkit_commands_report.confusion_section import confusion_of, used_columns
 from evalkit_commands_report.gathering import Gathered
 from evalkit_commands_report.numbers import clipped
@@ -187,13 +188,8 @@ def _plot_comparison(group: Gathered, figure: Any) -> None:
     shown = [row for row in whole if row.metric == metric]
     names = [f"{row.model_a} less {row.model_b}" for row in shown]
     rows = _Rows(figure, names, 1)
-    found: list[tuple[float | None, tuple[float, float] | None]] = []
-    for row in shown:
-        low, high = row.ci_low, row.ci_high
-        if row.p_adjusted is not None:
-            low, high = row.ci_low_adjusted, row.ci_high_adjusted
-        ends = (low, high) if low is not None and high is not None else None
-        found.append((row.difference, ends))
+    widest = group.comparison.widest
+    found = [(row.difference, shown_ends(row, widest)) for row in shown]
     rows.add(0, "", found, shown[0].scale)
     rows.axes.axvline(0, color="0.4", linewidth=0.8, linestyle="--")
     adjusted = any(row.p_adjusted is not None for row in shown)

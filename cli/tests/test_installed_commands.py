@@ -97,7 +97,7 @@ def test_help_lists_it_with_the_distributions_summary_and_imports_nothing(
 def test_help_says_of_a_command_what_its_source_says(
     invoke: Invoke, fake_distribution: Make
 ) -> None:
-    code = '1 / 0\n@click.command()\ndef greet(name):\n    """Greet somebody.\n\n    X."""\n'
+    code = '1 / 0\ndef greet(name):\n    """Greet somebody.\n\n    More."""\n'
     fake_distribution(code, {GROUP: {"greet": "greet"}})
     assert "  greet        Greet somebody.\n" in invoke("--help").stdout
 

@@ -166,3 +166,20 @@ def test_copies_are_read_without_the_map_of_the_data(
     done = invoke("show", "latest", "--flips", "--data", "other.jsonl")
     assert "no row has 'text' (--map statement=text)" in done.stderr
     assert "evalkit: try:" not in done.stderr  # show has no --map
+
+
+def test_a_folder_is_said_not_to_be_compared(invoke: Invoke, data: str) -> None:
+    Path("model.py").write_text(
+        "from pydantic import BaseModel\n\nclass Row(BaseModel):\n"
+        "    uid: str\n    statement: str\n    label: str\n"
+    )
+    schema = ("--schema", "model.py:Row", "-o", "written")
+    done = invoke("schema", "write", data, *schema)
+    assert done.exit_code == 0, done.stderr
+    command = ("show", "latest", "--wrong", "-m", "accuracy", "--data", "written")
+    done = invoke(*command)
+    assert done.exit_code == 0, done.stderr
+    assert "Awful, really." in done.stdout
+    assert "written is a folder, and was not compared with the run's files" in (
+        done.stdout
+    )

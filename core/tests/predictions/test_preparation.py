@@ -30,6 +30,14 @@ def test_dicts_become_a_list(make: Any) -> None:
     assert rows_of(make(ROWS)) == ROWS
 
 
+def test_an_index_of_pandas_with_a_name_is_a_column_and_row_numbers_are_none() -> None:
+    table = pd.DataFrame(ROWS)
+    assert rows_of(table.set_index("id")).to_dicts() == ROWS
+    assert rows_of(table.set_index(["id", "label"])).to_dicts() == ROWS
+    assert rows_of(table.set_index("id", drop=False)).to_dicts() == ROWS
+    assert rows_of(table[::-1]).to_dicts() == ROWS[::-1]
+
+
 @pytest.mark.parametrize(
     "given",
     [None, 5, 0.5, b"p.jsonl", bytearray(b"p"), ROWS[0], {}, object, pl.col("id")],

@@ -132,6 +132,20 @@ def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["^a$", "^(", "*", "^.*$"])
+def test_names_that_look_like_patterns_are_names_where_keys_are_missing(
+    name: str,
+) -> None:
+    rows = [{name: row["gold"], "sentence": "x"} for row in MOODY]
+    with pytest.raises(SchemaError) as caught:
+        evaluate(rows, map={})
+    assert caught.value.mapping == {
+        "id": "#row",
+        "statement": "sentence",
+        "label": name,
+    }
+
+
 @pytest.mark.parametrize("place", ["data", "predictions"])
 def test_a_column_that_no_row_has_is_an_error(place: str) -> None:
     keyword = "map" if place == "data" else "map_predictions"

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.nearest import guess_columns, how_to_map, shown_columns
 from evalkit.errors import SchemaError
@@ -141,7 +142,7 @@ def _guess(
 def _holds_only(frame: pl.DataFrame, name: str, labels: Sequence[Any]) -> bool:
     if name not in frame.columns or frame[name].dtype != pl.String:
         return False
-    values = frame[name].drop_nulls().unique()
+    values = unnamed(frame[name]).drop_nulls().unique()
     return not values.is_empty() and values.is_in([str(each) for each in labels]).all()
 
 
@@ -150,7 +151,7 @@ def _no_ids(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[str]:
     for name in columns:
         if name not in frame.columns:
             continue
-        column = frame[name]
+        column = unnamed(frame[name])
         is_id = column.dtype == pl.String or column.dtype.is_integer()
         if not is_id or column.null_count() or column.is_duplicated().any():
             yield name

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from evalkit.base.failures import hook_failures
 from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
@@ -278,11 +279,18 @@ def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     digest = hashlib.sha256()
     for row in rows:
         try:
-            text = dumps(row, sort_keys=True, ensure_ascii=False, default=str)
-        except (TypeError, ValueError, RecursionError):
+            text = dumps(row, sort_keys=True, ensure_ascii=False, default=_as_text)
+        except hook_failures():
             text = shorten(row, 1000)  # an unreadable row
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except hook_failures():
+        return shorten(value)
 
 
 _RECORDED = ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")

@@ -66,7 +66,9 @@ def rows_of(
     is_lazy = isinstance(predictions, pl.LazyFrame)
     if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
         try:
-            return predictions.collect() if is_lazy else pl.DataFrame(predictions)
+            if is_lazy:
+                return predictions.collect()
+            return pl.DataFrame(_with_index(predictions))
         except hook_failures() as error:
             raise DataError(
                 f"the table of {what} cannot be read: {type(error).__name__}: {error}"
@@ -77,3 +79,20 @@ def rows_of(
             f"of dicts, are {shorten(predictions)}"
         )
     return list(predictions)
+
+
+def _with_index(table: Any) -> Any:
+    """Make columns of what pandas keeps under names beside the columns, as its index.
+
+    Args:
+        table: A table of any kind.
+
+    Returns:
+        The same; of pandas with those parts of the index that have a name which no
+        column has.
+    """
+    names = getattr(getattr(table, "index", None), "names", None)
+    if names is None or not hasattr(table, "reset_index"):
+        return table
+    others = [name for name in names if name is not None and name not in table.columns]
+    return table.reset_index(level=others) if others else table

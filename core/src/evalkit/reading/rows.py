@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalkit.base.encodings import NOT_UTF8
+from evalkit.base.failures import hook_failures, text_of
 from evalkit.base.violations import Violation, shorten
 
 _SHOWN_BYTES = 200
@@ -182,12 +183,12 @@ def unwritable(values: Any) -> Violation | None:
     """
     if not isinstance(values, Mapping):
         return Violation("(row)", "must be a dict", values)
-    other = next((key for key in values if not isinstance(key, str)), None)
-    if other is not None:
-        return Violation("(row)", "must have texts as keys", other)
     try:
+        other = next((key for key in values if not isinstance(key, str)), None)
+        if other is not None:
+            return Violation("(row)", "must have texts as keys", other)
         text = json.dumps(dict(values), ensure_ascii=False, sort_keys=True, default=str)
         text.encode("utf-8")
-    except (TypeError, ValueError, RecursionError) as error:
-        return Violation("(row)", f"must be plain JSON ({error})", values)
+    except hook_failures() as error:  # also of the values' own methods
+        return Violation("(row)", f"must be plain JSON ({text_of(error)})", values)
     return None

@@ -88,6 +88,13 @@ def test_data_may_be_a_folder(invoke: Invoke, data: str, tmp_path: Path) -> None
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert shown.stdout.endswith(f"  {TEXTS['3']}\n")
     assert "is not a file" not in shown.stdout
+    (run,) = [
+        path
+        for path in Path("runs").glob("*/*")
+        if "set.jsonl" in (path / "run.json").read_text()
+    ]
+    shown = invoke("show", str(run), "--wrong", "--data", "set/", "-m", "accuracy")
+    assert "set is not a file that the run was made from (set.jsonl)" in shown.stdout
 
 
 def test_texts_of_originals_and_copies_stand_beside_flips(

@@ -143,3 +143,20 @@ def test_what_is_wrong_with_the_data_is_said_once_for_all_models(
     assert said.startswith("evalkit: error: said.csv, other.csv: datasets/my-set ")
     assert absent == "evalkit: error: absent.csv: there is no such file"
     assert len(corrected(done)) > len(asked)
+
+
+def test_what_all_models_share_is_said_once_and_what_is_about_scores_first(
+    invoke: Invoke, asked: tuple[str, ...]
+) -> None:
+    said = pl.read_csv("said.csv")
+    pl.concat([said, said[:1]]).write_csv("twice.csv")
+    options = (*TO_DATA, *TO_SAID, "--on-duplicate", "last")
+    done = invoke("eval", *asked, "-p", "twice.csv", *options)
+    lines = done.stdout.splitlines()
+    notices = [line for line in lines if "notice" in line]
+    assert [line.partition(",")[0] for line in notices] == [
+        "notice: the run keeps the column 'site' of the data",
+        "twice: notice: 1 row with a repeated id; of each id the last row counts",
+    ]
+    done = invoke("eval", *asked[:4], "-p", "twice.csv", *options)
+    assert "2 notices (-v shows all), such as: 1 row with a repeated id;" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,32 @@ def test_nightly_never_takes_an_error_for_a_verdict(models: Path) -> None:
     done = run("nightly.sh", cwd=models)
     assert done.returncode == 1
     assert "evalkit: error: sample-nli: the predictions of mostly" in done.stderr
+    assert "models/mostly/ ended with 1" in done.stderr
+    assert "models/constant/ ended with 3" in done.stderr
+
+
+def put_back(record: Path, days: int) -> None:
+    """Make a run as old as if it had been evaluated some days ago."""
+    text = record.read_text(encoding="utf-8")
+    values = json.loads(text)
+    then = datetime.now(UTC) - timedelta(days=days)
+    text = text.replace(values["timings"]["started"], then.isoformat())
+    zeros = text.replace(values["digest"], "0" * 64)
+    digest = hashlib.sha256(zeros.encode()).hexdigest()
+    record.write_text(zeros.replace("0" * 64, digest), encoding="utf-8")
+
+
+def test_nightly_shows_no_score_of_an_earlier_night(models: Path) -> None:
+    assert run("nightly.sh", cwd=models).returncode == 3
+    for record in (models / "runs").glob("*/*/run.json"):
+        put_back(record, days=1)
+    (models / "models" / "mostly" / "sample-nli.jsonl").unlink()
+    done = run("nightly.sh", cwd=models)
+    assert done.returncode == 2
+    assert "models/mostly/ ended with 2" in done.stderr
+    table = (models / "table.md").read_text(encoding="utf-8").splitlines()
+    _, _, *rows = [line for line in table if line.startswith("|")]
+    assert [row.split("|")[1].strip() for row in rows] == ["oracle", "constant"]
 
 
 LABELS = ("positive", "negative", "neutral")

@@ -125,6 +125,9 @@ def test_a_file_needs_no_answers(tmp_path: Path) -> None:
 def test_rows_in_python_need_no_answers_either() -> None:
     rows = [{"uid": row["uid"], "statement": row["statement"]} for row in ROWS]
     assert list(evalkit.load_inputs(rows, task="sentiment", limit=2)) == rows[:2]
+    assert list(evalkit.load_inputs(data=rows, task="sentiment")) == rows
+    with pytest.raises(evalkit.EvalkitError, match="data="):
+        evalkit.load_inputs("sample-nli", data=rows)
 
 
 def test_a_file_goes_through_adapters(tmp_path: Path) -> None:

@@ -101,9 +101,8 @@ def test_missing_keys_are_named_at_once_with_what_would_mend_them() -> None:
 
 def test_strange_and_repeated_rows_do_not_hide_what_all_rows_lack() -> None:
     said = [*MOODY_SAID, {**MOODY_SAID[0]}, {**MOODY_SAID[0], "key": "elsewhere"}]
-    with pytest.raises(
-        AlignmentError, match="no row has 'label'; rows have 'pred'"
-    ) as (refused):
+    problem = "no row has 'label'; rows have 'pred'"
+    with pytest.raises(AlignmentError, match=problem) as refused:
         evaluate(said=said, map_predictions={"id": "key"})
     assert refused.value.mapping == {"label": "pred"}
 

@@ -108,8 +108,8 @@ def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
         Notices and warnings, adapters, counts and run folders; what is alike for all
         results once.
     """
-    lines = []
-    for say in (_notices, _warnings, _adapters, _scored, _copies):
+    lines = _notices(results, verbose)
+    for say in (_warnings, _adapters, _scored, _copies):
         if say is not _adapters or verbose:
             lines += _of_all(results, [say(each.result, verbose) for each in results])
     return [*lines, *_folders(results)]
@@ -128,8 +128,14 @@ def _of_all(
     ]
 
 
-def _notices(result: Result, verbose: bool) -> list[str]:
-    return notice_lines(result.notices, verbose=verbose)
+def _notices(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    """Say what all results share, and then what is of some of them."""
+    given = [each.result.notices for each in results]
+    shared = [text for text in given[0] if all(text in other for other in given)]
+    rest = [[text for text in notices if text not in shared] for notices in given]
+    lines = notice_lines(shared, verbose=verbose)
+    own = [notice_lines(notices, verbose=verbose) for notices in rest]
+    return [*lines, *_of_all(results, own)]
 
 
 def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
@@ -147,7 +153,8 @@ def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
 
 
 def _is_about_scores(notice: str) -> bool:
-    return any(words in notice for words in ("left out", "counted as wrong", "only "))
+    words = ("left out", "counted as wrong", "repeated id", "only ")
+    return any(each in notice for each in words)
 
 
 def _warnings(result: Result, _verbose: bool) -> list[str]:

@@ -12,7 +12,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name
-from evalkit.examples.files import bind_dataset
+from evalkit.examples.files import bind_dataset, chosen_data
 from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
@@ -83,8 +83,9 @@ class ModelInputs:
 
 
 def load_inputs(
-    dataset: Any,
+    dataset: Any = None,
     *,
+    data: Any = None,
     task: Any = None,
     split: str | None = None,
     limit: int | None = None,
@@ -97,6 +98,7 @@ def load_inputs(
 
     Args:
         dataset: As for `evaluate`; a file need not hold answers.
+        data: A file, dicts or a table, in place of the data set, as for `evaluate`.
         task: The task, by name or as a class or instance; only for a file of examples.
         split: Split of the data set; its default split by default.
         limit: Take at most so many examples, the first ones.
@@ -120,7 +122,7 @@ def load_inputs(
     selection = Selection.of(limit, filters)
     check_adapters(adapters or {}, ("data",))
     adapted = with_map((adapters or {}).get("data"), map, registry)
-    bound = bind_dataset(resolver, dataset, task, adapted)
+    bound = bind_dataset(resolver, chosen_data(dataset, data), task, adapted)
     bound_task = resolver.task(bound)
     split = split or bound.default_split
     loaded = load_rows(bound, bound_task, split)

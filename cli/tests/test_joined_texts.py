@@ -88,6 +88,13 @@ def test_data_may_be_a_folder(invoke: Invoke, data: str, tmp_path: Path) -> None
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert shown.stdout.endswith(f"  {TEXTS['3']}\n")
     assert "is not a file" not in shown.stdout
+    (run,) = [
+        path
+        for path in Path("runs").glob("*/*")
+        if "set.jsonl" in (path / "run.json").read_text()
+    ]
+    shown = invoke("show", str(run), "--wrong", "--data", "set/", "-m", "accuracy")
+    assert "set is not a file that the run was made from (set.jsonl)" in shown.stdout
 
 
 def test_texts_of_originals_and_copies_stand_beside_flips(
@@ -166,20 +173,3 @@ def test_copies_are_read_without_the_map_of_the_data(
     done = invoke("show", "latest", "--flips", "--data", "other.jsonl")
     assert "no row has 'text' (--map statement=text)" in done.stderr
     assert "evalkit: try:" not in done.stderr  # show has no --map
-
-
-def test_a_folder_is_said_not_to_be_compared(invoke: Invoke, data: str) -> None:
-    Path("model.py").write_text(
-        "from pydantic import BaseModel\n\nclass Row(BaseModel):\n"
-        "    uid: str\n    statement: str\n    label: str\n"
-    )
-    schema = ("--schema", "model.py:Row", "-o", "written")
-    done = invoke("schema", "write", data, *schema)
-    assert done.exit_code == 0, done.stderr
-    command = ("show", "latest", "--wrong", "-m", "accuracy", "--data", "written")
-    done = invoke(*command)
-    assert done.exit_code == 0, done.stderr
-    assert "Awful, really." in done.stdout
-    assert "written is a folder, and was not compared with the run's files" in (
-        done.stdout
-    )

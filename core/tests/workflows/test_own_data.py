@@ -340,3 +340,24 @@ def test_columns_of_any_name_are_kept_and_mean_what_they_do_in_an_evaluation(
         tags = {score.tag for score in later.scores if score.aggregate is None}
         assert tags == {score.tag for score in at_once.scores if not score.aggregate}
         assert f"{name}:{rows[0][name]}" in tags
+
+
+@pytest.mark.parametrize("column", ["gold", "^a$"])
+def test_facets_that_tell_the_answers_are_no_part_of_a_run_without_examples(
+    column: str,
+) -> None:
+    data = [{**row, "^a$": str(row["gold"]).upper()} for row in MOODY]
+    options: dict[str, Any] = {
+        "map": {**MAPS["map"], "facet:mood": column},
+        "include_examples": False,
+    }
+    with pytest.raises(EvalkitError) as caught:
+        evaluate(data, **options)
+    assert str(caught.value) == (
+        f"--map facet:mood={column}: its tags would be named after answers, which "
+        "--no-examples leaves out of the run; leave out one of the two"
+    )
+    with pytest.raises(EvalkitError, match=r"--by \^a\$: groups by '\^a\$' would be"):
+        evaluate(data, by="^a$", include_examples=False)
+    options["map"] = {**MAPS["map"], "facet:site": "site"}
+    assert "site:a" in evaluate(data, **options).by_tag["tag"]

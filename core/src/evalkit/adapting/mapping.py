@@ -158,6 +158,12 @@ class MapFields:
             raise _absent_columns(source, place, absent, [*self._columns])
 
 
+def mapped_facets(mapping: Mapping[str, str]) -> dict[str, str]:
+    """Return which columns a mapping makes facets of, by the name of the facet."""
+    all_mapped = [Mapped(*each) for each in mapping.items()]
+    return {each.facet: each.column for each in all_mapped if each.facet is not None}
+
+
 def _check(mapped: Mapped) -> None:
     if not mapped.field or not mapped.column:
         raise AdapterError(

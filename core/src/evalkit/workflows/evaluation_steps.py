@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
@@ -26,7 +27,7 @@ from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
-from evalkit.runs.withholding import names_of_answers
+from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import Groups, group_by_tag
@@ -56,6 +57,8 @@ class Asked:
     annotators: Sequence[Wanted] = ()
     adapters: Pipeline | None = None
     """What predictions go through before they are checked."""
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """The columns that a user made facets of, by the name of the facet."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -115,6 +118,7 @@ def bind(
         registry,
         _annotators(resolver, bound_task, metrics),
         adapt,
+        mapped_facets(options.map or {}),
     )
 
 
@@ -193,6 +197,8 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
     examples, alignment = prepared.examples, prepared.alignment
     crossed = _crossed(asked.options, examples, alignment)
+    if not asked.options.include_examples:
+        refuse_facets_of_answers(asked.facets, examples.frame)
     return Parts(
         asked.dataset,
         asked.task,

@@ -213,7 +213,7 @@ def test_core_alone_is_a_library_without_a_command(
         score = evalkit.score(get_same, ["a"], ["a"])["same"].value
         print(json.dumps([score, len(evalkit.find_components().components)]))
     """
-    assert environment.python(code) == [1.0, 0]
+    assert environment.python(code) == [1.0, 2]
 
 
 def test_uv_syncs_all_packages(checkout: Path, tmp_path: Path) -> None:

@@ -54,10 +54,9 @@ def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
 
 def _as_text(key: str, value: Any) -> str | Violation:
     if isinstance(value, str) and value:
-        if type(value) is not str:  # a subclass may compare as it likes
-            value = str.__str__(value)
-        if value.isascii() or storable(value) == value:
-            return value
+        text: str = str.__str__(value)  # a subclass may compare as it likes
+        if text.isascii() or storable(text) == text:
+            return text
         return Violation(key, "must be a text without half surrogate pairs", value)
     # Integral covers numpy's integers, which are no int
     if isinstance(value, Integral) and not isinstance(value, bool):

@@ -63,10 +63,11 @@ def rows_of(
     """
     if isinstance(predictions, str | Path):
         return local_path(predictions)
-    is_lazy = isinstance(predictions, pl.LazyFrame)
-    if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
+    if isinstance(predictions, pl.LazyFrame) or hasattr(
+        predictions, "__arrow_c_stream__"
+    ):
         try:
-            if is_lazy:
+            if isinstance(predictions, pl.LazyFrame):
                 return predictions.collect()
             return pl.DataFrame(_with_index(predictions))
         except hook_failures() as error:

@@ -26,6 +26,9 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("quick")
 
+# pytest-xdist tells its workers of the terminal, and tables would be cut to it
+os.environ.pop("COLUMNS", None)
+
 DATA_VARIABLE = "EVALKIT_TEST_DATA"
 ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"
 

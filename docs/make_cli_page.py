@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "help"),
+    *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "help"),
 )
 
 INTRODUCTION = """# Command line

@@ -9,10 +9,12 @@ trees of all modules that import polars.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +60,21 @@ NO_PATTERNS = {
     ),
 }
 """Modules that may call `struct.field`, for which polars knows no literal names."""
+
+
+SERIES_METHODS = {"arr", "bin", "cat", "dt", "list", "str", "struct"} | {
+    name
+    for name, method in vars(pl.Series).items()
+    if inspect.isfunction(method)
+    and Path(method.__code__.co_filename).parts[-2:] == ("series", "utils.py")
+}
+"""What polars calls of a series through `pl.col` of the name that the series has."""
+
+NO_SERIES = {
+    "core/src/evalkit/reading/json_blocks.py": "its columns are those of Arrow",
+    "core/src/evalkit/robustness/expectations.py": "takes parts of a list by place",
+}
+"""Modules that may call such methods of what is no series of a frame."""
 
 
 def sources() -> list[Path]:
@@ -232,6 +249,32 @@ def faults(text: str) -> list[str]:
     return found
 
 
+def faults_of_series(text: str) -> list[str]:
+    """Find the methods of columns of a frame that are called through their names.
+
+    Args:
+        text: The module's code.
+
+    Returns:
+        The line and the method of each, where the name may be a pattern.
+    """
+    return [
+        f"{node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute)
+        and node.attr in SERIES_METHODS
+        and (place := _place(node.value)) is not None
+        and not (isinstance(place, ast.Slice) or _is_literal(place))
+    ]
+
+
+def _place(node: ast.expr) -> ast.expr | None:
+    """Return what stands in the brackets of `frame[name]`, also before methods."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node.slice if isinstance(node, ast.Subscript) else None
+
+
 def _is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         return node.id.strip("_").isupper()
@@ -251,6 +294,34 @@ def test_names_of_columns_are_no_patterns(path: Path) -> None:
     if name in NO_PATTERNS:
         found = [each for each in found if ".struct.field(" not in each]
     assert not found, f"{name}: give names by `named` or `all_named`: {found}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+def test_methods_of_columns_do_not_parse_their_names(path: Path) -> None:
+    found = faults_of_series(path.read_text(encoding="utf-8"))
+    name = str(path.relative_to(ROOT))
+    assert name in NO_SERIES or not found, f"{name}: take columns `unnamed`: {found}"
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("frame[name].unique()", 1),
+        ("frame[name].cast(pl.String).is_in(labels)", 1),
+        ("frame[name].list.len()", 1),
+        ("frame[side.gold].drop_nulls().unique()", 2),
+        ("unnamed(frame[name]).unique()", 0),
+        ("frame['id'].unique()", 0),
+        ("frame[NAME].unique()", 0),
+        ("frame[1:].unique()", 0),
+        ("frame[name].null_count()", 0),
+        ("names.list[name]", 0),
+    ],
+)
+def test_columns_with_names_that_may_be_patterns_are_found(
+    code: str, count: int
+) -> None:
+    assert len(faults_of_series(code)) == count
 
 
 @pytest.mark.parametrize(

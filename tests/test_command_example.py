@@ -24,7 +24,7 @@ def block(language: str, number: int = 0) -> str:
 
 
 @pytest.fixture
-def leaderboard(fake_distribution: Callable[..., Any]) -> Any:
+def ranking(fake_distribution: Callable[..., Any]) -> Any:
     project = tomllib.loads(block("toml"))["project"]
     entry_points = {
         group: {name: value.partition(":")[2] for name, value in names.items()}
@@ -41,21 +41,21 @@ def leaderboard(fake_distribution: Callable[..., Any]) -> Any:
 
 
 def test_the_command_of_the_page_prints_what_the_page_shows(
-    run_evalkit: Run, leaderboard: Any
+    run_evalkit: Run, ranking: Any
 ) -> None:
     assert block("text").strip() in [
         line.strip() for line in run_evalkit("--help").stdout.splitlines()
     ]
-    done = run_evalkit("leaderboard", "sample-sentiment")
+    done = run_evalkit("ranking", "sample-sentiment")
     assert (done.returncode, done.stderr) == (
         1,
         "evalkit: error: no run in runs has a score on sample-sentiment\n",
     )
     assert run_evalkit("eval", "sample-sentiment", "-q").returncode == 0
-    done = run_evalkit("leaderboard", "sample-sentiment")
+    done = run_evalkit("ranking", "sample-sentiment")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == block("text", 1)
-    ranked = json.loads(run_evalkit("leaderboard", "sample-sentiment", "--json").stdout)
+    ranked = json.loads(run_evalkit("ranking", "sample-sentiment", "--json").stdout)
     assert [row["model"] for row in ranked] == [
         line.split()[0] for line in block("text", 1).splitlines()[1:]
     ]

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMANDS = (
-    *("list", "show", "validate", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "help"),
+    *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "help"),
 )
 
 

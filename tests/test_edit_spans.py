@@ -147,7 +147,8 @@ def full_strength(name: str, lexicon: str) -> str:
     """Name a perturbation with the parameters that make it change the most."""
     if name in FULL_STRENGTH:
         return name + FULL_STRENGTH[name]
-    own = {"lexicon": lexicon} if name == "synonyms" else {}
+    parameter = {"synonyms": "lexicon", "word-swap": "mapping"}.get(name)
+    own = {} if parameter is None else {parameter: lexicon}
     parameters = Registry().load("perturbations", name, own).parameters
     fields = {} if parameters is None else type(parameters).model_fields
     strong = {"prob": "1.0"} if "prob" in fields else {}

@@ -247,6 +247,12 @@ class AdaptsBlocks(Adapts):
         return act("adapters", "adapt_rows", [[row] for row in rows])
 
 
+class Reads(Adapts):
+    def read_file(self, path):
+        rows = [{"id": row["uid"], "label": "a"} for row in ROWS]
+        return act("adapters", "read_file", rows)
+
+
 class OfSingle(evalkit.Metric):
     columns = ("single",)
 
@@ -319,7 +325,11 @@ ENTRY_POINTS = {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
         "batched": "Batched",
     },
-    "evalkit.adapters": {"adapts": "Adapts", "adapts-blocks": "AdaptsBlocks"},
+    "evalkit.adapters": {
+        "adapts": "Adapts",
+        "adapts-blocks": "AdaptsBlocks",
+        "reads": "Reads",
+    },
     "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
@@ -405,6 +415,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("adapters", "adapt_row"): [None, "text", {}, 3],
     ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
     ("adapters", "adapt_frame"): ["text", [], {}],
+    ("adapters", "read_file"): ["text", 3, {"id": "0"}],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""
@@ -431,6 +442,7 @@ PLACES = {
     ("metrics", "example_statistics"): "metrics/example-sums",
     ("annotators", "annotate_batch"): "annotators/several",
     ("adapters", "adapt_rows"): "adapters/adapts-blocks",
+    ("adapters", "read_file"): "adapters/reads",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
@@ -496,7 +508,9 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         return None
     if kind == "adapters":
         is_table = hook == "adapt_frame"
-        given = pl.DataFrame(PREDICTIONS) if is_table else PREDICTIONS
+        given: Any = pl.DataFrame(PREDICTIONS) if is_table else PREDICTIONS
+        if hook == "read_file":
+            given = Path(__file__)
         adapters = {"predictions": [{"kind": name}]}
         return evalkit.evaluate("rows", given, metrics=["right"], adapters=adapters)
     metric = name if kind == "metrics" else "right"

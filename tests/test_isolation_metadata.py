@@ -334,7 +334,9 @@ class TestPermission:
         lines = {"evalkit.metrics": {"accuracy": "Constant"}}
         fake_distribution(METRIC, lines, name="third-party")
         shown = run_evalkit("show", "metrics/accuracy", **{DISABLE: "third-party"})
-        assert shown.stdout.startswith(f"metrics/accuracy  ({OURS} ")
+        assert shown.stdout.startswith("metrics/accuracy\n")
+        assert f"{OURS} " in shown.stdout
+        assert "third-party" not in shown.stdout
 
     @pytest.mark.parametrize("variable", [DISABLE, ALLOW])
     def test_a_misspelt_entry_is_reported(

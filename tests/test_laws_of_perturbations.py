@@ -28,6 +28,9 @@ PERTURBATIONS = sorted(
 SUFFIX = {"suffix": "pixel art"}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {"suffix": SUFFIX, "helm-suffix": SUFFIX}
 
+LISTS = {"synonyms": "lexicon", "word-swap": "mapping"}
+"""What takes a file of words in which parameter."""
+
 SENTENCES = {
     "context": "John can't tell the girl that his father is not in the small center.",
     "question": "Isn't he the king? The big people of the government can not do it.",
@@ -83,8 +86,8 @@ WRITES_ANEW = ("checklist-minimum", "contrast-sets")
 def options(name: str, task: str, lexicon: str) -> dict[str, Any]:
     """Give what a perturbation is checked with."""
     parameters = dict(PARAMETERS.get(name, {}))
-    if name == "synonyms":
-        parameters["lexicon"] = lexicon
+    if name in LISTS:
+        parameters[LISTS[name]] = lexicon
     laws = [law.name for law in PERTURBATION_LAWS]
     if name in WRITES_ANEW or name.startswith("helm-"):
         laws.remove("protected")
@@ -120,7 +123,7 @@ QUICK_CASES = [
 
 def test_perturbations_are_found_and_every_exception_is_of_one() -> None:
     assert len(PERTURBATIONS) >= 38
-    named = {*PARAMETERS, *EXAMPLES, *TASKS, *WRITES_ANEW, "synonyms"}
+    named = {*PARAMETERS, *EXAMPLES, *TASKS, *WRITES_ANEW, *LISTS}
     assert named <= set(PERTURBATIONS)
 
 
@@ -154,7 +157,7 @@ def test_the_order_of_sets_plays_no_part(lexicon: str) -> None:
         for number, example in enumerate([*IN_TASK["qa"]] * 3)
     ]
     needs = {
-        "synonyms": f":lexicon={lexicon}",
+        **{name: f":{parameter}={lexicon}" for name, parameter in LISTS.items()},
         "suffix": ":suffix=pixel art",
         "helm-suffix": ":suffix=pixel art",
     }

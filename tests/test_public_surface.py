@@ -40,7 +40,8 @@ ERRORS = {
     "StorageError": "EvalkitError",
 }
 FUNCTIONS = {
-    *("compare", "evaluate", "find_components", "find_run", "metric", "read_run"),
+    *("compare", "evaluate", "find_components", "find_run", "load_inputs", "metric"),
+    "read_run",
     *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
     *("verify", "evaluate_with", "validate_with"),
 }
@@ -57,6 +58,7 @@ CLASSES = {
     "EvaluationOptions",
     "Metric",
     "MetricContext",
+    "ModelInputs",
     "NotScored",
     "Parameters",
     "Perturbation",
@@ -548,10 +550,13 @@ OWN_WORDS = {
 
 
 def test_core_names_no_plugin() -> None:
-    # adapters are called by ordinary words, such as `drop` and `map`
-    plugins = [name for name in entry_points() if not name.startswith("adapters/")]
-    names = {name.partition("/")[2] for name in plugins} | {*entry_points()}
-    owners = {*entry_points().values()}
+    # adapters are called by ordinary words, such as `drop` and `map`, and displays
+    # like what core hands them
+    ordinary = ("adapters/", "displays/")
+    plugins = [name for name in entry_points() if not name.startswith(ordinary)]
+    others = {k for k, owner in entry_points().items() if owner != "evalkit-core"}
+    names = {name.partition("/")[2] for name in plugins} | others
+    owners = {*entry_points().values()} - {"evalkit-core"}
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -603,8 +608,11 @@ def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> 
     distribution = f"evalkit-{kind}-{name}"
     package = distribution.replace("-", "_")
     assert project["name"] == distribution
-    groups = {*project["entry-points"]} - {"evalkit.commands"}
-    assert groups == {f"evalkit.{kind}"} - {"evalkit.commands"}
+    beside = {"evalkit.commands"}
+    if kind == "commands":
+        beside |= {"evalkit.displays"}  # what a notebook shows of the same
+    groups = {*project["entry-points"]} - beside
+    assert groups == {f"evalkit.{kind}"} - beside
     packages = [path.name for path in (ROOT / folder / "src").iterdir()]
     assert packages == [package]
     for value in project["entry-points"][f"evalkit.{kind}"].values():

@@ -80,7 +80,7 @@ def plugin_modules() -> set[str]:
         for distribution in distributions()
         for entry_point in distribution.entry_points
         if entry_point.group.startswith("evalkit.")
-    }
+    } - {"evalkit"}
 
 
 def fake_name(number: int) -> str:
@@ -139,6 +139,12 @@ def test_a_command_of_a_distribution_is_imported_alone(
     assert not HEAVY & outcome.modules
     others = plugin_modules() - {"evalkit_commands_cite"}
     assert not [m for m in outcome.modules if m.partition(".")[0] in others]
+
+
+def test_the_help_of_the_report_imports_nothing_heavy(tmp_path: Path) -> None:
+    outcome = start(tmp_path, "report", "--help")
+    assert "evalkit_commands_report.report" in outcome.modules
+    assert not HEAVY & outcome.modules
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
+
+from evalkit import ComparedScore, Comparison
+from evalkit_cli.printing.comparison_report import print_comparison
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -85,7 +90,7 @@ def test_json_has_every_row_and_the_mid_p_value(
     larger = compared(invoke, *runs)
     assert larger["rows"] == untagged["rows"]
     assert larger["notices"] == [
-        "2 tags of fewer than 10 examples not compared (--min-n)"
+        "2 tags with fewer than 10 examples not compared (--min-n)"
     ]
 
 
@@ -116,11 +121,12 @@ def test_other_examples_are_refused_and_named(
     assert "2 examples only in right" in done.stderr
     assert "such as '3', '4'" in done.stderr
     assert "--common" in done.stderr
-    done = invoke("compare", runs[0], part, "--common", "--metric", "accuracy")
+    arguments = ("compare", runs[0], part, "--common", "--metric", "accuracy")
+    done = invoke(*arguments, "-v")
     assert done.exit_code == 0
     assert "left out; 2 compared" in done.stdout
-    quiet = invoke("compare", runs[0], part, "--common", "-m", "accuracy", "-q")
-    assert "notice" not in quiet.stdout
+    assert "3 notices (-v shows all), such as: " in invoke(*arguments).stdout
+    assert "notice" not in invoke(*arguments, "-q").stdout
 
 
 def test_other_answers_are_refused_and_named(
@@ -173,6 +179,54 @@ def test_verbose_gives_every_metric_for_every_tag(
     )
     assert short.count("by tag, worst for") == 1
     assert long.count("by tag, worst for") == 2
+
+
+def test_quiet_leaves_the_conclusion(invoke: Invoke, runs: tuple[str, str]) -> None:
+    shown = invoke("compare", *runs, "--min-n", "1", "-m", "accuracy", "-q").stdout
+    assert len(shown.splitlines()) == 6
+    assert "by tag" not in shown
+
+
+def test_what_is_shown_is_possible_and_agrees(
+    invoke: Invoke, predict: Write, runs: tuple[str, str]
+) -> None:
+    record = compared(invoke, *runs, "--min-n", "1")
+    rows = [ComparedScore(**row) for row in record["rows"] if not row["tag"]]
+    rows.sort(key=lambda row: row.metric)
+    # an interval beyond what is possible, a difference that is lost in rounding, and a
+    # detectable difference that there cannot be
+    strange = rows[0]._replace(
+        value_a=0.794,
+        value_b=0.746,
+        difference=0.048,
+        ci_low=-0.3,
+        ci_high=1.25,
+        smallest_detectable=1.2,
+    )
+    comparison = Comparison(record, [strange], {"accuracy": 1.0})
+    printed = CliRunner().invoke(_printer(comparison)).stdout.splitlines()
+    cells = re.split(r"\s{2,}", printed[3])
+    assert cells[:6] == ["accuracy", "4", "79.4", "74.6", "+4.8", "[-30, +100]"]
+    assert cells[-1] == "–"
+
+
+def _printer(comparison: Comparison) -> click.Command:
+    @click.command()
+    def show() -> None:
+        print_comparison(comparison, "table", verbose=False, quiet=True)
+
+    return show
+
+
+def test_only_the_worst_tags_are_shown(invoke: Invoke) -> None:
+    done = invoke("eval", "sample-nli", "--json")
+    ids = [record["run_id"] for record in json.loads(done.stdout)]
+    arguments = ("compare", *ids, "-m", "accuracy")
+    short, long = (invoke(*arguments, *more).stdout for more in ((), ("-v",)))
+    assert "not shown: 6 more tags (-v); --format csv shows all\n" in short
+    assert short.count("phenomenon:") == 2
+    assert "not shown" not in long
+    assert long.count("phenomenon:") == 3
 
 
 def test_tags_with_a_difference_are_named(invoke: Invoke, write_rows: Write) -> None:
@@ -243,3 +297,103 @@ def test_clusters_are_counted(invoke: Invoke) -> None:
     done = invoke("compare", *ids)
     assert done.exit_code == 0, done.stderr
     assert " clusters)" in done.stdout
+
+
+# names of models
+
+
+def test_names_of_models_mean_their_newest_runs_and_it_is_said_which(
+    invoke: Invoke, predict: Write, runs: tuple[str, str]
+) -> None:
+    by_id = compared(invoke, *runs)
+    done = invoke("compare", "right", "wrong", "--json", "--since", "1d")
+    assert json.loads(done.stdout)["rows"] == by_id["rows"]
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"evalkit: right is runs/tiny/{runs[0]} (tiny, evaluated 2")
+    assert second.startswith(f"evalkit: wrong is runs/tiny/{runs[1]} (tiny, evaluated ")
+    again = invoke("eval", "tiny", "-p", "right.jsonl", "--seed", "7", "--json")
+    newest = json.loads(again.stdout)["run_id"]
+    done = invoke("compare", "right@tiny", runs[1], "--no-tags")
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"evalkit: right@tiny is runs/tiny/{newest} (tiny, eval")
+    assert line.endswith("UTC, the newest complete one, before 1 older run)")
+    assert invoke("compare", "right", runs[1], "-q").stderr == ""
+    done = invoke("compare", "right", "wrong", "--since", "2999-01-01")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "since 2999-01-01 00:00 UTC: the last one was at" in done.stderr
+    done = invoke("compare", "right", "wrong", "--since", "soon")
+    assert done.exit_code == 2
+
+
+def test_names_that_mean_runs_on_other_data_say_how_to_name_them(
+    invoke: Invoke, write_rows: Write, runs: tuple[str, str]
+) -> None:
+    answers = [{"id": str(n), "answer": "xq"} for n in (1, 2)]
+    other = write_rows("right.jsonl", answers)
+    assert invoke("eval", "questions", "-p", other).exit_code == 0
+    done = invoke("compare", "right", "wrong")
+    assert done.exit_code == 1
+    assert (
+        "right is a run on questions, wrong is a run on tiny: name the data set, too, "
+        "as MODEL@DATASET"
+    ) in done.stderr
+    assert invoke("compare", "right@tiny", "wrong").exit_code == 0
+
+
+# --fail-if-worse
+
+
+@pytest.fixture
+def good_and_bad(invoke: Invoke, write_rows: Write) -> None:
+    """Score two models on 40 examples, 10 of which only `good` has right."""
+    rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(40)]
+    data = write_rows("data.jsonl", rows)
+    for name, wrong in (("good", 0), ("bad", 10)):
+        labels = ["negative"] * wrong + ["positive"] * (40 - wrong)
+        found = [{"id": str(n), "label": label} for n, label in enumerate(labels)]
+        path = write_rows(f"{name}.jsonl", found)
+        options = ("-m", "accuracy", "-m", "label-length")
+        done = invoke("eval", data, "--task", "sentiment", "-p", path, *options)
+        assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.usefixtures("good_and_bad")
+def test_a_first_run_that_is_worse_exits_with_3(invoke: Invoke) -> None:
+    gate = ("-m", "accuracy", "--fail-if-worse", "-q")
+    done = invoke("compare", "bad", "good", *gate)
+    assert done.exit_code == 3
+    assert done.stdout == invoke("compare", "bad", "good", *gate[:2], "-q").stdout
+    [line] = done.stderr.splitlines()
+    assert line.startswith(
+        "evalkit: not met: accuracy: good is better than bad by 25.0 "
+    )
+    assert invoke("compare", "bad", "good", *gate, "--json").exit_code == 3
+    done = invoke("compare", "good", "bad", *gate)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert invoke("compare", "bad", "good", "-m", "accuracy").exit_code == 0
+
+
+@pytest.mark.usefixtures("good_and_bad")
+def test_the_margin_says_by_how_much_it_must_be_worse(invoke: Invoke) -> None:
+    gate = ("compare", "bad", "good", "-m", "accuracy", "--fail-if-worse", "--json")
+    [row] = json.loads(invoke(*gate).stdout)["rows"]
+    high = row["ci_high"]
+    assert -0.25 < high < -0.05
+    done = invoke(*gate, "--margin", f"{-high - 1e-6}")
+    assert done.exit_code == 3
+    assert "; more than the margin of 0." in done.stderr
+    assert invoke(*gate, "--margin", f"{-high + 1e-6}").exit_code == 0
+
+
+@pytest.mark.usefixtures("good_and_bad")
+def test_what_cannot_be_judged_never_passes_in_silence(invoke: Invoke) -> None:
+    gate = ("compare", "good", "bad", "--fail-if-worse", "--no-tags", "-q")
+    done = invoke(*gate)
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "evalkit: warning: --fail-if-worse: label-length of good and bad is not "
+        "judged: it is not known whether higher is better\n"
+    )
+    done = invoke(*gate, "-m", "label-length")
+    assert done.exit_code == 1
+    assert "evalkit: error: --fail-if-worse: no score could be judged" in done.stderr

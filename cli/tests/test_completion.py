@@ -21,8 +21,9 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cite", "compare", "eval", "help", "list", "merge", "perturb", "plan"),
-    *("rescore", "runs", "schema", "show", "validate", "verify"),
+    *("adapt", "cite", "compare", "eval", "help", "inputs", "leaderboard", "list"),
+    *("merge", "perturb", "plan", "report", "rescore", "runs", "schema", "show"),
+    *("validate", "verify"),
 ]
 
 
@@ -58,6 +59,7 @@ def test_runs_are_completed(run_evalkit: Run, tmp_path: Path, plugins: Any) -> N
     assert complete(run_evalkit, "evalkit show la", 2) == ["latest"]
     assert complete(run_evalkit, "evalkit cite ", 2) == ["12ab", "12cd", "latest"]
     assert complete(run_evalkit, "evalkit cite -o old 3", 4) == ["34ef"]
+    assert complete(run_evalkit, "evalkit cite old:3", 2) == ["old:34ef"]
     assert complete(run_evalkit, "evalkit cite -o nowhere la", 4) == [""]
 
 

@@ -185,7 +185,7 @@ def test_a_part_of_the_data_makes_a_partial_run_and_exits_0(
     assert counts["unselected"] == 4 - n
     shown = invoke(*arguments).stdout
     plural = "example" if n == 1 else "examples"
-    assert f"notice: only {n} {plural} evaluated: " in shown
+    assert f": only {n} {plural} evaluated: " in shown
 
 
 def test_the_limit_has_a_variable(invoke: Invoke, right: str) -> None:

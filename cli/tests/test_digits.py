@@ -10,7 +10,7 @@ import pytest
 
 from evalkit import ComparedScore, Score
 from evalkit.reporting import DRAWS_BY_METHOD
-from evalkit_cli.printing.comparison_report import _interval
+from evalkit_cli.printing.comparison_report import show_compared_interval
 from evalkit_cli.printing.digits import (
     bound_decimals,
     decimals,
@@ -168,6 +168,6 @@ def test_a_bound_of_a_comparison_that_is_not_zero_is_not_shown_as_zero() -> None
     fixed: dict[str, Any] = dict.fromkeys(ComparedScore._fields)
     fixed |= {"scale": 100.0, "n": 300, "difference": 0.034, "ci_method": "tango"}
     row = ComparedScore(**{**fixed, "ci_low": 0.004, "ci_high": 0.5})
-    assert _interval(row) == "[+0.4, +50.0]"
+    assert show_compared_interval(row) == "[+0.4, +50.0]"
     row = ComparedScore(**{**fixed, "ci_low": 0.0, "ci_high": 0.5})
-    assert _interval(row) == "[0, +50]"
+    assert show_compared_interval(row) == "[0, +50]"

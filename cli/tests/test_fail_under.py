@@ -58,7 +58,7 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
-@pytest.mark.parametrize("threshold", ["accuracy=0.75", "accuracy=75%", "accuracy=-1"])
+@pytest.mark.parametrize("threshold", ["accuracy=0.75", "accuracy=75%", "accuracy=0"])
 def test_a_threshold_that_is_met_changes_nothing(
     evaluate: Callable[..., Result], threshold: str
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_score_under_its_threshold_exits_with_3_after_the_scores(
     done = evaluate(threshold)
     assert done.exit_code == 3
     assert done.stdout == evaluate().stdout
-    assert done.stderr == "evalkit: error: accuracy is 0.75, under 0.8\n"
+    assert done.stderr == "evalkit: not met: accuracy is 0.75, under 0.8\n"
 
 
 @pytest.mark.parametrize("threshold", ["accuracy=75", "accuracy=75@lower"])
@@ -84,11 +84,14 @@ def test_points_of_a_proportion_are_wrong_usage(
     evaluate: Callable[..., Result], threshold: str
 ) -> None:
     done = evaluate(threshold)
-    assert done.exit_code == 2
+    assert (done.exit_code, done.stdout) == (2, "")
     said = " ".join(done.stderr.split())
     assert "proportions are stored as 0 to 1" in said
     assert said.endswith("give 75% or 0.75.")
     assert "no proportion is above 100%" in evaluate("accuracy=101%").stderr
+    assert "no proportion is below 0%" in evaluate("accuracy=-1%").stderr
+    assert "0 to 1, and -0.5 is below" in evaluate("accuracy=-.5").stderr
+    assert "its values are 0 to 1, and 101 is above" in evaluate("accuracy=101").stderr
     assert evaluate("accuracy=1.5%").exit_code == 0
 
 
@@ -104,7 +107,7 @@ def test_where_lower_is_better_the_threshold_is_the_most(
     assert evaluate("loss=0.5", metrics=("loss",)).exit_code == 0
     done = evaluate("loss=0.4", metrics=("loss",))
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: error: loss is 0.5, above 0.4\n"
+    assert done.stderr == "evalkit: not met: loss is 0.5, above 0.4\n"
 
 
 def test_each_threshold_has_a_line(evaluate: Callable[..., Result]) -> None:
@@ -114,9 +117,9 @@ def test_each_threshold_has_a_line(evaluate: Callable[..., Result]) -> None:
     )
     assert done.exit_code == 3
     assert done.stderr.splitlines() == [
-        "evalkit: error: accuracy is 0.75, under 0.8",
-        "evalkit: error: loss is 0.5, above 0.1",
-        "evalkit: error: accuracy is 0.75, under 0.9",
+        "evalkit: not met: accuracy is 0.75, under 0.8",
+        "evalkit: not met: loss is 0.5, above 0.1",
+        "evalkit: not met: accuracy is 0.75, under 0.9",
     ]
 
 
@@ -126,19 +129,19 @@ def test_every_model_must_meet_them(
     other = predict("other.jsonl", ("neutral",) * 4)
     done = evaluate("accuracy=0.5", options=("-p", other))
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: error: other: accuracy is 0.25, under 0.5\n"
+    assert done.stderr == "evalkit: not met: other: accuracy is 0.25, under 0.5\n"
 
 
 def test_a_score_without_a_value_meets_none(evaluate: Callable[..., Result]) -> None:
     done = evaluate("nothing=0", metrics=("nothing",))
     assert done.exit_code == 3
-    assert done.stderr.startswith("evalkit: error: nothing has no value: ")
+    assert done.stderr.startswith("evalkit: not met: nothing has no value: ")
 
 
 def test_the_variable_holds_several(evaluate: Callable[..., Result]) -> None:
     done = evaluate(EVALKIT_FAIL_UNDER="accuracy=0.8 accuracy=0.1")
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: error: accuracy is 0.75, under 0.8\n"
+    assert done.stderr == "evalkit: not met: accuracy is 0.75, under 0.8\n"
     assert evaluate("accuracy=0.1", EVALKIT_FAIL_UNDER="accuracy=1").exit_code == 0
 
 
@@ -153,13 +156,11 @@ def test_another_form_is_wrong_usage_before_anything_runs(
     assert "is not of the form METRIC=VALUE" in done.stderr
 
 
-def test_an_unknown_metric_names_those_of_the_run(
+def test_an_unknown_metric_is_refused_before_anything_runs(
     evaluate: Callable[..., Result],
 ) -> None:
-    evaluate(metrics=("accuracy", "loss"))
     done = evaluate("acuracy=0.8", metrics=("accuracy", "loss"))
-    assert done.exit_code == 2
-    assert done.stdout == evaluate(metrics=("accuracy", "loss")).stdout
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "names 'acuracy', of which there is no score; there are: " in done.stderr
     assert "accuracy, loss." in done.stderr
 
@@ -177,10 +178,10 @@ def test_a_failure_weighs_more_than_a_threshold(
 ) -> None:
     failing = evaluate("accuracy=0.8", metrics=("accuracy", "failing"))
     assert failing.exit_code == 1
-    assert "evalkit: error: accuracy is 0.75, under 0.8\n" in failing.stderr
-    unknown = evaluate("other=0.8", metrics=("accuracy", "failing"))
+    assert "evalkit: not met: accuracy is 0.75, under 0.8\n" in failing.stderr
+    unknown = evaluate("accuracy@other=0.8", metrics=("accuracy", "failing"))
     assert unknown.exit_code == 1
-    assert "names 'other'" in unknown.stderr
+    assert "evalkit: error: --fail-under accuracy@other: no example" in unknown.stderr
     missing = predict("missing.jsonl", THREE[:2])
     refused = evaluate("accuracy=0.8", options=("-p", missing))
     assert refused.exit_code == 1
@@ -209,7 +210,7 @@ def test_several_data_sets_need_a_metric_only_once(
     done = invoke(*arguments, "exact-match=0.5")
     assert done.exit_code == 3
     assert done.stderr.endswith(
-        "evalkit: error: questions: all: exact-match is 0.0, under 0.5\n"
+        "evalkit: not met: questions: all: exact-match is 0.0, under 0.5\n"
     )
 
 
@@ -227,8 +228,8 @@ def test_a_bound_of_the_interval_can_be_what_counts(
     done = evaluate("accuracy=0.7@lower", "accuracy=99.5%@upper")
     assert done.exit_code == 3
     assert done.stderr.splitlines() == [
-        f"evalkit: error: accuracy has the lower bound {low!r}, under 0.7",
-        f"evalkit: error: accuracy has the upper bound {high!r}, under 0.995",
+        f"evalkit: not met: accuracy has the lower bound {low!r}, under 0.7",
+        f"evalkit: not met: accuracy has the upper bound {high!r}, under 0.995",
     ]
 
 
@@ -243,7 +244,7 @@ def test_a_bound_keeps_its_name_where_lower_is_better(
     done = evaluate("loss=0.5@upper", metrics=("loss",))
     assert done.exit_code == 3
     assert done.stderr == (
-        f"evalkit: error: loss has the upper bound {high!r}, above 0.5\n"
+        f"evalkit: not met: loss has the upper bound {high!r}, above 0.5\n"
     )
 
 
@@ -265,3 +266,62 @@ def test_another_bound_is_wrong_usage(
     done = evaluate(threshold)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "accuracy=0.8@lower (or @upper)" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("threshold", "line"),
+    [
+        ("accuracy@topic:food=0.4", ""),
+        ("accuracy@topic:film=1", ""),
+        ("tiny:accuracy=0.7", ""),
+        ("tiny:accuracy@topic:food=50%", ""),
+        ("accuracy@topic:food=0.6", "accuracy on topic:food is 0.5, under 0.6"),
+        ("tiny:accuracy=0.8", "accuracy is 0.75, under 0.8"),
+        ("tiny:accuracy@topic:food=0.6", "accuracy on topic:food is 0.5, under 0.6"),
+        ("f1:label=positive@topic:film=1.0@lower", "f1:label=positive on topic:film "),
+    ],
+)
+def test_a_threshold_can_be_of_a_tag_and_of_a_data_set(
+    evaluate: Callable[..., Result], threshold: str, line: str
+) -> None:
+    done = evaluate(threshold, metrics=("accuracy", "f1:label=positive"))
+    assert done.exit_code == (3 if line else 0), done.stderr
+    verdicts = [said for said in done.stderr.splitlines() if "not met" in said]
+    assert len(verdicts) == bool(line)
+    assert all(said.startswith(f"evalkit: not met: {line}") for said in verdicts)
+
+
+def test_a_threshold_of_one_data_set_leaves_the_others_alone(
+    invoke: Invoke, write_rows: Write, tmp_path: Any
+) -> None:
+    (tmp_path / "all").mkdir()
+    labels = [{"id": str(n), "label": label} for n, label in enumerate(THREE, start=1)]
+    answers = [{"id": str(n), "answer": "xq"} for n in (1, 2)]
+    write_rows("all/tiny.jsonl", labels)
+    write_rows("all/questions.jsonl", answers)
+    arguments = ("eval", "--predictions-dir", "all", "--fail-under")
+    assert invoke(*arguments, "tiny:accuracy=0.7").exit_code == 0
+    done = invoke(*arguments, "questions:exact-match=0.5")
+    assert done.exit_code == 3
+    wrong = invoke(*arguments, "questions:accuracy=0.5")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "'questions:accuracy', of which there is no score" in wrong.stderr
+
+
+def test_a_tag_that_no_example_has_is_named_after_the_scores(
+    evaluate: Callable[..., Result],
+) -> None:
+    done = evaluate("accuracy@topic:fod=0.5")
+    assert done.exit_code == 2
+    assert "accuracy" in done.stdout
+    said = " ".join(done.stderr.split())
+    assert "no example has the tag 'topic:fod'; there are: topic:f" in said
+
+
+def test_a_score_that_a_metric_may_name_later_is_not_refused_before(
+    evaluate: Callable[..., Result],
+) -> None:
+    done = evaluate("accuracy#other=0.5")
+    assert done.exit_code == 2
+    assert "accuracy" in done.stdout
+    assert "of which there is no score; there are: accuracy" in done.stderr

@@ -162,7 +162,7 @@ def parts(invoke: Invoke, predict: Write, tmp_path: Path) -> list[str]:
 def test_parts_become_the_whole(
     invoke: Invoke, parts: list[str], predict: Write, tmp_path: Path
 ) -> None:
-    done = invoke("merge", *parts)
+    done = invoke("merge", *parts, "-v")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     merged_id = lines[-1].split()[2].rstrip(",")
@@ -174,7 +174,7 @@ def test_parts_become_the_whole(
     assert merged["merged"] == sorted(parts)
     # nobody knows that these parts are all there is
     assert merged["status"] == "partial"
-    assert "notice: the parts are of some examples of their data; there may be " in (
+    assert "notice: the parts hold only some examples of their data; there may be " in (
         done.stdout
     )
     assert "unselected" not in merged["counts"]

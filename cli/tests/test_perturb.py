@@ -95,6 +95,21 @@ def test_what_changed_and_what_to_do_next(invoke: Invoke, data: str) -> None:
     assert json.loads(line)["uid"] == "1_Loud"
 
 
+def test_mapped_columns_are_named_in_what_to_do_next(
+    invoke: Invoke,
+    fake_distribution: Callable[..., Any],
+    write_rows: Callable[..., str],
+) -> None:
+    write_rows("own.jsonl", [{"id": "a", "text": "a good film", "label": "positive"}])
+    own = ("--data", "own.jsonl", "--task", "sentiment", "--map", "statement=text")
+    done = invoke("perturb", *own, "--perturbation", "loud", "-o", "out.jsonl")
+    assert done.exit_code == 0, done.output
+    assert f"  evalkit eval {' '.join(own)} --predictions" in done.stdout
+    invoke("inputs", *own, "-o", "sent.jsonl")
+    sent = Path("sent.jsonl").read_text()
+    assert json.loads(sent) == {"uid": "a", "statement": "a good film"}
+
+
 def test_default_names(invoke: Invoke, data: str) -> None:
     perturb(invoke, "--perturbation", "loud:preset=hard", "-q")
     assert Path("loud-data.jsonl").exists()

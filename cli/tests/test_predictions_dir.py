@@ -142,7 +142,7 @@ def test_only_data_sets_with_a_file_are_imported(invoke: Invoke, folder: Path) -
     ("name", "text", "said"),
     [
         ("broken", GOOD, "ZeroDivisionError"),
-        ("reviews_b", GOOD + "{", "1 row that cannot be read"),
+        ("reviews_b", GOOD + "{", "1 row left out, as it cannot be read"),
         ("reviews_b", GOOD[:40], "reviews-b.jsonl: "),
     ],
 )
@@ -155,7 +155,7 @@ def test_one_broken_file_or_data_set_does_not_lose_the_others(
     said: str,
 ) -> None:
     fill(folder, reviews_a=GOOD, **{name: text})
-    done = invoke("eval", "--predictions-dir", str(folder), *task)
+    done = invoke("eval", "--predictions-dir", str(folder), "-v", *task)
     assert "reviews-a" in done.stdout
     assert "100 %" in done.stdout
     if text == GOOD + "{":  # a line more than needed is a notice
@@ -265,7 +265,7 @@ def test_several_data_sets_are_shown_in_one_table(invoke: Invoke, folder: Path) 
     assert "reviews-b: 4 of 4 examples scored" in markdown.stderr
     verbose = invoke(*arguments, "-v").stdout
     assert "answers (qa, split test): my-model" in verbose
-    assert "By tag: 1 tag of fewer than 10 examples not shown" in verbose
+    assert "By tag: not shown: 1 tag with fewer than 10 examples (--min-n); " in verbose
 
 
 def test_coverage_is_shown_where_rows_were_left_out(

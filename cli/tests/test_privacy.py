@@ -72,6 +72,19 @@ def test_groups_by_other_columns_stay(
     assert "xq" not in found
 
 
+def test_columns_are_kept_only_with_examples(
+    invoke: Invoke, data: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert invoke(*data, "--no-examples").exit_code == 0
+    assert "kept2" not in texts_of(tmp_path / "runs")
+    assert invoke(*data, "--keep", "none").exit_code == 0
+    assert "kept2" not in texts_of(tmp_path / "runs")
+    assert invoke(*data).exit_code == 0
+    found = texts_of(tmp_path / "runs")
+    assert "kept2" in found
+    assert "xqtext" not in found
+
+
 def test_no_file_of_a_run_holds_folders(
     invoke: Invoke, data: tuple[str, ...], write_rows: Write, tmp_path: Path
 ) -> None:

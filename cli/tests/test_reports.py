@@ -17,6 +17,7 @@ from scipy.stats import binomtest, t
 from share_intervals import share_interval
 
 import evalkit
+from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
 
 Invoke = Callable[..., Result]
@@ -93,11 +94,9 @@ topic:film  2       100  [34, 100]
 
 Worst group and gap; each 95 % CI holds for all groups at once:
 
-topic: worst food 50 % [1, 99], n = 2
-topic: gap 50 points [0, 100], from food to film; no evidence that the groups \
-differ (p = P)
+topic: worst food 50 % [1, 99], n = 2; gap 50 points [0, 100], from food to film; \
+no evidence that the groups differ (p = P)
 
-95 % CI: wilson
 4 of 4 examples scored, every row accounted for
 run folder: {only_run(tmp_path)}
 """
@@ -113,18 +112,14 @@ run folder: {only_run(tmp_path)}
     assert p_value == pytest.approx(2 * t.sf(0.25 / error, 2), abs=0.02)
 
 
-def test_quiet_prints_the_scores_only(show: Callable[..., str]) -> None:
-    assert (
-        show("-q")
-        == """\
-model  metric    score   95 % CI  n  majority  chance
-three  accuracy   75 %  [24, 99]  4      50 %    33 %
-
-tag         n  accuracy    95 % CI
-topic:food  2      50 %    [2, 97]
-topic:film  2     100 %  [34, 100]
+def test_quiet_prints_the_headline_only(show: Callable[..., str]) -> None:
+    expected = """\
+metric    score   95 % CI  n  majority  chance
+accuracy   75 %  [24, 99]  4      50 %    33 %
 """
-    )
+    assert show("-q") == show("-q", "-v") == expected
+    assert len(show("-q", "--format", "md").splitlines()) == 3
+    assert len(show("-q", "--format", "csv").splitlines()) == 7
 
 
 def test_markdown(show: Callable[..., str]) -> None:
@@ -215,20 +210,22 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
         "topic:food  2     50    [2, 97]      100  [34, 100]",
         "topic:film  2    100  [34, 100]      100  [34, 100]",
     ]
-    assert lines[14] == "three: topic: worst food 50 % [1, 99], n = 2"
-    assert lines[15].startswith("three: topic: gap 50 points [0, 100], from")
+    assert lines[14].startswith(
+        "three: topic: worst food 50 % [1, 99], n = 2; gap 50 points [0, 100], from"
+    )
     # where all are right, the worst is the first by name, and nothing differs
-    assert lines[16:18] == [
-        f"perfect: topic: worst film 100 % {worst_of_two(2, 2)}, n = 2",
-        "perfect: topic: gap 0 points [0, 100], all groups have the same score; no "
-        "evidence that the groups differ (p = 1)",
-    ]
-    assert lines[19:21] == [
-        "95 % CI: wilson",
-        "three: 4 of 4 examples scored, every row accounted for",
-    ]
-    assert lines[21].startswith("three: run folder: runs/tiny/")
-    assert lines[22].startswith("perfect: 4 of 4 examples")
+    assert lines[15] == (
+        f"perfect: topic: worst film 100 % {worst_of_two(2, 2)}, n = 2; gap 0 points "
+        "[0, 100], all groups have the same score; no evidence that the groups differ "
+        "(p = 1)"
+    )
+    assert lines[17] == "4 of 4 examples scored, every row accounted for"
+    assert re.fullmatch(
+        r"run folders: runs/tiny/\w+ \(three\), runs/tiny/\w+ \(perfect\)", lines[18]
+    )
+    assert len(lines) == 19
+    again = invoke(*arguments).stdout.splitlines()[-1]
+    assert again == f"{lines[18]}; identical runs were there already: three, perfect"
     markdown = invoke(*arguments, "--format", "md").stdout.splitlines()
     assert markdown[5] == (
         "| tag | n | three: accuracy | 95 % CI | perfect: accuracy | 95 % CI |"
@@ -270,7 +267,6 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "topic:food  0         –        –      0.0%           0 to 100",
     ]
     assert lines[11:] == [
-        "95 % CI: wilson",
         "notice: 2 missing examples left out of the scores",
         f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
         "problems.jsonl",
@@ -354,10 +350,7 @@ def test_a_data_set_without_tags_has_no_table_of_tags(
         "metric       score  95 % CI  n",
         "exact-match   50 %  [2, 97]  2",
     ]
-    assert lines[5:7] == [
-        "95 % CI: wilson",
-        "2 of 2 examples scored, every row accounted for",
-    ]
+    assert lines[5] == "2 of 2 examples scored, every row accounted for"
 
 
 def test_clusters_are_counted_beside_n(
@@ -386,28 +379,60 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     code, shown = run_on_terminal(*arguments, columns=80, talk=False)
     assert code == 0
     assert "\x1b[1m" in shown
-    lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
-    assert lines == show().splitlines()
-    _, plain = run_on_terminal(*arguments, columns=80, talk=False, NO_COLOR="1")
+    # but that it wraps lines of text
+    lines = ESCAPE.sub("", shown).replace("\n  ", " ").splitlines()
+    assert [line.rstrip() for line in lines] == show().splitlines()
+    _, plain = run_on_terminal(*arguments, columns=200, talk=False, NO_COLOR="1")
     assert plain == show()
 
 
-@pytest.mark.parametrize("columns", [58, 30])
+@pytest.mark.parametrize(
+    ("columns", "left_out"),
+    [(58, "chance, majority"), (30, "95 % CI, n, majority, chance")],
+)
 def test_a_narrow_terminal_loses_no_score(
-    three: str, run_on_terminal: RunOnTerminal, columns: int
+    three: str, run_on_terminal: RunOnTerminal, columns: int, left_out: str
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
     terminal = {"columns": columns, "talk": False, "NO_COLOR": "1"}
     code, shown = run_on_terminal(*arguments, "-v", **terminal)
     assert code == 0
-    for text in (
-        *("75 %", "[24, 99]", "50 %", "33 %"),
-        *("[34, 100]", "8.00 chars", "label-length", "topic:film"),
-    ):
+    for text in ("75 %", "100 %", "8.00 chars", "label-length", "topic:film"):
         assert text in shown
+    folded = shown.replace("\n  ", " ")
+    assert ("as the terminal is narrow: " in folded) == (columns == 30)
+    if columns == 30:
+        assert f"not shown, as the terminal is narrow: {left_out}\n" in folded
 
 
-def test_long_tags_are_folded_before_anything_wraps(
+def test_columns_are_left_out_before_words_are_broken() -> None:
+    rows = [
+        ["tag", "n", "a", "95 % CI", "shrunk", "rank"],
+        ["phenomenon:world-knowledge", "13", "38", "[16, 66]", "53", "1 to 3"],
+    ]
+    choices = {
+        width: fit_columns(rows, width, len)[1] for width in (70, 58, 50, 43, 30, 10)
+    }
+    assert choices == {
+        70: [],
+        58: ["rank"],
+        50: ["shrunk", "rank"],
+        43: ["n", "shrunk", "rank"],
+        30: ["n", "95 % CI", "shrunk", "rank"],
+        10: ["n", "95 % CI", "shrunk", "rank"],
+    }
+    kept, left_out = fit_columns([["tag", "a: coverage", "b: coverage"]], 5, len)
+    assert (kept, left_out) == ([0], ["coverage"])
+
+
+def test_a_report_fits_into_sixty_columns(invoke: Invoke) -> None:
+    shown = invoke("eval", "sample-nli", COLUMNS="60", EVALKIT_MIN_N="10").stdout
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "phenomenon:world-knowledge" in shown
+    assert "not shown, as the terminal is narrow: n, 95 % CI\n" in shown
+
+
+def test_long_tags_are_folded_after_columns_are_left_out(
     run_on_terminal: RunOnTerminal,
 ) -> None:
     arguments = ("eval", "sample-sentiment", "-m", "accuracy", "--format", "table")
@@ -417,9 +442,11 @@ def test_long_tags_are_folded_before_anything_wraps(
     assert max(map(len, tags)) <= 72
     start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
     assert tags[start].split()[0] == "phenomenon:loaded-topic"
-    code, shown = run_on_terminal(*arguments, columns=60, talk=False, NO_COLOR="1")
+    # where leaving out columns is not enough, even the last
+    code, shown = run_on_terminal(*arguments, columns=30, talk=False, NO_COLOR="1")
+    assert code == 0
     tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
-    assert max(map(len, tags)) <= 60
+    assert max(map(len, tags)) <= 30
     start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
     first = tags[start].split()[0]
     assert first + tags[start + 1].strip() == "phenomenon:loaded-topic"
@@ -447,11 +474,11 @@ def test_scores_of_the_data_set_itself_have_no_tags(
         {"evalkit.datasets": {"own": "D"}},
     )
     file = write_rows("m.jsonl", [{"id": "1", "label": "positive"}])
-    done = invoke("eval", "own", "-p", file, "-m", "accuracy", "-q", "-v")
+    done = invoke("eval", "own", "-p", file, "-m", "accuracy", "-v", EVALKIT_MIN_N="1")
     lines = done.stdout.splitlines()
-    assert re.split(r"\s{2,}", lines[2]) == ["m", "own#rows", "1.00", "–", "1"]
-    assert re.split(r"\s{2,}", lines[4]) == ["tag", "n", "accuracy", "95 % CI"]
-    assert lines[5].startswith("short  1     100 %")
+    assert re.split(r"\s{2,}", lines[4]) == ["own#rows", "1.00", "–", "1"]
+    assert re.split(r"\s{2,}", lines[8]) == ["tag", "n", "accuracy", "95 % CI"]
+    assert lines[9].startswith("short  1     100 %")
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_data_set_or_a_model_chooses(
     none = invoke("runs", "--dataset", "tiny", "--model", "four", "--json")
     assert (none.exit_code, json.loads(none.stdout)) == (0, [])
     assert none.stderr == (
-        "evalkit: none of the 2 runs in runs is of this data set and model\n"
+        "evalkit: none of the 2 runs in runs is of this data set, model and time\n"
     )
 
 

@@ -19,15 +19,15 @@ Invoke = Callable[..., Result]
             "tasks/sentiment",
             [
                 "Is the statement positive, negative or neutral?",
-                "attributes",
-                "  Input           uid, statement",
-                "  Output          id, label, [prob]",
-                "  labels          positive, negative, neutral",
+                "facts",
+                "  input          uid, statement",
+                "  prediction     id, label, [prob]",
+                "  labels         positive, negative, neutral",
             ],
         ),
         (
             "datasets/tiny",
-            ["Four short reviews.", "  task           sentiment", "  version        7"],
+            ["Four short reviews.", "  task     sentiment", "  version  7"],
         ),
         (
             "metrics/label-length",
@@ -35,11 +35,15 @@ Invoke = Callable[..., Result]
         ),
         (
             "metrics/agreement",
-            ["Share of predictions that equal the target.", "attributes"],
+            [
+                "Share of predictions that equal the target.",
+                "    agreement  0.75",
+                "evalkit eval DATASET --predictions FILE -m agreement",
+            ],
         ),
         (
             "perturbations/shuffle",
-            ["Shuffles the words.", "  families      robustness", "  version       1"],
+            ["Shuffles the words.", "  families  robustness", "  version   1"],
         ),
         ("observers/recorder", ["Writes down all that it is told."]),
     ],
@@ -50,18 +54,16 @@ def test_every_kind_is_described(
     done = invoke("show", component)
     assert done.exit_code == 0
     shown = done.stdout.splitlines()
-    assert shown[0].startswith(f"{component}  (")
+    assert shown[0] == component
+    assert ("tiny-plugins 4.5.6" in shown) != (component == "tasks/sentiment")
     for line in lines:
         assert line in shown
 
 
-def test_the_first_line_says_where_a_plugin_is_from(
-    invoke: Invoke, plugins: Any
-) -> None:
-    first = invoke("show", "metrics/agreement").stdout.splitlines()[0]
-    assert first == (
-        f"metrics/agreement  (tiny-plugins 4.5.6, {plugins.module}:get_agreement)"
-    )
+def test_verbose_says_which_object_a_plugin_is(invoke: Invoke, plugins: Any) -> None:
+    shown = invoke("show", "metrics/agreement", "-v").stdout
+    assert f"{plugins.module}:get_agreement\n" in shown
+    assert f"{plugins.module}:" not in invoke("show", "metrics/agreement").stdout
 
 
 def test_json_holds_parameters_with_their_types_and_defaults(
@@ -103,7 +105,8 @@ class Added(evalkit.Perturbation):
     shown = done.stdout
     assert "Adds a text." in shown
     assert "  text  text, required\n" in shown
-    assert "families      style\n" in shown
+    assert "families  style\n" in shown
+    assert "example" not in shown
     named = invoke("show", "perturbations/added:text=x", "--json").stdout
     assert json.loads(named)["parameters"]["text"]["required"] is True
 
@@ -158,6 +161,7 @@ def test_a_value_that_is_not_json_is_shown_as_text(
     described = json.loads(invoke("show", "tasks/dated", "--json").stdout)
     assert described["attributes"]["example"]["day"] == "2024-02-29"
     assert '"day": "2024-02-29"' in invoke("show", "tasks/dated").stdout
+    assert described["example"]["prediction"] == {"id": "1"}
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,15 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
-def test_a_quiet_report_names_the_model(evaluate: Callable[..., Result]) -> None:
+def test_a_quiet_report_names_the_model_where_there_are_several(
+    evaluate: Callable[..., Result], predict: Callable[..., str]
+) -> None:
     lines = evaluate(THREE, "-q").stdout.splitlines()
+    assert lines[0].split()[:2] == ["metric", "score"]
+    other = predict("other.jsonl", THREE)
+    lines = evaluate(THREE, "-q", "-p", other).stdout.splitlines()
     assert lines[0].split()[:2] == ["model", "metric"]
-    assert lines[1].split()[:2] == ["three", "accuracy"]
+    assert [line.split()[0] for line in lines[1:]] == ["three", "other"]
 
 
 def test_a_score_without_interval_says_why(
@@ -52,9 +57,9 @@ def test_a_score_without_interval_says_why(
     code = "def get_loudness(predictions, targets):\n    return 0.0\n"
     groups = {"evalkit.metrics": {"loudness": "get_loudness"}}
     fake_distribution(code, groups, name="loud")
-    report = evaluate(THREE, metrics=("loudness",)).stdout
+    report = evaluate(THREE, "-v", metrics=("loudness",)).stdout
     assert "\n95 % CI: none, all bootstrap replicates are equal\n" in report
-    report = evaluate(THREE, metrics=("loudness", "accuracy")).stdout
+    report = evaluate(THREE, "-v", metrics=("loudness", "accuracy")).stdout
     assert "none, all bootstrap replicates are equal (loudness), wilson" in report
 
 
@@ -118,7 +123,7 @@ def test_a_folder_called_like_a_plugin_is_a_run(
     shutil.copytree(run_folder(tmp_path), tmp_path / "metrics" / "accuracy")
     shown = invoke("show", "metrics/accuracy").stdout
     assert shown.startswith("tiny (sentiment, split test): three\n")
-    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1  (")
+    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1\n")
 
 
 def test_a_refused_run_is_described_by_its_counts(
@@ -248,21 +253,21 @@ def test_wrong_answers_are_listed(
     done = invoke("show", "latest", "--wrong")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
-        "2 of 4 examples miss the best accuracy, 1; the worst first\n"
+        "2 of 4 examples are wrong by accuracy\n"
         "\n"
         "id  answer    prediction  accuracy  tags\n"
         "1   positive  negative           0  topic:film\n"
         "3   neutral   positive           0  topic:food\n"
     )
     done = invoke("show", "latest", "--wrong", "-n", "1", "--format", "md")
-    assert done.stderr == ("2 of 4 examples miss the best accuracy, 1; the worst 1\n")
+    assert done.stderr == ("2 of 4 examples are wrong by accuracy; the first 1\n")
     assert done.stdout == (
         "| id | answer | prediction | accuracy | tags |\n|---|---|---|---|---|\n"
         "| 1 | positive | negative | 0 | topic:film |\n"
     )
     tagged = invoke("show", "latest", "--wrong", "--tag", "topic:food")
     assert tagged.stdout.startswith(
-        "1 of 2 examples with the tag topic:food miss the best accuracy, 1; "
+        "1 of 2 examples with the tag topic:food is wrong by accuracy\n"
     )
     latex = invoke("show", "latest", "--wrong", "--format", "latex").stdout
     assert latex.startswith("\\begin{tabular}{lllrl}\n")
@@ -316,7 +321,7 @@ def test_nothing_wrong_is_said_and_no_table_is_drawn(
 ) -> None:
     evaluate(("positive", "negative", "neutral", "positive"))
     done = invoke("show", "latest", "--wrong")
-    assert done.stdout == "0 of 4 examples miss the best accuracy, 1\n"
+    assert done.stdout == "0 of 4 examples are wrong by accuracy\n"
 
 
 def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
@@ -325,7 +330,7 @@ def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
     evaluate(TWO, metrics=("label-length", "macro-f1"))
     done = invoke("show", "latest", "--wrong")
     assert done.stdout.splitlines()[:4] == [
-        "2 of 4 examples have another prediction than the answer",
+        "2 of 4 examples have a prediction other than the answer",
         "",
         "id  answer    prediction  tags",
         "1   positive  negative    topic:film",

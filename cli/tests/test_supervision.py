@@ -93,10 +93,11 @@ def test_other_ends_are_told_and_keep_their_code(
     ("code", "said"),
     [
         ("os.closerange(3, 4096)", PLACE),
-        ("os.closerange(0, 4096)", PLACE),
-        (
+        pytest.param("os.closerange(0, 4096)", PLACE, marks=pytest.mark.slow),
+        pytest.param(
             "[os.close(n) for n in range(3, 64) if os.path.exists(f'/dev/fd/{n}')]",
             PLACE,
+            marks=pytest.mark.slow,
         ),
         ("ctypes.CDLL(None).close_range(3, 4096, 0)", ""),
     ],

@@ -94,8 +94,8 @@ def test_every_kind_of_problem_is_counted_and_shown(invoke: Invoke, bad: str) ->
         "missing '4'",
         "notice: 1 row with the key 'note', which the task sentiment does not declare; "
         "the key was left out",
-        "notice: 1 row with the id of no example; left out",
-        "notice: 1 row that cannot be read; left out",
+        "notice: 1 row left out, as no example has its id",
+        "notice: 1 row left out, as it cannot be read",
         "an evaluation would refuse this: 1 example without a prediction (--on-missing "
         "wrong|skip); 2 invalid predictions (--on-invalid wrong|skip); 1 prediction "
         "with a repeated id (--on-duplicate first|last)",
@@ -132,7 +132,7 @@ def test_policies_decide_whether_it_is_ok_and_change_no_count(
     assert found["notices"][-3:] == [
         "1 missing example left out of the scores",
         "2 invalid examples counted as wrong",
-        "1 row with a repeated id; the first one counts",
+        "1 row with a repeated id; of each id the first row counts",
     ]
 
 

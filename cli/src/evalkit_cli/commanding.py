@@ -1,12 +1,13 @@
 """What a command of another distribution may take from the command line.
 
-Public: options that evalkit's commands share, the completion of names, and what keeps
-stdout for data. A command that uses them looks and behaves as evalkit's own do. It is a
-click command, and its entry point is of the group `evalkit.commands`. Importing this
-module imports click and nothing heavy.
+Public: options that evalkit's commands share, the completion of names, what keeps
+stdout for data, and how numbers are shown. A command that uses them looks and behaves
+as evalkit's own do. It is a click command, and its entry point is of the group
+`evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -14,7 +15,21 @@ from evalkit_cli.options.runs import (
     quiet_option,
     quiet_with,
 )
+from evalkit_cli.printing.comparison_report import (
+    show_compared,
+    show_compared_interval,
+)
+from evalkit_cli.printing.drop_lines import adjusted as adjusted_drop
+from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.score_cells import (
+    score_label,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_number,
+    show_value,
+)
 from evalkit_cli.printing.streams import (
     echo,
     echo_csv,
@@ -22,21 +37,36 @@ from evalkit_cli.printing.streams import (
     echo_lines,
     plugin_output_to_stderr,
 )
-from evalkit_cli.printing.tables import draw
+from evalkit_cli.printing.tables import NO_VALUE, draw
+from evalkit_cli.printing.tag_tables import crossing_of
 
 __all__ = [
+    "NO_VALUE",
+    "adjusted_drop",
     "complete_names",
     "complete_runs",
+    "crossing_of",
     "draw",
     "echo",
     "echo_csv",
     "echo_json",
     "echo_lines",
     "folder_option",
+    "for_terminal",
     "format_option",
     "json_option",
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",
+    "run_paths",
+    "score_label",
+    "show_compared",
+    "show_compared_interval",
+    "show_coverage",
+    "show_interval",
+    "show_n",
+    "show_number",
+    "show_value",
+    "since_option",
     "watched",
 ]

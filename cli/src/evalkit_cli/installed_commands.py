@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from evalkit_cli.printing.descriptions import describe_component
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.streams import plugin_output_to_stderr
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 class InstalledCommand(click.Command):
     """Stands for the command of a distribution until it runs; nothing is imported.
 
-    Its help text is the summary of the distribution.
+    In lists of commands it is described by the first sentence of its own help, which
+    is read from its source, or else by the summary of the distribution.
 
     Attributes:
         component: What the distribution's metadata say.
@@ -28,6 +30,15 @@ class InstalledCommand(click.Command):
         mark = "(unusable) " if component.problem else ""
         super().__init__(component.name, help=mark + for_terminal(component.summary))
         self.component = component
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the beginning of what the command says of itself."""
+        described = describe_component(self.component)
+        if described == self.component.summary:
+            return super().get_short_help_str(limit)
+        mark = "(unusable) " if self.component.problem else ""
+        text = for_terminal(f"{mark}{described}.")
+        return click.Command(self.name, help=text).get_short_help_str(limit)
 
     def load(self) -> click.Command:
         """Import the command; what is printed meanwhile goes to stderr.

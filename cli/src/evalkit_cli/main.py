@@ -20,6 +20,7 @@ import click
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.help import help_command
+from evalkit_cli.commands.inputs import inputs_command
 from evalkit_cli.commands.list import list_command
 from evalkit_cli.commands.merge import merge_command
 from evalkit_cli.commands.perturb import perturb_command
@@ -42,6 +43,7 @@ from evalkit_cli.installed_commands import (
     find_installed,
 )
 from evalkit_cli.options.repeated import refuse_repeated_options
+from evalkit_cli.printing.corrected_commands import echo_error, remember_arguments
 from evalkit_cli.printing.defects import (
     DEFECT,
     TRACEBACK_VARIABLE,
@@ -86,7 +88,7 @@ class _Group(click.Group):
         except EvalkitError as error:
             if error.__cause__ is not None:
                 show_traceback(error.__cause__)
-            echo_lines(f"evalkit: error: {error}", err=True)
+            echo_error(error)
             ctx.exit(1)
         except Ended as ended:  # what it had begun is cleaned up now
             die_by(ended.number)
@@ -122,12 +124,15 @@ class _Group(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
+        given = [*args]
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
         except BrokenPipeError:  # --help and --version print here
             if drop_output_without_reader():
                 sys.exit(READER_GONE)
             raise
+        remember_arguments(context, given)
+        return context
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -196,10 +201,11 @@ class _Group(click.Group):
 
 def _show_failure(component: Component, error: BaseException) -> None:
     """Print what the command of a distribution raised, in one line that names it."""
-    from evalkit.catalog import command_failure
+    from evalkit.catalog import located
 
     show_traceback(error)
-    echo_lines(f"evalkit: error: {command_failure(component, error)}", err=True)
+    failure = f"{component.origin}: running it failed with {located(error)}"
+    echo_lines(f"evalkit: error: {failure}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -227,6 +233,7 @@ def cli(context: click.Context, /, traceback: bool) -> None:
         context.with_resource(tracebacks_shown())
 
 
+cli.add_command(inputs_command)
 cli.add_command(list_command)
 cli.add_command(show_command)
 cli.add_command(validate_command)

@@ -81,10 +81,12 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
     status, is_cut_off = _wait(child, waited, reader)
     said = _read(reader)
     code = os.waitstatus_to_exitcode(status)
-    if is_cut_off and not said.startswith(_DONE):
+    is_done = said.startswith(_DONE)
+    if is_cut_off:
+        code = 0
+    if is_cut_off and not is_done:
         _tell_of_closed_files(said)
-        os._exit(1)
-    if not said.startswith(_DONE):
+    elif not is_done:
         _tell(code, said)
     if code < 0:
         import resource
@@ -92,12 +94,12 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
         # the child has written its core
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         die_by(-code)
-    os._exit(code or (int(said[len(_DONE) :]) if said.startswith(_DONE) else 1))
+    os._exit(code or (int(said[len(_DONE) :]) if is_done else 1))
 
 
 _DONE = "done "
-_LOOK_SECONDS = 0.5
-_LOOKS = 6
+_LOOK_SECONDS = 0.25
+_LOOKS = 4
 """How often a child is found cut off before it is killed: it may just be ending."""
 
 

@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from evalkit.plugins.functions import metric as metric
     from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
-    from evalkit.runs.listing import find_run as find_run
+    from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
+    from evalkit.workflows.inputs import ModelInputs as ModelInputs
+    from evalkit.workflows.inputs import load_inputs as load_inputs
     from evalkit.workflows.lists import score as score
     from evalkit.workflows.merging import merge as merge
     from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
@@ -98,11 +100,12 @@ else:
             "plugins.functions": "metric",
             "plugins.plugin": "Parameters",
             "plugins.registry": "Registry",
-            "runs.listing": "find_run",
+            "runs.finding": "find_run",
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.stored": "read_run",
             "workflows.evaluation": "evaluate evaluate_with",
+            "workflows.inputs": "ModelInputs load_inputs",
             "workflows.lists": "score",
             "workflows.merging": "merge",
             "workflows.options": "EvaluationOptions",

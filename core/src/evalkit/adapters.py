@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.adapting.files import as_pipeline as as_pipeline
     from evalkit.adapting.files import read_pipeline as read_pipeline
     from evalkit.adapting.pipelines import Adapted as Adapted
     from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
@@ -33,20 +34,21 @@ if TYPE_CHECKING:
     from evalkit.reading.manifests import Manifest as Manifest
     from evalkit.reading.manifests import ManifestField as ManifestField
     from evalkit.reading.manifests import check_files as check_files
+    from evalkit.reading.manifests import data_sha256 as data_sha256
     from evalkit.reading.manifests import read_manifest as read_manifest
     from evalkit.reading.rows import Row as Row
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "adapting.files": "read_pipeline",
+            "adapting.files": "as_pipeline read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
             "adapting.sources": "checked_rows file_frames file_rows validated_rows",
             "adapting.stages": "Stage",
             "base.names": "is_reserved",
             "reading.formats": "MANIFEST_FILE",
             "reading.manifests": (
-                "DataFile Manifest ManifestField check_files read_manifest"
+                "DataFile Manifest ManifestField check_files data_sha256 read_manifest"
             ),
             "reading.rows": "Row",
         },

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from evalkit.annotating.asking import ask_rows as ask_rows
     from evalkit.base.failures import described as described
     from evalkit.base.failures import hook_failures as hook_failures
+    from evalkit.base.failures import located as located
     from evalkit.base.names import facet_of as facet_of
     from evalkit.base.names import is_component_name as is_component_name
     from evalkit.base.names import metric_of as metric_of
     from evalkit.base.names import parse_reference as parse_reference
+    from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
-    from evalkit.examples.files import local_path as local_path
     from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
@@ -29,13 +30,12 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
-    from evalkit.plugins.commands import command_failure as command_failure
     from evalkit.plugins.commands import find_component as find_component
+    from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
     from evalkit.plugins.contract import CONTRACTS as CONTRACTS
-    from evalkit.plugins.descriptions import describe_component as describe_component
     from evalkit.plugins.discovery import COMMANDS as COMMANDS
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
@@ -51,25 +51,25 @@ if TYPE_CHECKING:
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
+    from evalkit.reading.given_rows import local_path as local_path
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
             "annotating.answers": "Answer",
             "annotating.asking": "ask_rows",
-            "base.failures": "described hook_failures",
+            "base.failures": "described hook_failures located",
             "base.names": "facet_of is_component_name metric_of parse_reference",
-            "examples.files": "is_file_name local_path",
+            "examples.files": "bind_dataset is_file_name",
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
                 "Bound BoundAnnotator BoundDataset BoundMetric BoundPerturbation "
                 "BoundTask"
             ),
-            "plugins.commands": "command_failure find_component",
-            "plugins.components": "Catalog Component DiscoveryProblem",
+            "plugins.commands": "find_component",
+            "plugins.components": ("Catalog Component DiscoveryProblem WITHOUT_PLUGIN"),
             "plugins.contract": "CONTRACTS",
-            "plugins.descriptions": "describe_component",
             "plugins.discovery": (
                 "COMMANDS KINDS OBSERVERS SCHEMAS find_components iter_kinds"
             ),
@@ -80,5 +80,6 @@ else:
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
+            "reading.given_rows": "local_path",
         },
     )

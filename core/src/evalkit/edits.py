@@ -206,7 +206,7 @@ the second step's edit."""
 
 
 def _regions(edits: Sequence[Edit]) -> Iterator[_Region]:
-    """Give where the new texts of edits are in the text that they make."""
+    """Return where the new texts of edits are in the text that they make."""
     shift = 0
     for start, end, new in edits:
         growth = len(new) - (end - start)

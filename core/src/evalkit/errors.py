@@ -21,6 +21,7 @@ line) and what to do next.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
@@ -67,7 +68,22 @@ class RequiredParameterError(PluginContractError):
 
 
 class DataError(EvalkitError):
-    """A data set or a file of predictions cannot be used."""
+    """A data set or a file of predictions cannot be used.
+
+    Attributes:
+        mapping: Where fields are not there, the columns that may be meant, by field.
+        place: Where these columns are, `data` or `predictions`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        place: str = "data",
+    ) -> None:
+        super().__init__(message)
+        self.mapping, self.place = dict(mapping or {}), place
 
 
 class SchemaError(DataError):
@@ -114,8 +130,13 @@ class AlignmentError(DataError):
             scores; None where alignment did not get that far.
     """
 
-    def __init__(self, message: str, result: Any = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        result: Any = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, mapping=mapping, place="predictions")
         self.result = result
 
 

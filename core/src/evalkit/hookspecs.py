@@ -1,11 +1,11 @@
 """Everything that a plugin may implement.
 
-There are six kinds of plugin, and observers. For each this module holds a spec class,
-whose methods are the hooks, and a class with the attributes that core reads. A
-plugin need not inherit anything: a method named like a hook is that hook, and it may
-take fewer arguments than the spec offers, but none that the spec does not offer, and
-none that is keyword-only. Base classes with defaults are `evalkit.TaskIO`,
-`evalkit.Dataset`, `evalkit.Metric`, `evalkit.Perturbation` and `evalkit.Annotator`.
+For each kind of plugin, and for observers, this module holds a spec class, whose
+methods are the hooks, and a class with the attributes that core reads. A plugin need
+not inherit anything: a method named like a hook is that hook, and it may take fewer
+arguments than the spec offers, but no others, and none that is keyword-only. Base
+classes with defaults are `evalkit.TaskIO`, `evalkit.Dataset`, `evalkit.Metric`,
+`evalkit.Perturbation` and `evalkit.Annotator`.
 
 An attribute that the base class gives a value is optional; the others are required.
 Attributes are checked against the annotations below when a plugin is loaded.
@@ -13,20 +13,19 @@ Attributes are checked against the annotations below when a plugin is loaded.
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
 `statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
 row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
-`score_batch`, `example_statistics`, and all of perturbations and recognisers) are
-called directly, with those of the spec's arguments that the implementation names, as
-pluggy would, because a call through pluggy costs more than most of them.
+`score_batch`, `example_statistics`, and all of perturbations, adapters, annotators and
+recognisers) are called directly, with those of the spec's arguments that the
+implementation names, as pluggy would, because a call through pluggy costs more than
+most of them.
 
-What touches a response, once and for all in this order: adapters that a user declares,
-`adapt_response` of the data set, `adapt_response` of the task, extractors, the check of
-`Output` and `verify_response`, `pred_field_converter`, annotators. Adapters that are
-declared and extractors are yet to come; their places are these.
+What touches a response, in this order: adapters that a user names, `adapt_response` of
+the data set, `adapt_response` of the task, the check of `Output` and `verify_response`,
+`pred_field_converter`, annotators.
 
 Each field of a task's `Input` and `Output` has one type as a column, which follows
-from its annotation, whichever way the rows came (`field_type` of the module
-`evalkit.reading.field_types` has the table). Metrics see columns of these types: bytes
-are bytes, a nested model is a struct (a dict, in Python), a list of models a list of
-them, and a map (`dict[str, T]`) a list of its entries, `{"key": …, "value": …}`, by
+from its annotation, whichever way the rows came. Metrics see columns of these types:
+bytes are bytes, a nested model is a struct (a dict, in Python), a list of models a list
+of them, and a map (`dict[str, T]`) a list of its entries, `{"key": …, "value": …}`, by
 key. Converters, `verify_response` and perturbations see the values that pydantic
 returns, after defaults, aliases and validators; there a map is a dict. A field whose
 annotation names no one type (`Any`, a union, a dict of anything) is stored as its text,
@@ -567,7 +566,7 @@ class MetricSpec:
         fields: Mapping[str, Any],
         context: MetricContext,
     ) -> Any:
-        """Give numbers of one example that add up.
+        """Return numbers of one example that add up.
 
         Args:
             prediction: The prediction.
@@ -576,14 +575,14 @@ class MetricSpec:
             context: Fixed before the first call.
 
         Returns:
-            A dict from name to number, with the same names for each example, of which
-            none may be one that `statistics` may not use; or `evalkit.NotScored`, or
-            None, as `score_example`. `merges` says how each merges, where not by sum.
+            A dict from name to number, with the same names for each example and none
+            that `statistics` may not use; or `evalkit.NotScored` or None, as
+            `score_example`. `merges` says how each merges, where not by sum.
         """
 
     @hookspec(firstresult=True)
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give columns that add up over examples.
+        """Return columns that add up over examples.
 
         Args:
             batch: Columns `prediction`, `target` (a list column where
@@ -605,12 +604,10 @@ class MetricSpec:
     def finalize(self, sums: Any, context: MetricContext) -> Any:
         """Turn sums into scores, for all groups at once.
 
-        The whole set, each tag and each bootstrap replicate are groups alike.
-
-        With `example_statistics` it is called for each group: `sums` is the dict of the
+        The whole set, each tag and each bootstrap replicate are groups alike. With
+        `example_statistics` it is called for each group: `sums` is the dict of the
         merged numbers, and it returns the value (a number, None or
-        `evalkit.NotScored`), or a dict of values by name of the score ("" is the main
-        one).
+        `evalkit.NotScored`), or a dict of values by score ("" is the main one).
 
         Args:
             sums: `group` (an integer), the metric's keys, and the merged columns
@@ -630,10 +627,9 @@ class MetricSpec:
     ) -> Mapping[str, Any]:
         """Turn the sums of many samples of the same cells into values, as arrays.
 
-        May be left out; it makes intervals of many groups fast. For `statistics` with
-        text keys and one number column that merges by sum; where it can, core calls it
-        for replicates in the place of `finalize`, which must give the same values. One
-        that is inherited is not called where the class has a `finalize` of its own.
+        May be left out. Called for replicates in place of `finalize`, which must return
+        the same values, where `statistics` has text keys and one number column that
+        merges by sum; but not an inherited one of a class with its own `finalize`.
 
         Args:
             counts: A numpy array of floats of shape (samples, cells): the sums, 0 in a
@@ -690,9 +686,7 @@ class PerturbationSpec:
 
     @hookspec(firstresult=True)
     def make_rng(self, seed: int, uid: str, variant: int) -> Random:
-        """Seed the generator that the other hooks get; core does it where this is left.
-
-        For a perturbation that has to give the numbers of another program.
+        """Seed the generator of the other hooks, to give another program's numbers.
 
         Args:
             seed: The user's seed.
@@ -713,8 +707,7 @@ class PerturbationSpec:
             task: Name of the example's task; "" where it has none.
 
         Returns:
-            The changed text; the same text, byte for byte, where nothing was to be
-            changed.
+            The changed text; the same, byte for byte, where nothing is to be changed.
         """
 
     @hookspec(firstresult=True)
@@ -735,8 +728,7 @@ class PerturbationSpec:
             task: Name of the examples' task; "" where they have none.
 
         Returns:
-            The changed texts, as many and in the same order; a text in which nothing
-            was to be changed byte for byte.
+            As many texts, in the same order; each as for `perturb`.
         """
 
     @hookspec(firstresult=True)
@@ -775,8 +767,7 @@ class PerturbationSpec:
             task: Name of the example's task; "" where it has none.
 
         Returns:
-            The changed fields of one or of several copies, or None where there is
-            nothing to change.
+            The changed fields of one or several copies; None where nothing changes.
         """
 
     @hookspec(firstresult=True)
@@ -955,6 +946,21 @@ class AdapterSpec:
             where that is not certain: the rows are then adapted one by one.
         """
 
+    @hookspec(firstresult=True)
+    def read_file(self, path: Path) -> pl.DataFrame | Iterable[Any] | None:
+        """Read a file, or a folder, that is in none of evalkit's formats.
+
+        Only the first adapter of a pipeline is asked. What it reads goes through the
+        adapters, itself the first. Raise `evalkit.AdapterError` for what is broken.
+
+        Args:
+            path: The file or folder.
+
+        Returns:
+            Its rows, each as `adapt_row` gets it; a table; or None for a file that
+            evalkit is to read itself.
+        """
+
 
 class RecogniserAttributes:
     """Attributes of a recogniser of entities."""
@@ -1018,8 +1024,7 @@ class ObserverSpec:
             dataset: Name of the data set.
             model: Name of the model.
             scores: All scores that were computed, each a row of `scores.parquet`.
-            overall: Those of them that are of the whole set, one for each metric, or
-                for each score of a metric that gives several.
+            overall: Those of the whole set, one for each score of a metric.
             groups: The others: of tags and crossings, made from tags (the mean over a
                 facet, the worst tag, a gap), and of perturbed copies.
         """

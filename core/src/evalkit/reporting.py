@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.base.nearest import map_options as map_options
+    from evalkit.base.synced_files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.comparing.conclusions import show_p as show_p
@@ -34,6 +36,8 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            "base.nearest": "map_options",
+            "base.synced_files": "new_file",
             "base.violations": "describe",
             "base.wording": "count_of",
             "comparing.conclusions": "show_p",

@@ -144,6 +144,15 @@ def test_times_that_rows_would_cut_off_are_refused(tmp_path: Path, kind: Any) ->
     assert len([*file_rows(path)]) == 1
 
 
+def test_times_are_refused_in_columns_whose_names_look_like_patterns(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.parquet"
+    pl.Series("^a$", [1_001]).cast(pl.Datetime("ns")).to_frame().write_parquet(path)
+    with pytest.raises(DataError, match=r"rows\.parquet: \^a\$: has times finer"):
+        list(file_rows(path))
+
+
 class Price(BaseModel):
     """Decimals with more digits than a float has."""
 

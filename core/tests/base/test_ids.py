@@ -37,6 +37,22 @@ def test_any_other_value_is_refused_with_field_rule_and_value(value: Any) -> Non
     assert found.value is value
 
 
+class Loud(str):
+    """A text that compares and is written as it likes."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("text", ["7", "é"])
+def test_a_subclass_of_texts_is_its_plain_text(text: str) -> None:
+    found = read_id({"id": Loud(text)}, RESPONSE_ID_KEYS)
+    assert type(found) is str
+    assert found == text
+
+
 def test_half_a_surrogate_pair_is_refused() -> None:
     found = read_id({"id": "a\ud83d"}, RESPONSE_ID_KEYS)
     assert found == ("id", "must be a text without half surrogate pairs", "a\ud83d")

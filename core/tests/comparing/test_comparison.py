@@ -126,8 +126,8 @@ def test_one_large_cluster_is_told(n_clusters: int) -> None:
     n = len(clusters)
     runs = runs_of(hits(n, 0.8, 1), hits(n, 0.7, 2), clusters=clusters)
     warning = (
-        "one cluster has 20 % or more of the examples, and the interval depends much "
-        "on it"
+        "one cluster has 20 % or more of the examples, and the interval depends "
+        "heavily on it"
     )
     # of two equal clusters each has to have a half
     assert compare(*runs).notices == ((warning,) if n_clusters > 2 else ())
@@ -319,7 +319,7 @@ def test_examples_scored_in_one_run_only_are_left_out_and_counted() -> None:
     fewer = compare(*runs_of(first, second, tags=tags), min_n=2)
     assert "t" not in {row.tag for row in fewer.rows}
     assert fewer.notices == (
-        "hits, as scored in both: 1 tag of fewer than 2 examples not compared "
+        "hits, as scored in both: 1 tag with fewer than 2 examples not compared "
         "(--min-n)",
     )
 
@@ -333,7 +333,7 @@ def test_small_tags_do_not_join_the_family() -> None:
     assert (row.tag, row.family_size, row.p_adjusted) == ("large", 1, row.p_value)
     assert comparison.to_dict()["min_n"] == 10
     assert comparison.notices == (
-        "40 tags of fewer than 10 examples not compared (--min-n)",
+        "40 tags with fewer than 10 examples not compared (--min-n)",
     )
     assert compare(*runs, min_n=1).rows[1].family_size == 41
 
@@ -525,8 +525,8 @@ def test_notices() -> None:
         },
     )
     assert compare(first, second, common=True).notices == (
-        f"1 example of only one of a (a{'0' * 15}) and b (b{'0' * 15}) left out; 2 "
-        "compared",
+        f"1 example that only one of a (a{'0' * 15}) and b (b{'0' * 15}) has was left "
+        "out; 2 compared",
         f"a (a{'0' * 15}) is on made, b (b{'0' * 15}) on copy; their ids and answers "
         "agree",
         f"b (b{'0' * 15}) is partial: see `evalkit show b{'0' * 15}`",

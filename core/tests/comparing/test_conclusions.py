@@ -50,8 +50,13 @@ def difference(value: float, interval: Interval, tested: Significance) -> Differ
     )
 
 
-def concluded(found: Difference, size: int = 1, margin: float | None = None) -> str:
-    reading = Reading("%", 100.0, True, 0.95, margin)
+def concluded(
+    found: Difference,
+    size: int = 1,
+    margin: float | None = None,
+    widest: float | None = None,
+) -> str:
+    reading = Reading("%", 100.0, True, 0.95, margin, widest)
     judged = judge(found, size, 0.95, margin)
     return conclude(Names("a", "b"), found, judged, reading)
 
@@ -62,6 +67,20 @@ def test_a_bound_above_zero_is_not_shown_as_zero() -> None:
     assert concluded(found) == (
         "a is better than b by 3.4 points (95 % CI 0.04 to 7.50, p = .039)"
     )
+
+
+def test_nothing_is_said_of_impossible_differences() -> None:
+    wide = Interval(0.2, 1.4, 0.3, "delta")
+    found = difference(0.8, wide, Significance(0.01, "swaps"))
+    assert "(95 % CI 20.0 to 140.0, p = .010)" in concluded(found)
+    assert "(95 % CI 20.0 to 100.0, p = .010)" in concluded(found, widest=1.0)
+    around = Interval(-1.4, 0.6, 0.3, "delta")
+    found = difference(-0.4, around, Significance(0.4, "swaps"))
+    found = found._replace(detects=lambda _level: 1.1)
+    assert concluded(found, widest=1.0).endswith(
+        "; no possible difference would be found with a probability of about 80 %"
+    )
+    assert "a true difference of 110.0 points would be found" in concluded(found)
 
 
 def test_a_difference_needs_both_test_and_interval() -> None:
@@ -120,8 +139,8 @@ def test_what_no_test_could_show_is_not_called_chance() -> None:
     )
     floor = difference(0.03, above, Significance(1e-5, "swaps", True))
     assert concluded(floor, 50_000).startswith(
-        "not resolved: no random swap gave as great a difference as 3.0 points, but so "
-        "many comparisons would need more swaps (adjusted p ≤ .50)"
+        "not resolved: no random swap gave a difference as great as 3.0 points, but "
+        "with so many comparisons more swaps would be needed (adjusted p ≤ .50)"
     )
 
 

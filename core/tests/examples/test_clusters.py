@@ -99,7 +99,7 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
         fake_distribution(code, ENTRY_POINTS, name="clustered-plugins")
         labels = ["a" if is_right else "b" for is_right in right]
         predictions = [{"id": str(i), "label": x} for i, x in enumerate(labels)]
-        return evaluate(dataset, predictions, metrics=[metric], **options)
+        return evaluate(dataset, predictions, metrics=[metric], keep="none", **options)
 
     return call
 

@@ -163,7 +163,10 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
 @pytest.mark.parametrize(
     ("declared", "missing"),
     [
-        ({"answer": "lable"}, "from the column 'lable'"),
+        (
+            {"answer": "lable"},
+            "no example has 'lable' (the right answer, by",
+        ),
         ({"answer": "label", "tags": "tgas"}, '"tgas"'),
         ({"answer": "label", "tags": {"kind": "kinds"}}, '"kinds"'),
         ({"answer": "label", "id": "case"}, '"case"'),
@@ -176,7 +179,7 @@ def test_a_column_that_is_not_there_is_named_with_those_there_are(
         convert(declared)
     message = str(caught.value)
     assert message.startswith("datasets/rows (rows-dist 1.0)")
-    assert "has the columns uid, label, length, kind, also" in message
+    assert all(name in message for name in ("uid", "length", "kind", "also"))
     assert missing in message
 
 
@@ -189,7 +192,11 @@ def test_a_facet_must_have_a_legal_name() -> None:
 
 @pytest.mark.parametrize(
     "declared",
-    [{"answer": 3}, {"answer": "label", "tags": {"kind": 3}}, {"answer": "a", "id": 3}],
+    [
+        {"answer": 3},
+        {"answer": "label", "tags": {"kind": 3}},
+        {"answer": "label", "id": 3},
+    ],
 )
 def test_what_is_neither_column_nor_expression_is_refused(declared: Any) -> None:
     with pytest.raises(PluginContractError) as caught:

@@ -20,10 +20,11 @@ from polars.testing import assert_frame_equal
 
 import evalkit
 from evalkit import AlignmentError, DataError, EvalkitError, StorageError
-from evalkit.examples.files import bind_dataset, bind_file, is_file_name, local_path
+from evalkit.examples.files import bind_dataset, bind_file, is_file_name
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 
 ROWS: Sequence[dict[str, Any]] = [
     {"uid": "1", "statement": 'He said "a, b"\nand left', "label": "positive"},
@@ -275,7 +276,7 @@ def test_a_data_set_knows_its_task(mini: Any) -> None:
         (lambda path: path.mkdir(), "is a folder, not a file"),
         (lambda path: path.write_bytes(b""), "split 'all' has no examples"),
         (lambda path: path.write_bytes(b"\n \n"), "split 'all' has no examples"),
-        (lambda path: path.write_bytes(b"[{}]"), "holds a JSON array"),
+        (lambda path: path.write_bytes(b"[]"), "split 'all' has no examples"),
         (lambda path: path.write_bytes(b"positive\n"), "line 1: (line): must be JSON"),
         (lambda path: path.write_bytes(b"\x1f\x8bxx"), "its compressed data are"),
     ],
@@ -293,9 +294,9 @@ def test_a_file_without_examples_is_told_why(
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
-        ("set.csv", b"", "is empty; wanted is a header with 'uid'"),
+        ("set.csv", b"", "is empty; wanted is a header"),
         ("set.csv", b"uid,statement,label\n", "split 'all' has no examples"),
-        ("set.csv", b"statement,label\nx,y\n", "and no 'uid'"),
+        ("set.csv", b"statement,label\nx,y\n", "no example has an id ('uid' or 'id')"),
         ("set.txt", b"a\nb\n", "examples cannot be read from plain lines"),
         ("set.parquet", b"PAR1PAR1", "cannot be read as Parquet"),
         ("set.xlsx", b"PK", "save it as CSV"),

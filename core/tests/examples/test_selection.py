@@ -283,7 +283,7 @@ class TestEvaluation:
         assert result.examples["id"].to_list() == ["1", "3"]
         assert result.notices == (
             "only 2 examples evaluated: label=yes",
-            "1 row with the id of an example that is not evaluated",
+            "1 row left out, as its example is not evaluated",
         )
 
     def test_stored_labels_are_filtered_as_they_are_scored(self) -> None:

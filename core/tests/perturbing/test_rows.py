@@ -124,6 +124,15 @@ def test_a_row_of_a_copy() -> None:
     assert original == example(tags=["a:b"], extra={"kept": [1]})
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"), [("7", "7_Shout"), (7, "7_Shout"), ("other", "other")]
+)
+def test_an_id_of_the_same_name_is_that_of_the_copy(given: Any, expected: str) -> None:
+    """A model that echoes `id` would answer for the original else."""
+    row = only(perturb([example(id=given)], Shout, task="sentiment"))
+    assert (row["id"], row["uid"]) == (expected, "7_Shout")
+
+
 def test_rows_that_are_not_changed_are_left_out() -> None:
     rows = [example(uid="1", statement="ANN"), example(uid="2")]
     assert [r["uid"] for r in perturb(rows, Shout, task="sentiment")] == ["2_Shout"]

@@ -197,7 +197,7 @@ def _hash_of_the_rows() -> str:
         ([], "split 'test' has no examples"),
         (3, "load returned int; it must return a polars frame"),
         (["x"], "example 1 is 'x', not a dict"),
-        ([{"text": "a", "label": "b"}], "examples have no id; the key is 'uid'"),
+        ([{"text": "a", "label": "b"}], r"no example has an id \('uid' or 'id'\)"),
         ([{"uid": 1.0, "text": "a", "label": "b"}], "uid: must be a text"),
         ([{"uid": "1", "text": "a", "label": None}], "'1'.*label: is required"),
         ([{"uid": "1", "label": "b"}], "text: is required"),

@@ -23,6 +23,7 @@ from evalkit.plugins import libraries
 from evalkit.plugins.components import Component
 from evalkit.plugins.libraries import imported_libraries, source_hash
 from evalkit.plugins.provenance import (
+    NO_SCORES,
     describe_component,
     describe_core,
     environment,
@@ -71,6 +72,15 @@ def test_rows_are_hashed_in_order_but_for_their_keys() -> None:
     turned = [dict(reversed(row.items())) for row in rows]
     assert rows_hash(turned) == expected
     assert rows_hash(rows[::-1]) != expected
+
+
+def test_a_row_whose_value_cannot_be_written_is_hashed_all_the_same() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    one, other = ([{"id": id, "x": Silent()}] for id in "ab")
+    assert rows_hash(one) == rows_hash(one) != rows_hash(other)
 
 
 def make_package(folder: Path, name: str, files: dict[str, str]) -> None:
@@ -225,6 +235,11 @@ def test_the_libraries_that_a_package_uses_are_found_in_all_its_modules(
             if name.partition(".")[0] in ("user", "kept", "named"):
                 del sys.modules[name]
     assert imported_libraries("evalkit.scoring.records") == {}
+
+
+def test_all_that_is_left_out_of_the_hash_is_there() -> None:
+    root = Path(evalkit.__file__).parent
+    assert [name for name in NO_SCORES if not (root / name).exists()] == []
 
 
 def test_the_hash_of_core_is_that_of_what_scores_come_from(

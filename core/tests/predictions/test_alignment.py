@@ -177,6 +177,10 @@ class Kinds(NamedTuple):
 
 
 JSON_KINDS = Kinds(tuple(USABLE), tuple(BAD_IDS), BROKEN_JSON, b"  \t", True)
+# a file called .json that begins with a bracket is one array
+OF_JSON_SUFFIX = JSON_KINDS._replace(
+    broken=[line for line in BROKEN_JSON if not line.lstrip().startswith(b"[")]
+)
 CELL_KINDS = Kinds(
     tuple(USABLE), ("none", "empty"), (b"\xff", b"a|b", b'"x"y'), b"", True
 )
@@ -452,7 +456,7 @@ FILES = (
     FileFormat("marked.ndjson", JSON_KINDS, write_marked),
     FileFormat("stdin", JSON_KINDS, write_sniffed),
     FileFormat("p.jsonl.gz", JSON_KINDS, write_gzip),
-    FileFormat("p.json.zst", JSON_KINDS, write_zstd),
+    FileFormat("p.json.zst", OF_JSON_SUFFIX, write_zstd),
     FileFormat("p.csv", CELL_KINDS, write_csv),
     FileFormat("p.tsv", CELL_KINDS, write_tsv),
     FileFormat("p.parquet", TABLE_KINDS, write_parquet),

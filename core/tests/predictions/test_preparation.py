@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import DataError, EvalkitError
-from evalkit.predictions.preparation import rows_of
+from evalkit.reading.given_rows import rows_of
 
 ROWS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "no"}]
 
@@ -28,6 +28,14 @@ def test_a_table_becomes_a_data_frame(make: Any) -> None:
 @pytest.mark.parametrize("make", [list, tuple, iter, lambda rows: {0: rows}[0]])
 def test_dicts_become_a_list(make: Any) -> None:
     assert rows_of(make(ROWS)) == ROWS
+
+
+def test_an_index_of_pandas_with_a_name_is_a_column_and_row_numbers_are_none() -> None:
+    table = pd.DataFrame(ROWS)
+    assert rows_of(table.set_index("id")).to_dicts() == ROWS
+    assert rows_of(table.set_index(["id", "label"])).to_dicts() == ROWS
+    assert rows_of(table.set_index("id", drop=False)).to_dicts() == ROWS
+    assert rows_of(table[::-1]).to_dicts() == ROWS[::-1]
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,7 @@ def test_predictions_of_the_same_number_written_otherwise_are_named() -> None:
     assert notices_of(NUMBERS, other, include_examples=False) == [told.format("")]
     assert notices_of(NUMBERS, NUMBERS) == []
     assert notices_of(["x", "y"], ["5.0", "5"]) == []
+    assert notices_of(["\u0661", "1"], ["1", "\u0661"]) == []
 
 
 def test_declared_labels_are_known_though_no_example_has_them() -> None:

@@ -97,16 +97,6 @@ def test_a_packed_table_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
         detect_format(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", [b'[\n{"id": 1}\n]', b' [{"id": 1}]', b"["])
-def test_a_json_array_is_refused_with_a_way_out(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "p.json"
-    path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        detect_format(path)
-    assert "holds a JSON array" in str(caught.value)
-    assert "jq -c '.[]'" in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "name", ["p", "p.jsonl", "p.csv", "p.tsv.gz", "p.parquet", "p.arrow", "p.txt"]
 )

@@ -119,6 +119,19 @@ class TestPythonObjects:
         assert "Circular reference" in rules[0]
         assert "recursion" in rules[1]
 
+    def test_methods_of_a_row_that_fail_are_what_is_wrong_with_it(self) -> None:
+        class Silent:
+            def __repr__(self) -> str:
+                raise RuntimeError("no words")
+
+        class Closed(dict[str, int]):
+            def __iter__(self) -> Any:
+                raise RuntimeError("no keys")
+
+        problems = [unwritable({"a": Silent()}), unwritable(Closed(a=1))]
+        rules = ["must be plain JSON (no words)", "must be plain JSON (no keys)"]
+        assert [problem and problem.rule for problem in problems] == rules
+
     @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), b"a"])
     def test_whether_other_values_are_good_is_left_to_the_task(
         self, value: Any

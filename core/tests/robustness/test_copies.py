@@ -61,7 +61,11 @@ class TestRefusals:
             ({"perturbation": True}, SchemaError, "perturbation: must be a text"),
             ({"input_id": "9"}, AlignmentError, r"rows are copies .*'2_i' of '9'"),
             ({"uid": "3"}, AlignmentError, "have the uids of examples of .*'3'"),
-            ({"text": ...}, SchemaError, "none has text; the data has the columns uid"),
+            (
+                {"text": ...},
+                SchemaError,
+                "no example has 'text'; the data has",
+            ),
             ({"label": "Z"}, SchemaError, "must be one of the labels A, B, C"),
             ({"tags": "x"}, SchemaError, "tags"),
             ({"tags": [1]}, SchemaError, "tags"),

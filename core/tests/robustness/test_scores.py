@@ -410,7 +410,7 @@ class TestEffects:
         result = self.score("nobody")
         assert {s.perturbation for s in result.under_perturbation} == {"nobody"}
         [notice] = result.notices
-        assert notice.startswith("nobody: nothing is known of its effect on answers")
+        assert notice.startswith("nobody: its effect on answers is unknown")
         assert result.to_dict()["perturbations"][0]["told_by"] is None
 
     @pytest.mark.parametrize(

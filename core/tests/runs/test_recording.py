@@ -54,7 +54,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("labels", "confidence", "interval_rules", "seed", "min_n", "resample_lists"),
         *("by", "parent"),
         *("merged", "repeat_of", "policies", "selection"),
-        *("includes_examples", "data", "predictions", "components"),
+        *("kept", "includes_examples", "data", "predictions", "components"),
         *("annotations", "core"),
         *("environment", "weight", "perturbed", "perturbations"),
         *("timings", "scores"),
@@ -103,9 +103,9 @@ def test_notices_say_what_was_left_out() -> None:
         "left out",
         "2 rows with the key 'note', which the task mini does not declare; the key was "
         "left out",
-        "1 row with the id of no example; left out",
-        "1 row that cannot be read; left out",
-        "1 response without an answer that could be extracted; counted as wrong",
+        "1 row left out, as no example has its id",
+        "1 row left out, as it cannot be read",
+        "1 response counted as wrong, as no answer could be extracted",
     )
 
 
@@ -268,7 +268,8 @@ def test_a_refusal_tells_of_undeclared_keys() -> None:
 
 def test_a_refusal_names_the_field_that_no_row_has() -> None:
     reported = str(refuse([{"id": uid, "prediction": "yes"} for uid in "123"]))
-    assert "no row has 'label', and all have 'prediction'," in reported
+    assert "no row has 'label'; rows have 'prediction', which the task" in reported
+    assert "--map-predictions label=prediction (map_predictions=" in reported
     assert "label: is required" not in reported
     some = [{"id": "1", "label": "yes"}, {"id": "2"}, {"id": "3"}]
     assert "label: is required" in str(refuse(some))

@@ -15,8 +15,9 @@ from edited_runs import write_record
 
 import evalkit
 from evalkit.runs.evaluation_times import last_evaluation, note_evaluation
+from evalkit.runs.finding import LATEST, find_run
 from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.listing import LATEST, find_run, list_runs
+from evalkit.runs.listing import list_runs
 from evalkit.runs.repeats import what_differs
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import COMPUTED, Score

@@ -690,11 +690,11 @@ def test_aggregates_warn_of_one_large_cluster_as_tags_do() -> None:
     clusters = np.where(clusters < 10, clusters, 100 + np.arange(180) // 9)
     found = scored(Mean, make_table(values, clusters=clusters), make_groups(tags))
     large = "one cluster has 20 % or more of the examples, and the interval "
-    of_both = f"in 1 of the 2 groups {large}may depend much on it"
+    of_both = f"in 1 of the 2 groups {large}may depend heavily on it"
     assert aggregate(found, "macro:f").flag == of_both
     assert aggregate(found, "gap:f").flag == f"from f:b to f:a; {of_both}"
     by_tag = {group: main_score(found, group) for group in (1, 2)}
-    assert [by_tag[1].flag, by_tag[2].flag] == [f"{large}depends much on it", None]
+    assert [by_tag[1].flag, by_tag[2].flag] == [f"{large}depends heavily on it", None]
     assert aggregate(found, "worst:f").flag == by_tag[2].flag
     higher = scored(Mean, make_table(-values, clusters=clusters), make_groups(tags))
     assert aggregate(higher, "worst:f").flag == by_tag[1].flag

@@ -184,7 +184,7 @@ def test_an_adapter_may_say_that_there_is_no_answer(way: str, of: str) -> None:
     assert dict(result.record.unparsed) == reasons
     shown = "" if way == "null" else ": 'no letter' (1)"
     assert (
-        "1 response without an answer that could be extracted; counted as wrong" + shown
+        "1 response counted as wrong, as no answer could be extracted" + shown
     ) in result.notices
 
 

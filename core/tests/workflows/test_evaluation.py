@@ -356,7 +356,9 @@ def test_of_repeated_ids_the_policy_says_which_counts(policy: Any) -> None:
     expected = {"first": 1.0, "last": 2 / 3}[policy]
     result = run()
     assert result["hits"].value == pytest.approx(expected)
-    assert result.notices == (f"1 row with a repeated id; the {policy} one counts",)
+    assert result.notices == (
+        f"1 row with a repeated id; of each id the {policy} row counts",
+    )
 
 
 def test_stable_parts_of_two_equal_evaluations_are_equal(tmp_path: Path) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import json
+import os
+import py_compile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,3 +190,32 @@ def test_what_cannot_be_checked_is_no_change(
     assert said.startswith("files of ")
     assert said.endswith(f": {why} (when the run was made)")
     assert changes(result) == []
+
+
+def test_byte_code_that_is_not_of_its_source_is_recorded(
+    closer: Path, tmp_path: Path
+) -> None:
+    [source] = closer.glob("*.py")
+    cached = Path(importlib.util.cache_from_source(str(source)))
+    py_compile.compile(str(source), str(cached), doraise=True)
+    status = source.stat()
+    source.write_text(CODE.replace("1.0", "0.5"), "utf-8")
+    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    result = evaluate(tmp_path / "runs")
+
+    assert result["closeness"].value == 1.0
+    [metric] = result.record.metrics
+    assert metric.other_byte_code == (source.stem,)
+    assert metric.identity["other_byte_code"] == [source.stem]
+    [notice] = [each for each in result.notices if "byte code" in each]
+    assert notice.startswith(f"the module {source.stem} ran from byte code that is not")
+    assert evalkit.verify(result).changes == ()
+    cached.unlink()
+    assert evalkit.verify(result).changes == (
+        (
+            f"byte code of {source.stem}",
+            "not made of its source",
+            "made of its source",
+        ),
+    )

@@ -87,7 +87,7 @@ def assert_equal(merged: Result, whole: Result) -> None:
 def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
     parts = split(run, "closeness", parts=2)
     whole = run("closeness")
-    (notice,) = whole.notices
+    (notice,) = (text for text in whole.notices if "returned None" in text)
     left_out = whole.counts["scored"] - whole["closeness"].n
     assert left_out > 0
     assert notice == (
@@ -97,7 +97,7 @@ def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
     merged = evalkit.merge(parts)
     assert [text for text in merged.notices if "returned None" in text] == [notice]
     later = evalkit.rescore(run("accuracy"), ["closeness"])
-    assert later.notices == (notice,)
+    assert [text for text in later.notices if "returned None" in text] == [notice]
 
 
 @pytest.mark.parametrize("dataset", ["posts", "clustered"])

@@ -34,12 +34,14 @@ def test_keywords_of_evaluate_are_the_options_and_what_is_evaluated() -> None:
     others.pop("progress")
     given = keywords(evaluate)
     given.pop("progress")
+    given.pop("data")  # in place of the first argument
     assert given == FIELDS | others
 
 
 def test_keywords_of_validate_are_options_with_their_defaults() -> None:
     given = keywords(validate)
     others = keywords(validate_with)
+    given.pop("data")  # in place of the first argument
     own = {name: value for name, value in given.items() if name not in others}
     assert own.items() <= FIELDS.items()
     assert own.keys() | others.keys() == given.keys()

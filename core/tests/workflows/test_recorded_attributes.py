@@ -98,9 +98,9 @@ def test_families_that_the_task_wants_and_nobody_copied_are_told() -> None:
         perturbed=["copies.jsonl"],
         perturbed_predictions=[[{"id": row["uid"], "label": "a"} for row in copies]],
     )
-    said = "the task asked asks for the effect of perturbations of the family fairness"
+    said = "the task asked asks for the effects of fairness perturbations"
     notices = [n for n in result.notices if n.startswith(said)]
-    assert notices == [said + ", and no copies by such were given"]
+    assert notices == [said + ", but no such copies were given"]
     assert not [n for n in evalkit.evaluate("round", PREDICTIONS).notices if said in n]
 
 

@@ -169,7 +169,7 @@ def test_a_column_of_the_data_is_there_where_the_run_was_made_by_it(
         of_crossing(run, "author", "author:")
     )
     with pytest.raises(EvalkitError) as caught:
-        score_crossings(evaluate(), ["author"])
+        score_crossings(evaluate(keep="none"), ["author"])
     assert str(caught.value) == (
         "--by author: 'author' is no facet of the tags and no column; there are: size, "
         "topic, answer, pred, prob, status"

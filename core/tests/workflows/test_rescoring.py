@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,9 @@ def test_it_refuses_where_the_data_cannot_be_read(run: Run, tmp_path: Path) -> N
         evalkit.rescore(result, ["words"])
     assert str(caught.value) == (
         f"the run {result.run_id} does not hold the field 'text': own-set was given "
-        "as a file, and only installed data sets can be loaded again"
+        "as a file, and only installed data sets can be loaded again; what it needs is "
+        f"the file own-set.jsonl (SHA-256 {sha256(path.read_bytes()).hexdigest()}): "
+        "evaluate it again with that"
     )
     assert evalkit.rescore(result, ["closeness"])["closeness"].value is None
 

@@ -434,9 +434,11 @@ def test_data_that_cannot_be_read_are_named(
     given = [{"id": str(i), "label": "other"} for i in range(4)]
     result = evalkit.evaluate(str(path), given, task="posts", metrics=["accuracy"])
     found = evalkit.verify(result)
+    sha256 = result.record.data.files[0].sha256
     assert found.data == (
         "not read: given-set was given as a file, and only installed data sets can be "
-        "loaded again"
+        f"loaded again; what it needs is the file given-set.jsonl (SHA-256 {sha256}): "
+        "evaluate it again with that"
     )
     assert found.agrees
 

@@ -27,7 +27,7 @@ LETTERS = re.compile(r"[a-z]{2,}")
 
 
 def count_edits(first: str, second: str) -> int:
-    """Give the letters to insert, drop, replace or swap with their neighbour.
+    """Return the letters to insert, drop, replace or swap with their neighbour.
 
     Args:
         first: A word.

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from evalkit_cli.commands.gates import exit_if_worse
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.run_names import named_runs, other_data_hint, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
     json_option,
     quiet_with,
-    verbose_option,
+    verbose_with,
 )
 from evalkit_cli.options.scoring import confidence_with, min_n_with, seed_with
 from evalkit_cli.printing.progress_bar import watched
@@ -63,13 +66,21 @@ _FEWEST_RUNS = 2
     envvar="EVALKIT_MARGIN",
     help="Differences up to this count as none; as stored: 0.01 is one point.",
 )
+@click.option(
+    "--fail-if-worse",
+    is_flag=True,
+    envvar="EVALKIT_FAIL_IF_WORSE",
+    help="Exit with 3 where the first run is shown to be worse than another, by more "
+    "than --margin if that is given, by any metric on the whole set.",
+)
 @confidence_with("Probability of the intervals; 1 less it is the level of the tests.")
 @seed_with("Seed of what is drawn.")
+@since_option
 @folder_option
 @json_option
 @format_option
-@quiet_with("Print the tables and conclusions and nothing else.")
-@verbose_option
+@quiet_with("Print what is concluded of the whole set and nothing else.")
+@verbose_with("Print every tag, metric and notice, not only the worst tags.")
 def compare_command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -78,40 +89,52 @@ def compare_command(
     table_format: str,
     quiet: bool,
     verbose: bool,
+    since: datetime | None,
+    fail_if_worse: bool,
     **options: Any,
 ) -> None:
     """Compare runs on the same examples, each with the first or all in pairs.
 
     \b
-    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
+    complete run, also as MODEL@DATASET or FOLDER:MODEL.
     \b
     Examples:
       evalkit compare 3f2a 91bc
+      evalkit compare gpt roberta --since 7d
+      evalkit compare new@hatecheck last-week:new@hatecheck
       evalkit compare base new newest --metric macro-f1 --min-n 20
       evalkit compare base new newest --all-pairs --no-tags
       evalkit compare runs/hatecheck/3f2a… latest --no-tags --json
+      evalkit compare new base -m accuracy --fail-if-worse --margin 0.01
 
     Runs on other examples or with other answers are refused, and it is said what
     differs. Comparisons that are read together (of several runs, or on several tags)
     have p-values and intervals that are adjusted for their number.
 
     Exit codes: 0 done, whatever is concluded; 1 an error or runs that cannot be
-    compared; 2 wrong usage.
+    compared; 2 wrong usage; 3 the first run is worse, with --fail-if-worse.
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit import compare
+    from evalkit import AlignmentError, compare
     from evalkit_cli.printing.comparison_report import print_comparison
 
+    found = named_runs(runs, folder, since=since, quiet=quiet)
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        comparison = compare(
-            *runs,
-            metrics=list(metrics) or None,
-            runs=folder,
-            progress=progress,
-            **options,
-        )
+        try:
+            comparison = compare(
+                *(run.path for run in found),
+                metrics=list(metrics) or None,
+                runs=folder,
+                progress=progress,
+                **options,
+            )
+        except AlignmentError as error:
+            raise AlignmentError(f"{error}{other_data_hint(found)}") from error
     if as_json:
         echo_json(comparison.to_dict())
-        return
-    print_comparison(comparison, table_format, verbose=verbose, quiet=quiet)
+    else:
+        print_comparison(comparison, table_format, verbose=verbose, quiet=quiet)
+    if fail_if_worse:
+        exit_if_worse(comparison)

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalkit_cli.commands.thresholds import NOT_MET, Threshold, read_thresholds, unmet
+from evalkit_cli.commands.thresholds import (
+    FORM,
+    NOT_MET,
+    Threshold,
+    read_thresholds,
+    refuse_nonsense,
+    say_not_met,
+    unmet,
+)
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
     cluster_option,
     data_options,
+    map_option,
+    map_predictions_option,
+    normalise_option,
     policy_options,
+    read_names,
 )
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
@@ -35,11 +47,11 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.printing.corrected_commands import echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
     echo_json,
-    echo_lines,
     plugin_output_to_stderr,
 )
 
@@ -71,6 +83,9 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="NAME", help="Name of the model; default: file's stem."
 )
+@map_option
+@map_predictions_option
+@normalise_option
 @adapter_option
 @metric_options
 @cluster_option
@@ -90,17 +105,28 @@ if TYPE_CHECKING:
     "--no-examples",
     is_flag=True,
     envvar="EVALKIT_NO_EXAMPLES",
-    help="Leave answers, predictions and rejected values out of the run folder.",
+    help="Leave answers, predictions, rejected values and columns of the data out of "
+    "the run folder.",
+)
+@click.option(
+    "--keep",
+    metavar="NAMES|none",
+    envvar="EVALKIT_KEEP",
+    callback=lambda _context, _option, given: read_names(given),
+    help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
+    "--by` can use them; by default those of at most 50 values of at most 64 "
+    "characters, but for what a model is sent.",
 )
 @click.option(
     "--fail-under",
     "thresholds",
     multiple=True,
-    metavar="METRIC=VALUE[@BOUND]",
+    metavar=FORM,
     envvar="EVALKIT_FAIL_UNDER",
-    help="Exit with 3 where this score of the whole set is less (more, where lower is "
-    "better): accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower "
-    "bound of the interval, @upper of the upper one; repeatable.",
+    help="Exit with 3 where this score is less (more, where lower is better): "
+    "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
+    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, and "
+    "DATASET:accuracy=0.7 of one data set only; repeatable.",
 )
 @observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
@@ -163,6 +189,7 @@ def eval_command(
         chosen = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
             shared = _Shared(registry, chosen, task, copies, out, progress)
+            _refuse_nonsense(least, work, shared)
             results, failed = _evaluate_all(work, shared, folder)
     if as_json:
         records = [result.to_dict() for result in results]
@@ -173,19 +200,41 @@ def eval_command(
     _exit_with_code(results, least, failed)
 
 
+def _refuse_nonsense(
+    thresholds: list[Threshold], work: list[Job], shared: _Shared
+) -> None:
+    """Refuse thresholds that no score could be compared with, before work begins."""
+    if not thresholds:
+        return
+    from evalkit.errors import EvalkitError
+    from evalkit_cli.commands.expected_scores import expect_scores
+
+    expected = []
+    for dataset in dict.fromkeys(job.dataset for job in work):
+        try:
+            options = _options(dataset, shared)
+            expected.append(
+                expect_scores(dataset, options, shared.task, shared.registry)
+            )
+        except EvalkitError:
+            return  # the evaluation says why it cannot be done
+    refuse_nonsense(thresholds, expected)
+
+
 def _exit_with_code(
     results: list[Result], thresholds: list[Threshold], failed: bool
 ) -> None:
     """Tell which thresholds are not met; a failure weighs more than they do."""
     failed = failed or any(result.is_failed for result in results)
+    lines = []
     try:
         lines = unmet(results, thresholds)
     except click.UsageError as error:
         if not failed:
             raise
-        lines = [error.message]
+        echo(f"evalkit: error: {error.message}", err=True)
     for line in lines:
-        echo(f"evalkit: error: {line}", err=True)
+        say_not_met(line)
     if failed or lines:
         raise click.exceptions.Exit(1 if failed else NOT_MET)
 
@@ -223,7 +272,7 @@ def _evaluate_all(
     from evalkit.errors import EvalkitError
 
     results = []
-    failed = False
+    failures: dict[str, list[tuple[Job, EvalkitError]]] = {}
     several = len({each.dataset for each in work}) > 1
     for job in work:
         try:
@@ -232,11 +281,12 @@ def _evaluate_all(
             if len(work) == 1:
                 raise
             # the others' scores are not lost with this one's
-            where = "" if job.path in str(error) else f"{job.path}: "
-            message = name_standard_input(f"{where}{error}", folder)
-            echo_lines(f"evalkit: error: {message}", err=True)
-            failed = True
-    return results, failed
+            failures.setdefault(str(error), []).append((job, error))
+    for text, failed in failures.items():
+        paths = ", ".join(job.path for job, _ in failed if job.path not in text)
+        message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
+        echo_error(failed[0][1], message)
+    return results, bool(failures)
 
 
 def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
@@ -244,15 +294,11 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
     from evalkit import evaluate_with
     from evalkit.errors import AlignmentError
 
-    options = shared.options
-    if options.metrics is None:
-        extra = _extra_metrics(shared.registry, job.dataset, shared.task)
-        options = replace(options, extra_metrics=extra)
     try:
         return evaluate_with(
             job.dataset,
             job.path,
-            options,
+            _options(job.dataset, shared),
             model=job.model,
             task=shared.task,
             perturbed=shared.copies.perturbed,
@@ -265,9 +311,17 @@ def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
         if error.result is None:
             raise
         where = f"{job.dataset}: " if several else ""
-        echo_lines(f"evalkit: error: {where}{error}", err=True)
+        echo_error(error, f"{where}{error}")
         refused: Result = error.result
         return refused
+
+
+def _options(dataset: str, shared: _Shared) -> EvaluationOptions:
+    """Return the options for a data set, with the metrics that settings add."""
+    if shared.options.metrics is not None:
+        return shared.options
+    extra = _extra_metrics(shared.registry, dataset, shared.task)
+    return replace(shared.options, extra_metrics=extra)
 
 
 def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:

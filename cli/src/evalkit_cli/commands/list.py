@@ -11,6 +11,7 @@ import click
 
 from evalkit_cli.installed_commands import with_shadowed
 from evalkit_cli.options.runs import json_option
+from evalkit_cli.printing.descriptions import describe_component
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.streams import (
     echo,
@@ -231,8 +232,6 @@ def _kind_of(chosen: ChosenDatasets | ChosenPerturbations, kind: str | None) -> 
 
 
 def _is_found(component: Component, words: Iterable[str]) -> bool:
-    from evalkit.catalog import describe_component
-
     texts = component.id, describe_component(component), component.distribution
     text = "\n".join(texts).casefold()
     return all(word.casefold() in text for word in words)
@@ -253,8 +252,6 @@ def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]
 def _rows(
     outcomes: Iterable[tuple[Component, str | None]], catalog: Catalog
 ) -> list[dict[str, object]]:
-    from evalkit.catalog import describe_component
-
     ambiguous = catalog.only_with_distribution()
     rows = []
     for found, problem in outcomes:
@@ -303,8 +300,6 @@ def _print_columns(
 def _cells(
     components: Iterable[Component], catalog: Catalog, verbose: bool
 ) -> Iterator[list[str]]:
-    from evalkit.catalog import describe_component
-
     ambiguous = catalog.only_with_distribution()
     for found in components:
         origin = (found.distribution, found.version) if verbose else ()

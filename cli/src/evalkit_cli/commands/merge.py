@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     format_option,
     json_option,
@@ -50,7 +51,8 @@ def merge_command(
     """Put runs over disjoint examples together, as one run over all of them.
 
     \b
-    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
+    complete run, also as MODEL@DATASET or FOLDER:MODEL.
     \b
     Examples:
       evalkit merge 3f2a 91bc
@@ -70,7 +72,7 @@ def merge_command(
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         result = merge(
-            runs,
+            run_paths(runs, folder, quiet=quiet),
             dataset=dataset,
             model=model,
             folder=folder,

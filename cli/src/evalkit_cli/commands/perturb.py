@@ -11,8 +11,10 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
+    map_option,
     read_adapters,
     read_filters,
+    read_map,
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.runs import json_option, quiet_with
@@ -92,12 +94,14 @@ def _complete_families(
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
 @observer_option
+@map_option
 @click.option(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="data=FILE",
-    help="Adapters, as a list in YAML or JSON, that the examples go through first.",
+    metavar="data=FILE|NAME",
+    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
+    "first.",
 )
 @click.option(
     "--pairs",
@@ -123,6 +127,7 @@ def perturb_command(
     fields: str | None,
     unprotected: str,
     adapters: tuple[str, ...],
+    mapped: tuple[str, ...],
     out: str | None,
     pairs: int,
     show_text: bool,
@@ -170,7 +175,8 @@ def perturb_command(
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
             unprotected=_items(unprotected),
-            adapters=read_adapters(adapters),
+            adapters=read_adapters(adapters, ("data",)),
+            map=read_map(mapped, "--map"),
             progress=progress,
             **options,
         )
@@ -178,7 +184,11 @@ def perturb_command(
         summary,
         source=data or name,
         task=task,
-        selection=_selection(options["split"], options["limit"], filters),
+        selection=[
+            *_selection(options["split"], options["limit"], filters),
+            *(part for text in mapped for part in ("--map", text)),
+            *(part for text in adapters for part in ("--adapter", text)),
+        ],
         again=options["again"],
         pairs=pairs,
         show_text=show_text,
@@ -224,7 +234,7 @@ def _names_in(perturbation: str) -> str:
 def _default_name(
     dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
 ) -> str:
-    """Give Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
+    """Return Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
     from evalkit.catalog import model_name
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset

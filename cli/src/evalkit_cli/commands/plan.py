@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import folder_option, json_option
 from evalkit_cli.options.scoring import confidence_with
 from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
@@ -74,7 +75,8 @@ def plan_command(
     """Say how many examples are needed to find a difference between two models.
 
     \b
-    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
+    complete run, also as MODEL@DATASET or FOLDER:MODEL.
     \b
     Examples:
       evalkit plan latest --detect 2pt
@@ -97,7 +99,8 @@ def plan_command(
     from evalkit_cli.printing.plan_report import print_plan
 
     with plugin_output_to_stderr():
-        first = as_result(runs[0], folder)
+        paths = run_paths(runs, folder)
+        first = as_result(paths[0], folder)
         if is_points and metric in (None, *first.metrics):
             name = metric or (first.headline and first.headline.metric)
             if name is not None and first[name].scale != 100:
@@ -107,7 +110,7 @@ def plan_command(
                 )
         found = plan(
             first,
-            runs[1] if len(runs) == _MOST_RUNS else None,
+            paths[1] if len(runs) == _MOST_RUNS else None,
             detect=size,
             metric=metric,
             tags=tags,

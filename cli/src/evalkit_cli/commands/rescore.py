@@ -8,6 +8,7 @@ import click
 
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.metrics import chosen_metrics, params_option
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     format_option,
     json_option,
@@ -55,7 +56,8 @@ def rescore_command(
     """Compute further metrics of a run, from its folder alone.
 
     \b
-    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
+    complete run, also as MODEL@DATASET or FOLDER:MODEL.
     \b
     Examples:
       evalkit rescore latest -m macro-f1
@@ -74,8 +76,9 @@ def rescore_command(
 
     registry = Registry()
     with plugin_output_to_stderr(), watched(quiet) as progress:
+        [path] = run_paths([run], folder, quiet=quiet)
         result = rescore(
-            run,
+            path,
             chosen_metrics(registry, metrics, params) or (),
             folder=folder,
             out=folder,

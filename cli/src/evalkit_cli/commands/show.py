@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
+from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -27,6 +29,8 @@ from evalkit_cli.printing.streams import (
 
 if TYPE_CHECKING:
     from evalkit import Result
+    from evalkit_cli.printing.joined_inputs import JoinedInputs
+    from evalkit_cli.printing.joined_texts import Join
 
 
 _RUN_ID = re.compile("[0-9a-f]+")
@@ -84,9 +88,16 @@ _ALL = "*"
     "its first rows: id, answer, tags, cluster, and what a model is sent.",
 )
 @click.option(
+    "--data",
+    metavar="FILE",
+    help="With --wrong or --flips: the run's file of data (or of copies), whose texts "
+    "are shown beside the answers.",
+)
+@click.option(
     "--show-text",
     is_flag=True,
-    help="With -n after datasets/NAME: show texts that may be hurtful to read.",
+    help="With -n after datasets/NAME, or --data: show texts that may be hurtful to "
+    "read.",
 )
 @click.option(
     "--by",
@@ -95,11 +106,15 @@ _ALL = "*"
     help="Group the examples of a run by this facet, `answer`, `pred`, `status` or a "
     "field of the responses; several, joined by commas, are crossed; repeatable.",
 )
+@since_option
 @folder_option
 @json_option
 @format_option
-@quiet_with("Print the scores of a run and nothing else.")
-@verbose_with("Print every metric of a run for every tag.")
+@quiet_with("Print the scores of the whole set of a run and nothing else.")
+@verbose_with(
+    "Print every tag, metric and notice of a run, not only the worst tags, and how "
+    "intervals were made; all attributes of a plugin."
+)
 @click.pass_context
 def show_command(
     context: click.Context,
@@ -109,6 +124,7 @@ def show_command(
     folder: Path,
     as_json: bool,
     show_text: bool,
+    since: datetime | None,
     **options: Any,
 ) -> None:
     """Describe a plugin, a kind of plugin or rows of data, or show an earlier run.
@@ -122,14 +138,16 @@ def show_command(
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
-    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Of
-    a run the report is shown that `evalkit eval` printed, the scores of other groups of
-    its examples (--by), its wrong answers, its confusion table, or what flipped under
-    perturbation. Texts of examples are not in a run folder, only their ids, answers,
-    predictions and tags.
+    A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
+    newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Of a run the report is
+    shown that `evalkit eval` printed, the scores of other groups of its examples
+    (--by), its wrong answers, its confusion table, or what flipped under perturbation.
+    Texts of examples are not in a run folder, only their ids, answers, predictions and
+    tags; --data reads them from the file of data.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -140,37 +158,39 @@ def show_command(
         _show_contract(contract, as_json)
         return
     if what is None:
-        raise click.UsageError("name a KIND/NAME or a RUN, before --flips if that is.")
+        raise click.UsageError(
+            "name what to show: KIND/NAME or a RUN, and --flips after it."
+        )
     kind, _, name = what.partition("/")
-    elsewhere = {
-        "commands": f"a command; see evalkit {name} --help",
-        "schemas": f"a schema; see evalkit schema show {name}",
-    }
-    if kind in elsewhere and not Path(what).is_dir():
-        raise click.UsageError(f"{what} is {elsewhere[kind]}.")
     wants_rows = kind == "datasets" and _is_given(context, "limit")
-    if show_text and not wants_rows:
-        raise click.UsageError("--show-text needs datasets/NAME and -n.")
+    if show_text and not wants_rows and options["data"] is None:
+        raise click.UsageError("--show-text needs datasets/NAME and -n, or --data.")
     if _is_component(what):
         allowed = ["limit"] if wants_rows else []
         _refuse_run_options(context, what, allowed)
         if wants_rows:
             _show_rows(name, options["limit"], show_text, as_json)
         else:
-            _show_component(what, as_json)
+            _show_component(context, what, as_json, options["verbose"])
     else:
-        _show_run(_find(what, folder), as_json, **options)
+        path = _find(what, folder, since, options["quiet"])
+        _show_run(path, as_json, show_text=show_text, **options)
 
 
 def _is_component(what: str) -> bool:
-    from evalkit.catalog import KINDS, OBSERVERS
-
     kind, slash, _ = what.partition("/")
-    return bool(slash) and kind in (*KINDS, OBSERVERS) and not Path(what).is_dir()
+    return bool(slash) and kind in _kinds() and not Path(what).is_dir()
+
+
+def _kinds() -> Sequence[str]:
+    from evalkit.catalog import COMMANDS, KINDS, OBSERVERS, SCHEMAS
+
+    return (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
 
 
 _RUN_OPTIONS = (
     *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
+    *("since", "data"),
 )
 
 
@@ -191,15 +211,14 @@ def _refuse_run_options(
             )
 
 
-def _find(what: str, folder: Path) -> Path:
+def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
     """Find a run, or say what else the name could have been."""
-    from evalkit import find_components, find_run
-    from evalkit.catalog import KINDS, OBSERVERS
+    from evalkit import find_components
     from evalkit.errors import StorageError
     from evalkit.runs import LATEST
 
     try:
-        return find_run(what, folder)
+        return run_paths([what], folder, since=since, quiet=quiet)[0]
     except StorageError as error:
         if Path(what).is_file():
             rows = "rows of installed data: evalkit show datasets/NAME -n 3"
@@ -214,7 +233,7 @@ def _find(what: str, folder: Path) -> Path:
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(
             f"{what!r} is not of the form KIND/NAME, where KIND is one of "
-            f"{', '.join((*KINDS, OBSERVERS))}, and {error}.{hint}"
+            f"{', '.join(_kinds())}, and {error}.{hint}"
         ) from error
 
 
@@ -228,6 +247,8 @@ def _show_run(
     metric: str | None,
     limit: int,
     by: tuple[str, ...],
+    data: str | None,
+    show_text: bool,
     table_format: str,
     quiet: bool,
     verbose: bool,
@@ -251,6 +272,8 @@ def _show_run(
         raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
     if metric is not None and not wrong:
         raise click.UsageError("-m needs --wrong.")
+    if data is not None and not wrong and flips is None:
+        raise click.UsageError("--data needs --wrong or --flips.")
     if by and views:
         raise click.UsageError(
             "--by shows scores, without --wrong, --confusion and --flips."
@@ -258,15 +281,28 @@ def _show_run(
     result = read_run(path)
     if by:
         result = _grouped(result, by, quiet)
+    how = {"as_json": as_json, "show_text": show_text}
+    join = None if data is None else _join(result, data)
     if wrong:
-        print_wrong(result, metric, tag, limit, table_format, as_json=as_json)
+        print_wrong(result, metric, tag, limit, table_format, join=join, **how)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
-        print_flips(result, chosen, tag, limit, table_format, as_json=as_json)
+        print_flips(result, chosen, tag, limit, table_format, join=join, **how)
     elif confusion:
         print_confusion(result, tag, table_format, as_json=as_json)
     else:
         print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _join(result: Result, data: str) -> Join:
+    """Return what looks up the texts of examples in a file of data."""
+    from evalkit_cli.printing.joined_inputs import join_inputs
+
+    def join(ids: Collection[str]) -> JoinedInputs:
+        with plugin_output_to_stderr():
+            return join_inputs(result, data, ids)
+
+    return join
 
 
 def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
@@ -286,16 +322,29 @@ def _show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
     print_sample(sample, show_text=show_text, as_json=as_json)
 
 
-def _show_component(what: str, as_json: bool) -> None:
-    from evalkit_cli.printing.component_views import describe, print_description
+def _show_component(
+    context: click.Context, what: str, as_json: bool, verbose: bool
+) -> None:
+    from evalkit.catalog import COMMANDS, SCHEMAS
+    from evalkit_cli.printing.cards import print_card
+    from evalkit_cli.printing.component_views import (
+        describe,
+        describe_command,
+        describe_schema,
+    )
 
     kind, _, name = what.partition("/")
     with plugin_output_to_stderr():
-        described = describe(kind, name)
+        if kind == COMMANDS:
+            described = describe_command(name, context)
+        elif kind == SCHEMAS:
+            described = describe_schema(name)
+        else:
+            described = describe(kind, name)
     if as_json:
         echo_json(described)
     else:
-        print_description(described)
+        print_card(described, verbose=verbose)
 
 
 def _show_contract(kind: str, as_json: bool) -> None:

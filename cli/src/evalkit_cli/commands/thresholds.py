@@ -1,28 +1,46 @@
-"""Checks scores against thresholds: `--fail-under METRIC=VALUE[@BOUND]`."""
+"""Checks scores against thresholds: `--fail-under`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from evalkit_cli.printing.streams import echo
+
 if TYPE_CHECKING:
     from evalkit import Result, Score
+    from evalkit.catalog import BoundMetric
+    from evalkit_cli.commands.expected_scores import ExpectedScores
 
 NOT_MET = 3
 """Exit code where a threshold is not met."""
 
+FORM = "[DATASET:]METRIC[@TAG]=VALUE[@BOUND]"
+"""How a threshold is written."""
 
 BOUNDS = {"lower": "ci_low", "upper": "ci_high"}
 """The bounds of an interval that a threshold may be about, by their names."""
+
+_SHOWN = 10
+"""Most names that a message lists."""
+
+
+class Reading(NamedTuple):
+    """What the left side of a threshold may be about."""
+
+    dataset: str | None
+    metric: str
+    tag: str | None
 
 
 class Threshold(NamedTuple):
     """The least that a score must be; the most, where lower is better."""
 
-    metric: str
+    target: str
+    """What it is about, as it was given: a metric, with a data set or a tag or both."""
     value: float
     """In the unit that scores are stored in: proportions are 0 to 1."""
     is_percentage: bool
@@ -30,9 +48,29 @@ class Threshold(NamedTuple):
     bound: str | None = None
     """`lower` or `upper` where not the score but this bound of its interval counts."""
 
+    def readings(self, datasets: Sequence[str]) -> Iterator[Reading]:
+        """Return what the target may mean, what counts most first.
+
+        Names of metrics and tags may hold `:` and `@` themselves.
+
+        Args:
+            datasets: The data sets that are evaluated.
+        """
+        yield from _with_tags(None, self.target)
+        for dataset in datasets:
+            if self.target.startswith(f"{dataset}:"):
+                yield from _with_tags(dataset, self.target[len(dataset) + 1 :])
+
+
+def _with_tags(dataset: str | None, target: str) -> Iterator[Reading]:
+    yield Reading(dataset, target, None)
+    for place, letter in enumerate(target):
+        if letter == "@" and place and target[place + 1 :]:
+            yield Reading(dataset, target[:place], target[place + 1 :])
+
 
 def read_thresholds(given: Sequence[str]) -> list[Threshold]:
-    """Read `METRIC=VALUE` options, where `@lower` or `@upper` may follow.
+    """Read `[DATASET:]METRIC[@TAG]=VALUE` options; `@lower` or `@upper` may follow.
 
     Args:
         given: The options; a metric's name may hold `=` itself.
@@ -47,7 +85,7 @@ def read_thresholds(given: Sequence[str]) -> list[Threshold]:
 
 
 def _read(text: str) -> Threshold:
-    metric, equals, given = text.rpartition("=")
+    target, equals, given = text.rpartition("=")
     number, at, bound = given.partition("@")
     is_percentage = number.endswith("%")
     try:
@@ -55,14 +93,94 @@ def _read(text: str) -> Threshold:
     except ValueError:
         value = math.nan
     is_bound = bound in BOUNDS or not at
-    if not equals or not metric or not math.isfinite(value) or not is_bound:
+    if not equals or not target or not math.isfinite(value) or not is_bound:
         raise click.UsageError(
             f"--fail-under {text!r} is not of the form METRIC=VALUE, such as "
             "accuracy=0.8 or accuracy=80%, or accuracy=0.8@lower (or @upper) for a "
-            "bound of its interval."
+            "bound of its interval; METRIC@TAG is its score on a tag, and "
+            "DATASET:METRIC that of one data set."
         )
     value = value / 100 if is_percentage else value
-    return Threshold(metric, value, is_percentage, bound or None)
+    return Threshold(target, value, is_percentage, bound or None)
+
+
+def refuse_nonsense(
+    thresholds: Sequence[Threshold], expected: Sequence[ExpectedScores]
+) -> None:
+    """Refuse thresholds that no score could be compared with, before work begins.
+
+    Args:
+        thresholds: The thresholds.
+        expected: The scores that each data set will have.
+
+    Raises:
+        UsageError: One is beyond the values that its metric can have, was given in
+            percent and is of no proportion, or is about a score that there will not be.
+    """
+    datasets = [each.dataset for each in expected]
+    for threshold in thresholds:
+        found = False
+        for reading in threshold.readings(datasets):
+            for each in expected:
+                metric = each.scores.get(reading.metric)
+                if reading.dataset in (None, each.dataset) and metric is not None:
+                    _refuse_impossible(threshold, metric)
+                    found = True
+            if found:
+                break
+        if not found and not any(_may_have(each, threshold) for each in expected):
+            names = dict.fromkeys(name for each in expected for name in each.scores)
+            raise click.UsageError(_no_score(threshold, names, datasets))
+
+
+def _may_have(expected: ExpectedScores, threshold: Threshold) -> bool:
+    """Tell whether a score of a name that nobody declared may turn up."""
+    from evalkit.catalog import metric_of
+
+    readings = threshold.readings([expected.dataset])
+    return expected.is_open or any(
+        metric_of(reading.metric, expected.scores) is not None for reading in readings
+    )
+
+
+def _refuse_impossible(threshold: Threshold, metric: BoundMetric | Score) -> None:
+    """Refuse a threshold in another unit."""
+    is_proportion = metric.unit == "%" and metric.scale == 100
+    start = f"--fail-under {threshold.target}: "
+    if threshold.is_percentage and not is_proportion:
+        raise click.UsageError(
+            f"{start}the score is no proportion; give the "
+            f"threshold in its own unit{f' ({metric.unit})' if metric.unit else ''}, "
+            "without %."
+        )
+    low, high = getattr(metric, "bounds", None) or (None, None)
+    low = -math.inf if low is None else low
+    high = math.inf if high is None else high
+    if is_proportion:
+        high = min(high, 1.0)
+    if low <= threshold.value <= high:
+        return
+    raise click.UsageError(start + _beyond(threshold, low, high, is_proportion))
+
+
+def _beyond(threshold: Threshold, low: float, high: float, is_proportion: bool) -> str:
+    """Say that no score can be beyond a threshold, and which one may be meant."""
+    value = threshold.value
+    if is_proportion and threshold.is_percentage:
+        side = f"above {100 * high:g}%" if value > high else f"below {100 * low:g}%"
+        return f"no proportion is {side}."
+    side = "above" if value > high else "below"
+    if is_proportion and high < value <= 100 * high:
+        return (
+            f"proportions are stored as 0 to 1, and {value:g} is above; "
+            f"give {value:g}% or {value / 100:g}."
+        )
+    return f"its values are {low:g} to {high:g}, and {value:g} is {side}."
+
+
+def say_not_met(what: str) -> None:
+    """Say on the standard error what is not met: a verdict, and no error."""
+    echo(f"evalkit: not met: {what}", err=True)
 
 
 def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[str]:
@@ -70,43 +188,93 @@ def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[st
 
     Args:
         results: Results; those that were refused have no scores to check.
-        thresholds: What their scores of the whole set must be.
+        thresholds: What their scores must be.
 
     Returns:
         A sentence for each result and threshold that it does not meet. A score without
         a value meets none, and one without an interval none that is about a bound.
 
     Raises:
-        UsageError: No result has the metric, one was given in percent that is no
-            proportion, or a proportion's is above 1.
+        UsageError: No result has the score, or the threshold is not one of its unit.
     """
     scored = [result for result in results if result.status != "refused"]
     lines = []
-    for threshold in thresholds:
-        having = [result for result in scored if threshold.metric in result]
-        if scored and not having:
-            known = dict.fromkeys(name for result in scored for name in result.metrics)
-            raise click.UsageError(
-                f"--fail-under names {threshold.metric!r}, of which there is no score; "
-                f"there are: {', '.join(known) or 'none'}."
-            )
-        for result in having:
-            why = _why_not_met(result[threshold.metric], threshold)
+    for threshold in thresholds if scored else ():
+        for result, score in _scores(scored, threshold):
+            _refuse_impossible(threshold, score)
+            why = _why_not_met(score, threshold)
             if why is not None:
-                lines.append(f"{_whose(result, results)}{threshold.metric} {why}")
+                name = score.metric if score.tag is None else f"{score.metric} on "
+                name += score.tag or ""
+                lines.append(f"{_whose(result, results)}{name} {why}")
     return lines
 
 
+def _scores(
+    results: Sequence[Result], threshold: Threshold
+) -> list[tuple[Result, Score]]:
+    """Return the scores that a threshold is about, of the results that have it."""
+    datasets = list(dict.fromkeys(str(result.dataset) for result in results))
+    tagged: list[Reading] = []
+    for reading in threshold.readings(datasets):
+        asked = [
+            result
+            for result in results
+            if reading.dataset in (None, result.dataset) and reading.metric in result
+        ]
+        if asked and reading.tag is not None:
+            tagged.append(reading)
+        found = [
+            (result, score)
+            for result in asked
+            for score in [_score(result, reading)]
+            if score is not None
+        ]
+        if found:
+            return found
+    if tagged:
+        raise click.UsageError(_no_tag(threshold, tagged[0], results))
+    names = dict.fromkeys(name for result in results for name in result.metrics)
+    raise click.UsageError(_no_score(threshold, names, datasets))
+
+
+def _score(result: Result, reading: Reading) -> Score | None:
+    if reading.tag is None:
+        return result[reading.metric]
+    for score in result.scores:
+        is_plain = score.aggregate is None and score.perturbation is None
+        if is_plain and (score.metric, score.tag) == (reading.metric, reading.tag):
+            return score
+    return None
+
+
+def _no_score(
+    threshold: Threshold, names: Mapping[str, object], datasets: Sequence[str]
+) -> str:
+    several = dict.fromkeys(datasets)
+    of = f" on {', '.join(several)}" if len(several) > 1 else ""
+    return (
+        f"--fail-under names {threshold.target!r}, of which there is no score; "
+        f"there are: {', '.join(names) or 'none'}{of}."
+    )
+
+
+def _no_tag(threshold: Threshold, reading: Reading, results: Sequence[Result]) -> str:
+    tags = dict.fromkeys(
+        score.tag
+        for result in results
+        for score in result.scores
+        if score.tag is not None and score.aggregate is None
+    )
+    shown = [tag for tag in tags if tag is not None][:_SHOWN]
+    more = f" and {len(tags) - _SHOWN} more" if len(tags) > _SHOWN else ""
+    return (
+        f"--fail-under {threshold.target}: no example has the tag {reading.tag!r}; "
+        f"there are: {', '.join(shown) or 'none'}{more}."
+    )
+
+
 def _why_not_met(score: Score, threshold: Threshold) -> str | None:
-    is_proportion = score.unit == "%" and score.scale == 100
-    if threshold.is_percentage and not is_proportion:
-        raise click.UsageError(
-            f"--fail-under {threshold.metric}: the score is no proportion; give the "
-            f"threshold in its own unit{f' ({score.unit})' if score.unit else ''}, "
-            "without %."
-        )
-    if is_proportion and threshold.value > 1:
-        raise click.UsageError(_beyond(threshold))
     if score.value is None:
         return f"has no value: {score.reason or 'it is not defined'}"
     found, what = score.value, "is"
@@ -125,17 +293,6 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
         is_met = found >= threshold.value
         side = "under"
     return None if is_met else f"{what} {found!r}, {side} {threshold.value!r}"
-
-
-def _beyond(threshold: Threshold) -> str:
-    """Say that no proportion can be above a threshold, and which one may be meant."""
-    start = f"--fail-under {threshold.metric}: "
-    if threshold.is_percentage:
-        return f"{start}no proportion is above 100%."
-    return (
-        f"{start}proportions are stored as 0 to 1, and {threshold.value:g} is above; "
-        f"give {threshold.value:g}% or {threshold.value / 100:g}."
-    )
 
 
 def _whose(result: Result, results: Sequence[Result]) -> str:

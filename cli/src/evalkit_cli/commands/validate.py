@@ -13,6 +13,9 @@ from evalkit_cli.options.choices import (
     chosen_dataset,
     cluster_option,
     data_options,
+    map_option,
+    map_predictions_option,
+    normalise_option,
     policy_options,
 )
 from evalkit_cli.options.evaluation import validation_options
@@ -23,11 +26,11 @@ from evalkit_cli.options.prediction_sources import (
     spool_folder,
 )
 from evalkit_cli.options.runs import json_option, quiet_with
+from evalkit_cli.printing.corrected_commands import echo_correction, echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
     echo_json,
-    echo_lines,
     plugin_output_to_stderr,
 )
 
@@ -48,6 +51,9 @@ _SHOWN = 5
     help="Predictions to check, in any format; - for the standard input; repeatable. "
     "Without it, only the examples are checked.",
 )
+@map_option
+@map_predictions_option
+@normalise_option
 @adapter_option
 @cluster_option
 @policy_options
@@ -107,7 +113,7 @@ def validate_command(
                     if len(jobs) == 1:
                         raise
                     message = name_standard_input(str(error), folder)
-                    echo_lines(f"evalkit: error: {message}", err=True)
+                    echo_error(error, message)
                     failed = True
                 else:
                     found.append(checked)
@@ -159,7 +165,7 @@ def _print(found: Validation, quiet: bool, written: Path | None) -> None:
             echo(f"  {status:<12} {count:>9}")
     for status in STATUSES:
         for problem in found.problems.first(status, _SHOWN):
-            where = f"line {problem.line}: " if problem.line else ""
+            where = f"{found.place} {problem.line}: " if problem.line else ""
             uid = f" {problem.id!r}" if problem.id is not None else ""
             why = f": {describe(problem.violations)}" if problem.line else ""
             echo(f"{where}{status}{uid}{why}")
@@ -173,5 +179,7 @@ def _print(found: Validation, quiet: bool, written: Path | None) -> None:
         echo(f"notice: {notice}")
     if found.refusals:
         echo(f"an evaluation would refuse this: {'; '.join(found.refusals)}")
+        if found.mapping:
+            echo_correction(found.mapping, "predictions")
     else:
         echo("ok")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import folder_option, json_option, quiet_option
 from evalkit_cli.options.scoring import jobs_option
 from evalkit_cli.printing.progress_bar import watched
@@ -38,7 +39,8 @@ def verify_command(
     """Compute the scores of a run again, and say whether they are the same.
 
     \b
-    A RUN is the path of a run, the start of its id, its model, or `latest`.
+    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
+    complete run, also as MODEL@DATASET or FOLDER:MODEL.
     \b
     Examples:
       evalkit verify latest
@@ -61,8 +63,9 @@ def verify_command(
     from evalkit_cli.printing.verification_report import print_verification
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
+        [path] = run_paths([run], folder, quiet=quiet)
         found = verify(
-            run, folder=folder, jobs=jobs, predictions=predictions, progress=progress
+            path, folder=folder, jobs=jobs, predictions=predictions, progress=progress
         )
     if as_json:
         echo_json(found.to_dict())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -129,37 +129,109 @@ adapter_option = click.option(
     "--adapter",
     "adapters",
     multiple=True,
-    metavar="PLACE=FILE",
-    help="Adapters, as a list in YAML or JSON, that change each row before it is "
-    "checked, at the place predictions or data; `evalkit adapt` tries them by hand.",
+    metavar="PLACE=FILE|NAME",
+    help="What changes each row before it is checked, at the place predictions, data "
+    "or perturbed: a file with a list of adapters, in YAML or JSON, or an installed "
+    "adapter by its name (NAME[:KEY=VALUE,…], see `evalkit list adapters`); "
+    "`evalkit adapt` tries them by hand.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
 
-def read_adapters(given: tuple[str, ...]) -> dict[str, Path]:
+map_option = click.option(
+    "--map",
+    "mapped",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Take a field of the examples from the column of another name: "
+    "statement=text, label=meta.gold (within an object), id=#row (the number of the "
+    "row), facet:origin=source (tags such as origin:web); repeatable.",
+)
+"""The parameter `map` of `evalkit.evaluate`."""
+
+map_predictions_option = click.option(
+    "--map-predictions",
+    "mapped_predictions",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="The same of the predictions: id=key, label=output.text, "
+    "prob.positive=p_positive; repeatable.",
+)
+"""The parameter `map_predictions` of `evalkit.evaluate`."""
+
+
+normalise_option = click.option(
+    "--normalise",
+    multiple=True,
+    type=click.Choice(("labels",)),
+    help="Write the labels of data and predictions as they are declared, where they "
+    "differ in case, surrounding blanks or Unicode form.",
+)
+"""The parameter `normalise` of `evalkit.evaluate`."""
+
+
+def read_names(given: str | None) -> list[str] | None:
+    """Read names that are joined by commas; None for none."""
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",")]
+    if not all(names):
+        raise click.UsageError(f"--keep {given!r} is not of the form NAME[,…] or none.")
+    return names
+
+
+def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
+    """Read `FIELD=COLUMN` options.
+
+    Args:
+        given: The options.
+        option: Their name.
+
+    Returns:
+        The columns by field.
+
+    Raises:
+        UsageError: One is not of this form, or a field is named twice.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        field, equals, column = text.partition("=")
+        if not (field and equals and column):
+            raise click.UsageError(
+                f"{option} {text!r} is not of the form FIELD=COLUMN."
+            )
+        if field in found:
+            raise click.UsageError(f"{option} {field}=… is given twice.")
+        found[field] = column
+    return found
+
+
+def read_adapters(
+    given: tuple[str, ...], places: Sequence[str] = ("predictions", "data", "perturbed")
+) -> dict[str, str]:
     """Read `PLACE=FILE` options.
 
     Args:
         given: The options.
+        places: Where adapters may sit.
 
     Returns:
-        The files of adapters by place.
+        Files or names of adapters by place.
 
     Raises:
         UsageError: One is not of this form, or a place is named twice.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for text in given:
-        place, _, path = text.partition("=")
-        if place not in ("data", "predictions") or not path:
-            raise click.UsageError(
-                f"--adapter {text!r} is not of the form predictions=FILE or data=FILE."
-            )
+        place, _, named = text.partition("=")
+        if place not in places or not named:
+            forms = ", ".join(f"{each}=FILE or {each}=NAME" for each in places)
+            raise click.UsageError(f"--adapter {text!r} is not of the form {forms}.")
         if place in found:
             raise click.UsageError(
                 f"--adapter {place}=… is given twice; put both into one file."
             )
-        found[place] = Path(path)
+        found[place] = named
     return found
 
 

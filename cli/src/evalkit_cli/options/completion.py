@@ -14,6 +14,7 @@ from evalkit_cli.printing.escapes import for_terminal
 if TYPE_CHECKING:
     from evalkit import Component
     from evalkit.catalog import Catalog
+    from evalkit.runs import RunSummary
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -71,13 +72,45 @@ def complete_commands(
 def complete_runs(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the ids of the runs in the folder of `--out`, and `latest`."""
-    folder = Path(ctx.params.get("folder") or "runs")
-    runs = [path.parent for path in sorted(folder.glob("*/*/run.json"))]
-    named = [(run.name, run.parent.name) for run in runs]
-    if named:
-        named.append(("latest", "the last evaluated run"))
+    """Complete models and ids of the runs in the folder of `--out`, and `latest`.
+
+    After `FOLDER:` those in that folder.
+    """
+    folder, colon, _ = incomplete.rpartition(":")
+    if colon and Path(folder).is_dir():
+        named = [(f"{folder}:{name}", text) for name, text in _runs_in(Path(folder))]
+    else:
+        named = _runs_in(Path(ctx.params.get("folder") or "runs"))
     return _matching(named, incomplete)
+
+
+def _runs_in(folder: Path) -> list[tuple[str, str]]:
+    """Return what runs can be called, with a text: models, MODEL@DATASET, and ids."""
+    from evalkit.runs import COMPLETE, LATEST, list_runs
+
+    runs = list_runs(folder)
+    by_model: dict[str, dict[str, int]] = {}
+    for run in runs:
+        if run.status == COMPLETE and run.model and run.dataset:
+            datasets = by_model.setdefault(run.model, {})
+            datasets[run.dataset] = datasets.get(run.dataset, 0) + 1
+    named = []
+    for model, datasets in sorted(by_model.items()):
+        named.append((model, f"model, on {', '.join(datasets)}"))
+        if len(datasets) > 1:
+            named += [
+                (f"{model}@{dataset}", "its newest run there") for dataset in datasets
+            ]
+    of_runs = [run for run in runs if (run.path / "run.json").is_file()]
+    ids = [(run.path.name, _about(run)) for run in of_runs]
+    newest = [(LATEST, "the last evaluated run")] if ids else []
+    return [*named, *sorted(ids), *newest]
+
+
+def _about(run: RunSummary) -> str:
+    if run.problem is not None:
+        return run.path.parent.name
+    return f"{run.model} on {run.dataset}, {run.status}"
 
 
 def complete_ids_and_runs(

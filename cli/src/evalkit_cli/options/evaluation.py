@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.options.choices import read_adapters, read_filters
+from evalkit_cli.options.choices import read_adapters, read_filters, read_map
 
 if TYPE_CHECKING:
     from evalkit import EvaluationOptions
@@ -18,9 +18,11 @@ def evaluation_options(
     """Return the options of `evalkit eval` as one object.
 
     Args:
-        given: The values of `data_options`, `adapter_option`, `cluster_option`,
-            `policy_options`, `scoring_options`, `--weight`, `--no-examples` and
-            `--observer`, by the names of their parameters.
+        given: The values of `data_options`, `map_option`, `map_predictions_option`,
+            `normalise_option`,
+            `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`,
+            `--weight`, `--no-examples`, `--keep` and `--observer`, by the names of
+            their parameters.
         metrics: The metrics that were named; None for those of the data set.
 
     Raises:
@@ -39,6 +41,7 @@ def evaluation_options(
         jobs=given["jobs"],
         weight=given["weight"],
         include_examples=not given["no_examples"],
+        keep=given["keep"],
         observers=given["observers"],
     )
 
@@ -47,8 +50,10 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
     """Return the options of `evalkit validate` as those of an evaluation.
 
     Args:
-        given: The values of `data_options`, `adapter_option`, `cluster_option` and
-            `policy_options`, by the names of their parameters.
+        given: The values of `data_options`, `map_option`, `map_predictions_option`,
+            `normalise_option`,
+            `adapter_option`, `cluster_option` and `policy_options`, by the names of
+            their parameters.
 
     Raises:
         EvalkitError: A value is out of its range.
@@ -65,4 +70,7 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         on_invalid=given["on_invalid"],
         on_duplicate=given["on_duplicate"],
         adapters=read_adapters(given["adapters"]),
+        map=read_map(given["mapped"], "--map"),
+        normalise=given["normalise"],
+        map_predictions=read_map(given["mapped_predictions"], "--map-predictions"),
     )

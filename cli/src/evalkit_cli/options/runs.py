@@ -58,8 +58,11 @@ def verbose_with(help_text: str) -> Decorator:
 
 json_option = json_with("Print JSON.")
 format_option = format_with("How tables are printed.")
-quiet_option = quiet_with("Print the scores and nothing else.")
-verbose_option = verbose_with("Print every metric for every tag.")
+quiet_option = quiet_with("Print the scores of the whole set and nothing else.")
+verbose_option = verbose_with(
+    "Print every tag, metric and notice, not only the worst tags, and how intervals "
+    "were made."
+)
 
 store_option = click.option(
     "-o",

@@ -19,7 +19,8 @@ def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
 
     Args:
         results: The results.
-        verbose: Whether the tables show every metric for every tag.
+        verbose: Whether the tables show every metric for every tag; every notice is
+            shown then, and how intervals were made.
 
     Returns:
         Lines.
@@ -27,11 +28,8 @@ def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
     lines = _flags(results, verbose)
     lines += failed_lines(results)
     lines += _without_prediction(results)
-    lines += interval_lines(results)
-    for place, each in enumerate(results):
-        label = labelled(results, place)
-        lines += [f"{label}{line}" for line in account(each.result)]
-    return lines
+    lines += interval_lines(results, verbose=verbose)
+    return [*lines, *account(results, verbose=verbose)]
 
 
 def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
@@ -99,46 +97,115 @@ def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
     return [fitting(reason) for reason in reasons]
 
 
-def account(result: Result) -> list[str]:
+def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
     """Say what was scored, what was not, and where it was written.
 
     Args:
-        result: The result.
+        results: The results.
+        verbose: Whether all notices are shown, and the adapters.
 
     Returns:
-        Its notices and warnings, its adapters, the counts, and the run folder.
+        Notices and warnings, adapters, counts and run folders; what is alike for all
+        results once.
     """
+    lines = _notices(results, verbose)
+    for say in (_warnings, _adapters, _scored, _copies):
+        if say is not _adapters or verbose:
+            lines += _of_all(results, [say(each.result, verbose) for each in results])
+    return [*lines, *_folders(results)]
+
+
+def _of_all(
+    results: Sequence[PrintedResult], said: Sequence[Sequence[str]]
+) -> list[str]:
+    """Name the models of what is not said of all of them."""
+    if all(lines == said[0] for lines in said):
+        return [*said[0]]
+    return [
+        f"{labelled(results, place)}{line}"
+        for place, lines in enumerate(said)
+        for line in lines
+    ]
+
+
+def _notices(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
+    """Say what all results share, and then what is of some of them."""
+    given = [each.result.notices for each in results]
+    shared = [text for text in given[0] if all(text in other for other in given)]
+    rest = [[text for text in notices if text not in shared] for notices in given]
+    lines = notice_lines(shared, verbose=verbose)
+    own = [notice_lines(notices, verbose=verbose) for notices in rest]
+    return [*lines, *_of_all(results, own)]
+
+
+def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
+    """Return all notices, or one line that says how many there are.
+
+    Args:
+        notices: Sentences.
+        verbose: Whether all are shown.
+    """
+    if verbose or len(notices) <= 1:
+        return [f"notice: {notice}" for notice in notices]
+    # what changes scores comes before anything else
+    first = min(notices, key=lambda text: not _is_about_scores(text))
+    return [f"{len(notices)} notices (-v shows all), such as: {first}"]
+
+
+def _is_about_scores(notice: str) -> bool:
+    words = ("left out", "counted as wrong", "repeated id", "only ")
+    return any(each in notice for each in words)
+
+
+def _warnings(result: Result, _verbose: bool) -> list[str]:
+    return [f"warning: {warning}" for warning in result.warnings]
+
+
+def _scored(result: Result, _verbose: bool) -> list[str]:
     counts = result.counts
     left = {
         status: counts[status]
         for status in ("invalid", "missing", "duplicate", "unknown", "unreadable")
         if counts[status]
     }
-    lines = [f"notice: {notice}" for notice in result.notices]
-    lines += [f"warning: {warning}" for warning in result.warnings]
-    lines += _adapters(result)
     scored = f"{_of_examples(counts)} scored"
-    if left:
-        kinds = ", ".join(f"{count} {status}" for status, count in left.items())
-        where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
-        lines.append(f"{scored}; not scored: {kinds}{where}")
-    else:
-        lines.append(f"{scored}, every row accounted for")
-    for perturbed in result.record.perturbed:
-        name = perturbed.file or "perturbed rows"
-        counted = _of_examples(perturbed.counts.to_dict(), "copies")
-        lines.append(f"{name}: {counted} scored")
-    if result.path is not None:
-        kept = " (an identical run was there already)" if result.was_there else ""
-        lines.append(f"run folder: {result.path}{kept}")
-    return lines
+    if not left:
+        return [f"{scored}, every row accounted for"]
+    kinds = ", ".join(f"{count} {status}" for status, count in left.items())
+    where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
+    return [f"{scored}; not scored: {kinds}{where}"]
 
 
-def _adapters(result: Result) -> list[str]:
+def _copies(result: Result, _verbose: bool) -> list[str]:
+    return [
+        f"{perturbed.file or 'perturbed rows'}: "
+        f"{_of_examples(perturbed.counts.to_dict(), 'copies')} scored"
+        for perturbed in result.record.perturbed
+    ]
+
+
+def _folders(results: Sequence[PrintedResult]) -> list[str]:
+    """Say in one line where the runs are."""
+    written = [each.result for each in results if each.result.path is not None]
+    if not written:
+        return []
+    if len(results) == 1:
+        kept = " (an identical run was there already)" if written[0].was_there else ""
+        return [f"run folder: {written[0].path}{kept}"]
+    folders = ", ".join(f"{each.path} ({each.model})" for each in written)
+    there = [str(each.model) for each in written if each.was_there]
+    kept = f"; identical runs were there already: {', '.join(there)}" if there else ""
+    return [f"run folders: {folders}{kept}"]
+
+
+def _adapters(result: Result, _verbose: bool) -> list[str]:
     """Say what changed rows before they were checked."""
     places = {
         "examples": result.record.data.adapters,
         "predictions": result.record.predictions.adapters,
+        "perturbed copies": next(
+            (each.adapters for each in result.record.perturbed if each.adapters), ()
+        ),
     }
     return [
         f"adapters of {place}: {', '.join(each.kind for each in adapters)}"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.printing.parameter_lines import describe_parameters, parameter_lines
-from evalkit_cli.printing.streams import echo, echo_lines
+import click
+
+from evalkit_cli.printing.card_examples import example_of
+from evalkit_cli.printing.descriptions import describe_component
+from evalkit_cli.printing.parameter_lines import describe_parameters
 
 if TYPE_CHECKING:
     from evalkit import Component
+    from evalkit.catalog import Bound
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:
@@ -23,8 +27,9 @@ def describe(kind: str, name: str) -> dict[str, Any]:
         name: Its name, with `@DISTRIBUTION` where that is needed.
 
     Returns:
-        Id, distribution, version, documentation, parameters and attributes. Of one
-        that cannot be built without a parameter, the attributes are those of its class.
+        Id, description, documentation, example, parameters, attributes, distribution,
+        version and object. Of one that cannot be built without a parameter, the
+        attributes are those of its class.
 
     Raises:
         PluginError: It is unknown or broken.
@@ -46,7 +51,8 @@ def describe(kind: str, name: str) -> dict[str, Any]:
         component = registry.select(kind, name).component
         written: Any = import_component(component)
         model = getattr(written, "Parameters", None)
-        return _described(component, written, model, read_attributes(kind, written)[0])
+        attributes = read_attributes(kind, written)[0]
+        return _described(component, written, model, attributes, name, None)
     plugin = bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     model = None if bound.parameters is None else type(bound.parameters)
@@ -54,20 +60,88 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     if not isinstance(attributes.get("task", ""), str):
         task = Resolver(registry).task(BoundDataset.of(bound))
         attributes["task"] = task.component.name
-    return _described(bound.component, written, model, attributes)
+    return _described(bound.component, written, model, attributes, name, bound)
 
 
 def _described(
-    component: Component, written: Any, model: Any, attributes: Mapping[str, Any]
+    component: Component,
+    written: Any,
+    model: Any,
+    attributes: Mapping[str, Any],
+    name: str,
+    bound: Bound | None,
 ) -> dict[str, Any]:
+    parameters = {} if model is None else describe_parameters(model)
     return {
         "id": component.id,
+        "description": describe_component(component),
+        "documentation": inspect.cleandoc(written.__doc__ or ""),
+        "example": _plain(example_of(bound, component.kind, name, parameters)),
+        "parameters": parameters,
+        "attributes": {key: _plain(value) for key, value in attributes.items()},
         "distribution": component.distribution,
         "version": component.version,
         "object": component.value,
-        "documentation": inspect.cleandoc(written.__doc__ or ""),
-        "parameters": {} if model is None else describe_parameters(model),
-        "attributes": {name: _plain(value) for name, value in attributes.items()},
+    }
+
+
+def describe_schema(name: str) -> dict[str, Any]:
+    """Describe a named schema as JSON values, with the JSON Schema of its model.
+
+    Args:
+        name: Its name.
+
+    Raises:
+        PluginError: It is unknown or broken.
+    """
+    from evalkit.catalog import SCHEMAS, find_component, find_components, import_schema
+    from evalkit.errors import UnknownPluginError
+
+    catalog = find_components()
+    component = find_component(catalog, SCHEMAS, name)
+    if component is None:
+        known = ", ".join(each.name for each in catalog.of_kind(SCHEMAS))
+        raise UnknownPluginError(f"there is no schema {name!r}; there are {known}")
+    model = import_schema(component)
+    described = _described(component, model, model, {}, name, None)
+    return described | {"attributes": {"JSON Schema": model.model_json_schema()}}
+
+
+def describe_command(name: str, context: click.Context) -> dict[str, Any]:
+    """Describe a command as JSON values; its documentation is its help.
+
+    Args:
+        name: Its name.
+        context: Of the command that asks.
+
+    Raises:
+        click.UsageError: There is no such command.
+        PluginError: It is broken.
+    """
+    from evalkit.catalog import COMMANDS, find_components
+
+    root = context.find_root()
+    group = root.command
+    assert isinstance(group, click.Group)
+    _, command, _ = group.resolve_command(root, [name])
+    assert command is not None  # else it has failed
+    own = click.Context(command, info_name=name, parent=root)
+    found = [
+        each
+        for each in find_components().components
+        if each.kind == COMMANDS and each.name == name
+    ]
+    origin = found[0] if found and name not in group.commands else None
+    return {
+        "id": f"commands/{name}",
+        "description": command.get_short_help_str(limit=200),
+        "documentation": own.get_help(),
+        "example": {},
+        "parameters": {},
+        "attributes": {},
+        "distribution": origin.distribution if origin else "evalkit-cli",
+        "version": origin.version if origin else version("evalkit-cli"),
+        "object": origin.value if origin else type(command).__module__,
     }
 
 
@@ -85,54 +159,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
-
-
-def print_description(described: Mapping[str, Any]) -> None:
-    """Print a description for a person.
-
-    Args:
-        described: From `describe`.
-    """
-    echo(
-        f"{described['id']}  ({described['distribution']} {described['version']}, "
-        f"{described['object']})"
-    )
-    if described["documentation"]:
-        echo()
-        echo_lines(described["documentation"])
-    if described["parameters"]:
-        echo()
-        echo("parameters")
-        for line in parameter_lines(described["parameters"]):
-            echo(line)
-    rows = {
-        name: _one_line(name, value)
-        for name, value in described["attributes"].items()
-        if value not in (None, [], {}, "")
-    }
-    if rows:
-        width = max(map(len, rows))
-        echo()
-        echo("attributes")
-        for name, text in rows.items():
-            echo(f"  {name.ljust(width)}  {text}")
-
-
-def _one_line(name: str, value: Any) -> str:
-    if name in ("Input", "Output"):
-        required = value.get("required", ())
-        return ", ".join(
-            field if field in required else f"[{field}]"
-            for field in value.get("properties", {})
-        )
-    if name == "label_effect" and isinstance(value, Mapping):
-        rest = "all others" if len(value) > 1 else "all"
-        return ", ".join(
-            f"{effect} for {rest if task == '*' else task}"
-            for task, effect in value.items()
-        )
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str)

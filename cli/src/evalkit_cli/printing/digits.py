@@ -65,7 +65,7 @@ standard error as a share of half the interval."""
 def half_width(
     low: float | None, high: float | None, n: int, scale: float
 ) -> float | None:
-    """Give half the width of an interval as it is shown.
+    """Return half the width of an interval as it is shown.
 
     Args:
         low: Lower bound of a score, as stored; None where there is no interval.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evalkit.reporting import count_of
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
 from evalkit_cli.printing.score_cells import show_interval, show_number, show_shrunken
 from evalkit_cli.printing.tag_tables import MEANINGS, crossing_of
@@ -15,56 +16,67 @@ if TYPE_CHECKING:
 MOST_FACETS = 5
 """Facets and crossings that a report on a screen is about."""
 
-_KINDS = ("worst", "gap")
-
 _LEAST_P = 0.001
 """p-values below it are not told from each other."""
 
 
 def facet_lines(
-    results: Sequence[PrintedResult], metric: str, most_facets: int | None
+    results: Sequence[PrintedResult], metric: str, *, verbose: bool
 ) -> list[str]:
     """Return the worst group and the gap of each facet and crossing.
 
     Args:
         results: The results.
         metric: The metric they are about.
-        most_facets: How many facets; None for all. What the user asked for comes first.
+        verbose: Whether all facets are shown, also what was not tested. What the user
+            asked for comes first.
 
     Returns:
-        A heading and two lines for each facet and result, or one of a facet with one
+        A heading and a line for each facet and result, or one of a facet with one
         group; nothing without facets.
     """
     facets = _facets(results, metric)
     lone = _lone_groups(results, metric, facets)
-    shown = [*facets, *lone][:most_facets]
+    tested = [
+        facet
+        for facet in facets
+        if verbose
+        or facet in results[0].crossings
+        or any(_is_tested(each, metric, facet) for each in results)
+    ]
+    untested = len(facets) - len(tested) + len(lone)
+    shown = tested if verbose else tested[:MOST_FACETS]
     lines = [
-        f"{labelled(results, place)}{facet}: {line}"
+        f"{labelled(results, place)}{facet}: {_line(result, metric, facet, verbose)}"
         for facet in shown
         for place, result in enumerate(results)
-        for line in _lines(result, metric, facet)
+        if _is_known(result, metric, facet)
     ]
-    if not lines and not lone:
-        return []
-    level = results[0].confidence
-    heading = f"Worst group and gap; each {level} CI holds for all groups at once:"
-    if not lines:
-        heading = "Worst group and gap:"
-    lines += [f"{facet}: {lone[facet]}" for facet in shown if facet in lone]
-    if any(_is_adjusted(score) for result in results for score in result.result.scores):
-        heading = (
-            f"Worst group and gap; each {level} CI holds for all groups at once; p is "
-            "adjusted for all facets:"
-        )
-    if len(results) > 1:
-        # beside one result the table of tags has both columns and says what they mean
+    heading = _heading(results) if lines else "Worst group and gap:"
+    if verbose:
+        lines += [f"{facet}: {said}" for facet, said in lone.items()]
+    else:
+        lines += _not_shown(len(tested) - len(shown), untested)
+    if verbose:
         said = "\n".join(lines)
         lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
-    more = len(facets) + len(lone) - len(shown)
-    if more:
-        what = "facet" if more == 1 else "facets"
-        lines.append(f"{more} more {what}: -v or --format csv shows all")
-    return [heading, "", *lines]
+    return [heading, "", *lines] if lines else []
+
+
+def _heading(results: Sequence[PrintedResult]) -> str:
+    level = results[0].confidence
+    heading = f"Worst group and gap; each {level} CI holds for all groups at once"
+    if any(_is_adjusted(score) for result in results for score in result.result.scores):
+        heading += "; p is adjusted for all facets"
+    return f"{heading}:"
+
+
+def _not_shown(more: int, untested: int) -> list[str]:
+    """Say how many facets only `-v` shows."""
+    parts = [f"{count_of(more, 'more facet')}"] if more else []
+    if untested:
+        parts.append(f"{count_of(untested, 'facet')} that could not be tested")
+    return [f"not shown: {', '.join(parts)}; -v shows all"] if parts else []
 
 
 def _facets(results: Sequence[PrintedResult], metric: str) -> list[str]:
@@ -121,54 +133,67 @@ def _lone(result: PrintedResult, score: Score, tag: str, facet: str) -> str:
     others = result.groups[score.metric, None].n - score.n
     if not others:
         return f"only one group, {group}; not tested"
-    rest = "example, which is" if others == 1 else f"{others} examples, which are"
-    return f"only one group, {group}; not tested against the other {rest} in none"
+    rest = f"{others} examples, which belong to no group"
+    if others == 1:
+        rest = "example, which belongs to no group"
+    return f"only one group, {group}; not tested against the other {rest}"
 
 
-def _scores_of(result: PrintedResult, metric: str, facet: str) -> list[Score]:
-    kinds = [f"{kind}:{facet}" for kind in _KINDS]
-    return [
-        score
+def _scores_of(result: PrintedResult, metric: str, facet: str) -> dict[str, Score]:
+    """Return the score of the worst group and the gap, as far as there are any."""
+    kinds = {f"{kind}:{facet}": kind for kind in ("worst", "gap")}
+    return {
+        kinds[score.aggregate]: score
         for score in result.result.scores
         if score.metric == metric and score.aggregate in kinds
-    ]
+    }
 
 
 def _is_adjusted(score: Score) -> bool:
     return score.p_adjusted is not None and score.p_adjusted != score.p_value
 
 
-def _lines(result: PrintedResult, metric: str, facet: str) -> list[str]:
+def _line(result: PrintedResult, metric: str, facet: str, verbose: bool) -> str:
     scores = _scores_of(result, metric, facet)
-    if not scores and _has_mean(result, metric, facet):
+    if not scores:
         least = result.min_n
-        return [f"fewer than two groups of at least {least} examples (--min-n)"]
-    return [
-        _worst(result, facet, score)
-        if str(score.aggregate).startswith("worst:")
-        else _gap(result, facet, score)
-        for score in scores
-    ]
+        return f"fewer than two groups of at least {least} examples (--min-n)"
+    worst, gap = scores.get("worst"), scores.get("gap")
+    parts = [] if worst is None else [_worst(result, facet, worst)]
+    parts += [] if gap is None else [_gap(result, facet, gap)]
+    if worst is not None:
+        parts += _standing(worst) if verbose else []
+        # what is said of the gap is not said twice
+        is_said = gap is not None and (worst.flag or "") in (gap.flag or "")
+        parts += [] if is_said or not worst.flag else [worst.flag]
+    return "; ".join(parts)
 
 
-def _has_mean(result: PrintedResult, metric: str, facet: str) -> bool:
-    return any(
+def _is_known(result: PrintedResult, metric: str, facet: str) -> bool:
+    """Tell whether there is anything to say of a facet."""
+    return bool(_scores_of(result, metric, facet)) or any(
         score.metric == metric and score.aggregate == f"macro:{facet}"
         for score in result.result.scores
     )
 
 
+def _is_tested(result: PrintedResult, metric: str, facet: str) -> bool:
+    gap = _scores_of(result, metric, facet).get("gap")
+    return gap is not None and gap.p_value is not None
+
+
 def _worst(result: PrintedResult, facet: str, score: Score) -> str:
     group = _without_facet(score.tag or "", facet)
-    flag = f"; {score.flag}" if score.flag else ""
     without = "" if score.ci else f" (no interval: {score.reason})"
-    shown, ranks = show_shrunken(score)
-    shrunk = f"; shrunk {shown} {score.unit}".rstrip() if shown else ""
-    rank = f", rank {ranks}" if ranks else ""
-    return (
-        f"worst {group} {_value(result, score)}{without}, n = {score.n}{shrunk}{rank}"
-        f"{flag}"
-    )
+    return f"worst {group} {_value(result, score)}{without}, n = {score.n}"
+
+
+def _standing(worst: Score) -> list[str]:
+    """Return the shrunken score of the worst group and its rank."""
+    shown, ranks = show_shrunken(worst)
+    parts = [f"shrunk {shown} {worst.unit}".rstrip()] if shown else []
+    parts += [f"rank {ranks}"] if ranks else []
+    return [", ".join(parts)] if parts else []
 
 
 def _gap(result: PrintedResult, facet: str, score: Score) -> str:

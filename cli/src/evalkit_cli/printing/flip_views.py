@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalkit_cli.printing.joined_texts import Join, Texts
 from evalkit_cli.printing.run_views import as_text, shortened
 from evalkit_cli.printing.streams import echo, echo_csv, echo_json
-from evalkit_cli.printing.tables import draw
+from evalkit_cli.printing.tables import draw, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -27,6 +28,8 @@ def print_flips(
     table_format: str,
     *,
     as_json: bool,
+    join: Join | None = None,
+    show_text: bool = False,
 ) -> None:
     """Print the pairs whose correctness flipped, losses first.
 
@@ -37,12 +40,22 @@ def print_flips(
         limit: The most pairs to print.
         table_format: `table`, `md`, `csv` or `latex`.
         as_json: Print JSON instead.
+        join: Looks up the texts of originals and copies, as far as the data have them.
+        show_text: Whether texts that may be hurtful are shown.
     """
     from evalkit.reporting import find_flips
 
     found = find_flips(result, perturbation, tag)
     rows = list(found.rows.head(limit).iter_rows(named=True))
+    ids = [uid for row in rows for uid in (row["input_id"], row["id"])]
+    texts = Texts(join, ids, show_text=show_text)
     if as_json:
+        rows = [
+            row
+            | texts.as_json(row["input_id"], "original_input")
+            | texts.as_json(row["id"])
+            for row in rows
+        ]
         echo_json(
             {
                 "run_id": result.run_id,
@@ -54,15 +67,27 @@ def print_flips(
                 "pairs": rows,
             }
         )
+        texts.print_notices(err=True)
         return
     if table_format == "csv":
-        echo_csv([_COLUMNS, *(_cells(row) for row in rows)])
+        cells = ([*_cells(row), *_texts_of(row, texts)] for row in rows)
+        echo_csv([[*_COLUMNS, *_text_columns(texts)], *cells])
     is_table = table_format == "table"
     echo(_title(found, perturbation, tag, len(rows)), err=not is_table)
     if rows and table_format != "csv":
         if is_table:
             echo()
-        _draw(rows, perturbation, table_format)
+        _draw(rows, texts, perturbation, table_format)
+    texts.print_notices(err=not is_table)
+
+
+def _text_columns(texts: Texts) -> list[str]:
+    """Name the columns of the texts, first those of originals."""
+    return [f"{whose} {key}" for whose in ("original", "copy") for key in texts.keys]
+
+
+def _texts_of(row: dict[str, Any], texts: Texts) -> list[str | None]:
+    return [*texts.of(row["input_id"]), *texts.of(row["id"])]
 
 
 def _title(found: Flips, perturbation: str | None, tag: str | None, shown: int) -> str:
@@ -90,11 +115,16 @@ def _cells(row: dict[str, Any]) -> list[object]:
 
 
 def _draw(
-    rows: Sequence[dict[str, Any]], perturbation: str | None, table_format: str
+    rows: Sequence[dict[str, Any]],
+    texts: Texts,
+    perturbation: str | None,
+    table_format: str,
 ) -> None:
-    table = [["flip", "perturbation", "original", "copy", "answer", "before", "after"]]
+    header = ["flip", "perturbation", "original", "copy", "answer", "before", "after"]
+    table = [[*header, *_text_columns(texts)]]
     for row in rows:
         _, name, original, uid, old, answer, before, after, _ = _cells(row)
+        shown = _texts_of(row, texts)
         gold = shortened(answer)
         if old != answer:
             gold = f"{shortened(old)} → {gold}"
@@ -104,8 +134,10 @@ def _draw(
                 *(str(text) for text in (name, original, uid)),
                 gold,
                 *map(shortened, (before, after)),
+                *("" if text is None else shortened(text) for text in shown),
             ]
         )
     if perturbation is not None and not perturbation.startswith("family:"):
         table = [[*cells[:1], *cells[2:]] for cells in table]  # the title says it
+    table = without_empty_columns(table)  # a file has originals or copies
     draw(table, table_format, range(len(table[0])))

@@ -24,22 +24,25 @@ _ROUNDING = 1e-9
 """Share by which two equal errors may differ."""
 
 
-def interval_lines(results: Sequence[PrintedResult]) -> list[str]:
+def interval_lines(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
     """Say which methods were used, over which clusters, and what they cost.
 
     Args:
         results: The results.
+        verbose: Whether to say more than how often examples were answered, and whether
+            the intervals are those of another edition.
 
     Returns:
         Lines; those that are alike for all results once.
     """
-    methods = [line for result in results if (line := _methods(result))]
+    methods = [line for each in results if verbose and (line := _methods(each))]
     alike = len(set(methods)) == 1
     lines = methods[:1] if alike else []
     for place, result in enumerate(results):
         label = labelled(results, place)
-        own = [] if alike else [_methods(result)]
-        own += [_design_effect(result), _replications(result), _other_rules(result)]
+        own = [_methods(result)] if verbose and not alike else []
+        own += [_design_effect(result)] if verbose else []
+        own += [_replications(result), _other_rules(result)]
         lines += [f"{label}{line}" for line in own if line]
     return lines
 
@@ -85,7 +88,7 @@ def _sizes(scores: Sequence[Score]) -> str:
         return ""
     return (
         f" (the largest has {100 * largest:.2g} % of the examples; together they tell "
-        f"as much as {effective:.1f} of equal size)"
+        f"as much as {effective:.1f} clusters of equal size)"
     )
 
 
@@ -145,7 +148,7 @@ def _how_often_answered(result: PrintedResult, times: int) -> str:
         return f"each example was answered {times} times"
     n_examples = counts["examples"] // times
     if result.result.examples is None:
-        return f"examples were answered {times} times or less often"
+        return f"examples were answered at most {times} times"
     incomplete = count_incomplete(result.result.examples, times)
     return (
         f"{n_examples - incomplete} of {n_examples} examples were answered {times} "

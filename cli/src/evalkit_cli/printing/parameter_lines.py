@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_WIDTH = 84
+_WIDTH = 80
 _TYPES = {
     "string": "text",
     "integer": "integer",
@@ -93,17 +93,22 @@ def parameter_lines(described: Mapping[str, Any]) -> list[str]:
     width = max(map(len, described))
     lines = []
     for name, schema in described.items():
-        lines.append(f"  {name.ljust(width)}  {_kind(schema)}{_default(schema)}")
-        text = " ".join(str(schema.get("description", "")).split())
         indent = " " * (width + 4)
-        lines += textwrap.wrap(
-            text,
-            _WIDTH,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_on_hyphens=False,
-        )
+        kind = f"{_kind(schema)}{_default(schema)}"
+        text = " ".join(str(schema.get("description", "")).split())
+        lines += _wrapped(kind, f"  {name.ljust(width)}  ", indent)
+        lines += _wrapped(text, indent, indent)
     return lines
+
+
+def _wrapped(text: str, first: str, later: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+    )
 
 
 def _default(schema: Mapping[str, Any]) -> str:
@@ -117,7 +122,21 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) and value.strip() else json.dumps(value)
 
 
+def is_path(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a parameter is the path of a file or folder, or none.
+
+    Args:
+        schema: Its JSON schema.
+    """
+    kinds = [schema, *schema.get("anyOf", ())]
+    return any(
+        kind.get("format") in ("path", "file-path", "directory-path") for kind in kinds
+    )
+
+
 def _kind(schema: Mapping[str, Any]) -> str:
+    if is_path(schema):
+        return "path"
     if "enum" in schema:
         return " or ".join(map(_written, schema["enum"]))
     if "const" in schema:

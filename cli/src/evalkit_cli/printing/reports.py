@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.closing_lines import account, closing_lines, failed_lines
-from evalkit_cli.printing.facet_lines import MOST_FACETS, facet_lines
+from evalkit_cli.printing.facet_lines import facet_lines
 from evalkit_cli.printing.perturbation_tables import perturbation_tables
 from evalkit_cli.printing.printed_results import PrintedResult
 from evalkit_cli.printing.score_cells import (
@@ -18,9 +18,9 @@ from evalkit_cli.printing.score_cells import (
     show_number,
     show_value,
 )
-from evalkit_cli.printing.streams import echo, echo_csv, echo_lines
+from evalkit_cli.printing.streams import echo, echo_csv, echo_lines, echo_wrapped
 from evalkit_cli.printing.tables import Rows, draw, without_empty_columns
-from evalkit_cli.printing.tag_tables import MOST_ROWS, Columns, TagTable, tag_tables
+from evalkit_cli.printing.tag_tables import Columns, TagTable, tag_tables
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
@@ -37,8 +37,8 @@ def print_report(
     Args:
         results: Results that were not refused.
         table_format: `table`, `md`, `csv` or `latex`.
-        quiet: Leave out everything but the scores.
-        verbose: Give every metric for every tag.
+        quiet: Print the scores of the whole set only; of CSV every score.
+        verbose: Show every tag, metric, facet and notice, and how intervals were made.
     """
     printed = [PrintedResult(result) for result in results]
     talk = table_format == "table" and not quiet
@@ -46,12 +46,13 @@ def print_report(
         echo_csv(_all_scores(results))
         tables = []
     else:
-        tables = _tag_tables(printed, verbose, talk)
-        # there is no heading that names the model
-        names = len(results) > 1 or (quiet and table_format == "table")
-        _print_tables(
-            printed, tables, table_format, verbose=verbose, talk=talk, names=names
-        )
+        tables = [] if quiet else _tag_tables(printed, verbose, talk)
+        if talk:
+            echo(_title(printed))
+            echo()
+        draw(_summary(printed), table_format)
+        if not quiet:
+            _print_tables(printed, tables, table_format, verbose=verbose, talk=talk)
     if quiet:
         for result in results:
             for error in result.errors:
@@ -60,7 +61,7 @@ def print_report(
         return
     notes = [] if talk else _notes(printed, tables, table_format, verbose)
     for line in [*notes, *_below(printed, verbose)]:
-        echo(line, err=not talk)
+        echo_wrapped(line, err=not talk)
 
 
 def _warn(results: Sequence[Result]) -> None:
@@ -90,8 +91,7 @@ def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
     headline = results[0].headline
     facets = []
     if headline is not None:
-        most = None if verbose else MOST_FACETS
-        facets = facet_lines(results, headline.metric, most)
+        facets = facet_lines(results, headline.metric, verbose=verbose)
     return [*facets, *([""] if facets else []), *closing_lines(results, verbose)]
 
 
@@ -103,7 +103,7 @@ def print_overview(
     Args:
         results: Results that were not refused.
         table_format: `table`, `md` or `latex`.
-        quiet: Leave out everything but the scores.
+        quiet: Print the scores only.
     """
     printed = [PrintedResult(result) for result in results]
     interval = f"{printed[0].confidence} CI"
@@ -128,8 +128,8 @@ def print_overview(
     draw(without_empty_columns(rows), table_format)
     talk = table_format == "table" and not quiet
     for each in printed if not quiet else ():
-        for line in [*failed_lines([each]), *account(each.result)]:
-            echo(f"{each.result.dataset}: {line}", err=not talk)
+        for line in [*failed_lines([each]), *account([each], verbose=False)]:
+            echo_wrapped(f"{each.result.dataset}: {line}", err=not talk)
     if quiet:
         _warn(results)
 
@@ -141,7 +141,7 @@ def _tag_tables(
     if headline is None or headline.value is None:
         return []
     columns = Columns(results, headline, verbose, with_unit=verbose or not talk)
-    return tag_tables(columns, MOST_ROWS if talk and not verbose else None)
+    return tag_tables(columns, cut=talk and not verbose)
 
 
 def _print_tables(
@@ -151,12 +151,7 @@ def _print_tables(
     *,
     verbose: bool,
     talk: bool,
-    names: bool,
 ) -> None:
-    if talk:
-        echo(_title(results))
-        echo()
-    draw(_summary(results, names), table_format)
     for table in tables:
         echo()
         if talk and table.rows:
@@ -171,7 +166,7 @@ def _print_tables(
                 echo()
             draw(under.rows, table_format, (0,))
             for note in under.notes if talk else ():
-                echo(note)
+                echo_wrapped(note)
     if talk:
         echo()
 
@@ -181,7 +176,7 @@ def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
         draw(table.rows, table_format)
     of = "" if table.rows else f"By {table.by}: "
     for note in table.notes if talk else ():
-        echo(f"{of}{note}")
+        echo_wrapped(f"{of}{note}")
 
 
 def _title(results: Sequence[PrintedResult]) -> str:
@@ -197,8 +192,8 @@ def _heading(table: TagTable, headline: Score | None, verbose: bool) -> str:
     return f"By {table.by}, worst {headline.metric} first{order}{unit}:"
 
 
-def _summary(results: Sequence[PrintedResult], names: bool) -> Rows:
-    """Return the scores of the whole set, with the models if they are to be named."""
+def _summary(results: Sequence[PrintedResult]) -> Rows:
+    """Return the scores of the whole set, with the models where there are several."""
     header = [
         "metric",
         "score",
@@ -209,6 +204,7 @@ def _summary(results: Sequence[PrintedResult], names: bool) -> Rows:
         "chance",
         *COVERAGE,
     ]
+    names = len(results) > 1
     if names:
         header.insert(0, "model")
     rows = [header]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.printing.escapes import for_terminal
+from evalkit_cli.printing.joined_texts import Join, Texts
 from evalkit_cli.printing.reports import print_report
 from evalkit_cli.printing.streams import echo, echo_csv, echo_json
 from evalkit_cli.printing.tables import (
@@ -64,6 +65,8 @@ def print_wrong(
     table_format: str,
     *,
     as_json: bool,
+    join: Join | None = None,
+    show_text: bool = False,
 ) -> None:
     """Print the examples that were answered wrongly, the worst first.
 
@@ -74,23 +77,30 @@ def print_wrong(
         limit: The most examples to print.
         table_format: `table`, `md`, `csv` or `latex`.
         as_json: Print JSON instead.
+        join: Looks up their texts.
+        show_text: Whether texts that may be hurtful are shown.
     """
     from evalkit.runs import find_wrong
 
     found = find_wrong(result, metric, tag)
     rows = list(found.rows.head(limit).iter_rows(named=True))
+    texts = Texts(join, [row["id"] for row in rows], show_text=show_text)
     if as_json:
+        rows = [row | texts.as_json(row["id"]) for row in rows]
         echo_json(_wrong_json(result, found, tag, rows))
+        texts.print_notices(err=True)
         return
     if table_format == "csv":
-        echo_csv([_WRONG_COLUMNS, *(_wrong_cells(row) for row in rows)])
+        cells = ([*_wrong_cells(row), *texts.of(row["id"])] for row in rows)
+        echo_csv([[*_WRONG_COLUMNS, *texts.keys], *cells])
     is_table = table_format == "table"
     talk_to_stderr = not is_table
     echo(_wrong_title(found, tag, len(rows)), err=talk_to_stderr)
     if rows and table_format != "csv":
         if is_table:
             echo()
-        _draw_wrong(found, rows, table_format)
+        _draw_wrong(found, rows, texts, table_format)
+    texts.print_notices(err=talk_to_stderr)
 
 
 def _wrong_json(
@@ -124,21 +134,33 @@ def as_text(value: Any) -> str | None:
 
 def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:
     where = f" with the tag {tag}" if tag is not None else ""
-    how = "have another prediction than the answer"
-    if found.metric is not None:
-        how = f"miss the best {found.metric}, {found.best:g}"
     wrong = found.rows.height
-    order = "the worst first" if found.metric is not None and wrong else ""
+    how = f"{'has' if wrong == 1 else 'have'} a prediction other than the answer"
+    if found.metric is not None and _is_right_or_wrong(found):
+        how = f"{'is' if wrong == 1 else 'are'} wrong by {found.metric}"
+    elif found.metric is not None:
+        verb = "does" if wrong == 1 else "do"
+        how = f"{verb} not reach the best possible {found.metric}, {found.best:g}"
+    is_ranked = found.metric is not None and wrong and not _is_right_or_wrong(found)
+    order = "the worst first" if is_ranked else ""
     if shown < wrong:
-        order = f"the {'worst' if order else 'first'} {shown}"
+        order = f"the {'worst' if is_ranked else 'first'} {shown}"
     few = f"; {order}" if order else ""
     return f"{wrong} of {found.n} examples{where} {how}{few}"
 
 
+def _is_right_or_wrong(found: WrongAnswers) -> bool:
+    """Tell whether no example that is listed got a part of the best score."""
+    return found.best == 1 and set(found.rows["score"]) <= {0.0}
+
+
 def _draw_wrong(
-    found: WrongAnswers, rows: Sequence[dict[str, Any]], table_format: str
+    found: WrongAnswers,
+    rows: Sequence[dict[str, Any]],
+    texts: Texts,
+    table_format: str,
 ) -> None:
-    header = list(_WRONG_COLUMNS)
+    header = [*_WRONG_COLUMNS, *texts.keys]
     if found.metric is not None:
         header[header.index("score")] = found.metric
     table = [header]
@@ -152,12 +174,13 @@ def _draw_wrong(
                 "" if score is None else f"{score:g}",
                 ", ".join(row["tags"] or ()),
                 str(note or ""),
+                *map(shortened, texts.of(row["id"])),
             ]
         )
     kept = without_empty_columns(table)
     number = kept[0].index(found.metric) if found.metric in kept[0] else None
-    texts = [place for place in range(len(kept[0])) if place != number]
-    draw(kept, table_format, texts)
+    left = [place for place in range(len(kept[0])) if place != number]
+    draw(kept, table_format, left)
 
 
 def shortened(value: object) -> str:

@@ -37,10 +37,10 @@ def print_sample(sample: ExampleSample, *, show_text: bool, as_json: bool) -> No
     table = [header]
     for row in sample.rows:
         cluster = [_cell(value) for value in (row.cluster or {}).values()]
-        answer = _masked(_cell(row.answer), masked and not sample.has_labels)
+        answer = masked_text(_cell(row.answer), masked and not sample.has_labels)
         cells = [row.id, answer, ", ".join(row.tags) or NO_VALUE]
-        cells += [_masked(", ".join(cluster) or NO_VALUE, masked)] * has_clusters
-        cells += [_masked(_cell(row.input.get(key)), masked) for key in keys]
+        cells += [masked_text(", ".join(cluster) or NO_VALUE, masked)] * has_clusters
+        cells += [masked_text(_cell(row.input.get(key)), masked) for key in keys]
         table.append(cells)
     draw(table, "table", texts=range(len(header)))
     echo()
@@ -75,5 +75,6 @@ def _cell(value: Any) -> str:
     return line if len(line) <= _MOST else line[: _MOST - 1] + "…"
 
 
-def _masked(text: str, masked: bool) -> str:
+def masked_text(text: str, masked: bool) -> str:
+    """Return a text, with dots for its letters where it is to be masked."""
     return _LETTER.sub("·", text) if masked else text

@@ -11,7 +11,9 @@ import csv
 import io
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
@@ -20,6 +22,9 @@ import click
 from evalkit_cli.printing.escapes import for_csv, for_json, for_terminal
 
 _STDOUT, _STDERR = 1, 2
+
+_NARROWEST = 20
+"""Columns below which text is not wrapped further."""
 
 
 MOST_LINES, MOST_CHARACTERS = 20, 2000
@@ -34,6 +39,37 @@ def echo(line: str = "", *, err: bool = False) -> None:
         err: Print it on stderr, as a message that fits on a screen.
     """
     click.echo(for_terminal(fitting(line) if err else line), err=err)
+
+
+def terminal_width() -> int | None:
+    """Return how many columns stdout has, or `COLUMNS` says; None for no limit."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def echo_wrapped(line: str = "", *, err: bool = False) -> None:
+    """Print one line of text; on a narrow terminal in several, broken at blanks.
+
+    Args:
+        line: The line, without its end.
+        err: Print it on stderr, as a message that fits on a screen.
+    """
+    width = None if err else terminal_width()
+    shown = for_terminal(line)
+    if width is None or len(shown) <= width:
+        echo(line, err=err)
+        return
+    lines = textwrap.wrap(
+        shown,
+        max(width, _NARROWEST),
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for part in lines:
+        click.echo(part)
 
 
 def echo_lines(text: str, *, err: bool = False, whole: bool = False) -> None:

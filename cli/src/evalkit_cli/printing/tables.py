@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.escapes import for_latex, for_markdown, for_terminal
-from evalkit_cli.printing.streams import echo, echo_drawn
+from evalkit_cli.printing.narrow_tables import fit_columns
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_drawn,
+    echo_wrapped,
+    terminal_width,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Rows = list[list[str]]
 """A header and rows of cells."""
@@ -24,6 +34,10 @@ _NARROWEST = 12
 _FOLDED = ("tag", "model", "metric", "dataset", "answer", "prediction", "tags")
 """Headers of columns whose texts are folded."""
 
+_MANY = 100
+"""Rows from which a table that need not be folded is put together without rich, which
+takes half a millisecond for each."""
+
 Texts = Collection[int] | None
 """Which columns are texts, by number; None for the first two that are no numbers."""
 
@@ -34,15 +48,20 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
     from rich.table import Table
 
     rows = [[for_terminal(cell) for cell in row] for row in rows]
+    limit = terminal_width()
+    rights = [_is_number(number, name, texts) for number, name in enumerate(rows[0])]
+    left_out: list[str] = []
+    if limit is not None:
+        kept, left_out = fit_columns(rows, limit, cell_len)
+        rows = [[row[number] for number in kept] for row in rows]
+        rights = [rights[number] for number in kept]
     plain = bool(os.environ.get("NO_COLOR"))
     table = Table(box=None, pad_edge=False, header_style="" if plain else "bold")
-    needed = -2
-    for number, name in enumerate(rows[0]):
-        is_number = name in ("n", "score", "majority", "chance") or number > 1
-        if texts is not None:
-            is_number = number not in texts
+    needed, widths = -2, []
+    for number, (name, is_number) in enumerate(zip(rows[0], rights, strict=True)):
         fold = name in _FOLDED
         width = max(cell_len(row[number]) for row in rows)
+        widths.append(width)
         needed += 2 + (min(width, _NARROWEST) if fold else width)
         table.add_column(
             name,
@@ -51,18 +70,54 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             overflow="fold",
             min_width=1,  # else a column of combining marks would be left out
         )
-    for row in rows[1:]:
-        table.add_row(*row)
     console = Console(
         file=sys.stdout, highlight=False, markup=False, emoji=False, no_color=plain
     )
     # a narrower terminal wraps the lines, so that nothing is cut
-    is_terminal = sys.stdout.isatty()
-    console.width = max(console.width, needed) if is_terminal else _UNLIMITED
+    console.width = _UNLIMITED if limit is None else max(limit, needed)
+    unfolded = sum(widths) + 2 * len(widths) - 2
+    if len(rows) > _MANY and unfolded <= console.width and all(widths):
+        _draw_aligned(rows, widths, rights, console, "" if plain else "bold")
+    else:
+        for row in rows[1:]:
+            table.add_row(*row)
+        with console.capture() as drawn:
+            console.print(table)
+        for line in drawn.get().splitlines():
+            echo_drawn(line.rstrip())
+    if left_out:
+        echo_wrapped(f"not shown, as the terminal is narrow: {', '.join(left_out)}")
+
+
+def _is_number(number: int, name: str, texts: Texts) -> bool:
+    if texts is not None:
+        return number not in texts
+    return name in ("n", "score", "majority", "chance") or number > 1
+
+
+def _draw_aligned(
+    rows: Rows, widths: list[int], rights: list[bool], console: Console, style: str
+) -> None:
+    """Draw a table of which no cell is folded."""
+    from rich.text import Text
+
+    header = Text(_line(rows[0], widths, rights), style, no_wrap=True)
     with console.capture() as drawn:
-        console.print(table)
-    for line in drawn.get().splitlines():
-        echo_drawn(line.rstrip())
+        console.print(header)
+    echo_drawn(drawn.get().rstrip("\n"))
+    for row in rows[1:]:
+        echo_drawn(_line(row, widths, rights))
+
+
+def _line(cells: Sequence[str], widths: list[int], rights: list[bool]) -> str:
+    """Align the cells of a row; a character may take two columns, or none."""
+    from rich.cells import cell_len
+
+    aligned = []
+    for cell, width, is_right in zip(cells, widths, rights, strict=True):
+        blanks = " " * (width - cell_len(cell))
+        aligned.append(blanks + cell if is_right else cell + blanks)
+    return "  ".join(aligned).rstrip()
 
 
 def _draw_markdown(rows: Rows, _texts: Texts) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalkit.reporting import count_of
 from evalkit_cli.printing.printed_results import PrintedResult
 from evalkit_cli.printing.score_cells import (
     COVERAGE,
@@ -22,14 +23,17 @@ from evalkit_cli.printing.tables import Rows, without_empty_columns
 if TYPE_CHECKING:
     from evalkit import Score
 
+MOST_TAGS = 5
+"""Tags that a report on a screen shows: the worst."""
+
 MOST_ROWS = 40
-"""Rows that a table on a screen has at most."""
+"""Groups that a report on a screen shows of those that the user asked for."""
 
 MEANINGS: Mapping[str, str] = {
-    "shrunk": "shrunk: the score drawn towards the mean of its facet, the further the "
-    "less certain it is",
-    "rank": "rank: where a group may stand among those beside it, 1 is the best; all "
-    "ranks of all facets hold at once",
+    "shrunk": "shrunk: the score, drawn towards the mean of its facet; the less "
+    "certain the score, the further",
+    "rank": "rank: the places that a group may have within its facet (1 is the best); "
+    "all ranks of all facets hold at once",
 }
 """What is meant by the columns of shrunken values and ranks, by their header."""
 
@@ -88,12 +92,12 @@ class Columns(NamedTuple):
         return header
 
 
-def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
+def tag_tables(columns: Columns, *, cut: bool) -> list[TagTable]:
     """Make a table of the tags, and one of each crossing.
 
     Args:
         columns: What they show.
-        most_rows: Rows that a table has at most; None for all.
+        cut: Whether only the worst are shown.
 
     Returns:
         Tables with a row for each tag, the worst of the first result first, those of
@@ -106,7 +110,7 @@ def tag_tables(columns: Columns, most_rows: int | None) -> list[TagTable]:
     for tag in _sorted_tags(columns):
         by_crossing[crossing_of(tag, crossings)].append(tag)
     return [
-        _table(columns, crossing, tags, most_rows)
+        _table(columns, crossing, tags, cut=cut)
         for crossing, tags in by_crossing.items()
         if tags
     ]
@@ -158,23 +162,22 @@ def crossing_of(tag: str, crossings: Sequence[str]) -> str | None:
 
 
 def _table(
-    columns: Columns, crossing: str | None, tags: list[str], most_rows: int | None
+    columns: Columns, crossing: str | None, tags: list[str], *, cut: bool
 ) -> TagTable:
     least = columns.results[0].min_n
     large = [tag for tag in tags if least == 1 or _largest_n(columns, tag) >= least]
-    shown = large if most_rows is None else _cut(large, most_rows)
+    shown = large[: MOST_TAGS if crossing is None else MOST_ROWS] if cut else large
     rows = [columns.header, *(_row(columns, tag) for tag in shown)]
     what = "tag" if crossing is None else "group"
-    notes = []
+    hidden = []
     if len(shown) < len(large):
-        more = _count(len(large) - len(shown), f"better {what}")
-        notes.append(f"{more} not shown; -v or --format csv shows all")
+        hidden.append(f"{count_of(len(large) - len(shown), f'more {what}')} (-v)")
     if len(large) < len(tags):
-        small = _count(len(tags) - len(large), what)
-        notes.append(
-            f"{small} of fewer than {least} examples not shown (--min-n); --format csv "
-            "shows all"
-        )
+        small = count_of(len(tags) - len(large), what)
+        hidden.append(f"{small} with fewer than {least} examples (--min-n)")
+    notes = []
+    if hidden:
+        notes.append(f"not shown: {', '.join(hidden)}; --format csv shows all")
     by = "tag" if crossing is None else crossing
     if crossing is not None:
         notes += _outside(columns, crossing, tags)
@@ -205,7 +208,7 @@ def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:
         whole = result.groups[metric, None].n
         outside = whole - (_inside(result, metric, crossing, tags) or whole)
         if outside:
-            examples = _count(whole, "example")
+            examples = count_of(whole, "example")
             said[str(result.result.model)] = (
                 f"{outside} of {examples} in no group of {crossing}"
             )
@@ -236,18 +239,6 @@ def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:
     result, metric = columns.results[0], columns.headline.metric
     found = (result.groups.get((metric, tag)) for tag in tags)
     return any(score is not None and score.shrunk is not None for score in found)
-
-
-def _cut(tags: list[str], most_rows: int) -> list[str]:
-    """Keep the worst, and the row of examples without a tag."""
-    from evalkit.reporting import UNTAGGED
-
-    last = [tag for tag in tags[most_rows:] if tag == UNTAGGED]
-    return [*tags[: most_rows - len(last)], *last]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _found(columns: Columns, tag: str) -> list[Score | None]:

@@ -1,18 +1,24 @@
-"""Pipelines that are written in a file of YAML or JSON."""
+"""Pipelines that are written in a file of YAML or JSON, or named."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, overload
 
-from evalkit.adapting.pipelines import Pipeline, pipeline
+from pydantic import BaseModel
+
+from evalkit.adapting.pipelines import Pipeline, joined, pipeline
 from evalkit.adapting.stages import DEEPEST, is_nested_too_deeply
+from evalkit.base.names import is_component_name, parse_reference
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
+from evalkit.plugins.importing import import_component
+from evalkit.plugins.parameters import as_meant
 from evalkit.plugins.registry import Registry
 
 MOST_BYTES = 1_000_000
@@ -45,7 +51,7 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         raise UnknownPluginError(f"{path}: {error}") from error
 
 
-PLACES = ("data", "predictions")
+PLACES = ("data", "predictions", "perturbed")
 """Where adapters may sit."""
 
 
@@ -71,11 +77,20 @@ def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) 
         )
 
 
+@overload
+def as_pipeline(given: str | Path, registry: Registry | None = None) -> Pipeline: ...
+
+
+@overload
+def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None: ...
+
+
 def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None:
     """Return a pipeline, however it was given.
 
     Args:
-        given: A pipeline, the path of a file, a list of adapters, or None.
+        given: A pipeline, the path of a file, the name of an adapter with its
+            configuration (`NAME[:KEY=VALUE,…]`), a list of adapters, or None.
         registry: Where installed adapters are found.
 
     Raises:
@@ -84,9 +99,86 @@ def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None
     """
     if given is None or isinstance(given, Pipeline):
         return given
+    if isinstance(given, str) and _names_adapter(given):
+        return named_pipeline(given, registry)
     if isinstance(given, str | Path):
         return read_pipeline(given, registry)
     return pipeline(given, registry)
+
+
+def with_map(
+    given: Any, mapping: Mapping[str, str] | None, registry: Registry | None = None
+) -> Pipeline | None:
+    """Return the adapters of a place, and what maps columns to fields after them.
+
+    Args:
+        given: As for `as_pipeline`.
+        mapping: Columns by field, as `MapFields` takes them; None or empty for none.
+        registry: Where installed adapters are found.
+
+    Raises:
+        AdapterError: The adapters or the mapping are written wrongly.
+        PluginError: An adapter is unknown or broken.
+    """
+    whole: Pipeline | None = as_pipeline(given, registry)
+    if not mapping:
+        return whole
+    if not isinstance(mapping, Mapping):
+        raise AdapterError(
+            f"a map must have columns by field, is {shorten(mapping)}; write "
+            "{'label': 'gold'}"
+        )
+    stage = {"kind": "map-fields", "configuration": dict(mapping)}
+    return joined(whole, pipeline([stage], registry))
+
+
+def _names_adapter(given: str) -> bool:
+    """Tell whether a text names an adapter, and no file."""
+    name = re.split("[:@]", given, maxsplit=1)[0].strip()
+    return is_component_name(name) and not Path(given).exists()
+
+
+def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
+    """Return a pipeline of one adapter that is named.
+
+    Args:
+        text: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`; the items of a list are separated by
+            slashes.
+        registry: Where installed adapters are found; what is installed by default.
+
+    Returns:
+        The pipeline.
+
+    Raises:
+        AdapterError: Its configuration is wrong.
+        PluginError: The adapter is unknown or broken.
+    """
+    registry = Registry() if registry is None else registry
+    reference = parse_reference(text)
+    component = registry.select("adapters", text).component
+    model = getattr(import_component(component), "Parameters", None)
+    configuration: Mapping[str, Any] = reference.parameters
+    if inspect.isclass(model) and issubclass(model, BaseModel):
+        configuration = _listed(model, as_meant(model, configuration))
+    stage: dict[str, Any] = {"kind": text.partition(":")[0].strip()}
+    if configuration:
+        stage |= {"configuration": configuration}
+    try:
+        return pipeline([stage], registry)
+    except AdapterError as error:
+        raise AdapterError(f"{text}: {error.problem}", field=error.field) from error
+
+
+def _listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of which a single text for a list is a list of one."""
+    found = dict(values)
+    for name, value in values.items():
+        field = model.model_fields.get(name)
+        kinds = () if field is None else (field.annotation, *get_args(field.annotation))
+        is_list = any(get_origin(kind) is list for kind in kinds)
+        if is_list and isinstance(value, str):
+            found[name] = [value]
+    return found
 
 
 def _read(path: Path) -> Any:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
+from evalkit.adapting.mapping import MapFields
+from evalkit.adapting.settings import AdapterSettings as AdapterSettings
 from evalkit.adapting.stages import Stage, bind_stages
-from evalkit.errors import AdapterError
+from evalkit.errors import AdapterError, DataError
 from evalkit.plugins.registry import Registry
+from evalkit.reading.rows import Row, object_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,12 +21,6 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_000
 """How many rows are adapted at once."""
-
-
-class AdapterSettings(BaseModel):
-    """Base of the `Parameters` of adapters: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Adapted(NamedTuple):
@@ -128,6 +125,44 @@ class Pipeline:
             rows = stage.adapt(rows, number)
             yield Adapted(stage.number, stage.kind, tuple(rows))
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether the first adapter may read files itself, and folders too."""
+        return bool(self.stages) and self.stages[0].adapter.has("read_file")
+
+    def read_file(self, path: Path) -> pl.DataFrame | Iterator[Row] | None:
+        """Read a file by the first adapter, where that reads files of this kind.
+
+        Args:
+            path: The file or folder.
+
+        Returns:
+            A table, or rows with their numbers, which have not gone through the
+            adapters; None for a file that evalkit is to read.
+
+        Raises:
+            DataError: It cannot be read.
+            PluginError: The adapter failed.
+        """
+        found: Any = None
+        if self.reads_files:
+            try:
+                found = self.stages[0].adapter.read_file(path)
+            except AdapterError as error:
+                raise self._unreadable(path, error) from error
+        is_table = found is None or hasattr(found, "iter_rows")
+        return found if is_table else self._numbered(path, found)
+
+    def _numbered(self, path: Path, rows: Iterator[Any]) -> Iterator[Row]:
+        try:
+            for number, values in enumerate(rows, start=1):
+                yield object_row(number, values)
+        except AdapterError as error:
+            raise self._unreadable(path, error) from error
+
+    def _unreadable(self, path: Path, error: AdapterError) -> DataError:
+        return DataError(f"{path}: {self.stages[0].kind}: {error.problem}")
+
     def adapt_frame(
         self, frame: pl.DataFrame, numbers: pl.Series | None = None
     ) -> pl.DataFrame | None:
@@ -158,9 +193,38 @@ class Pipeline:
         return current
 
     @property
+    def renamed(self) -> Mapping[str, set[str]]:
+        """Which fields columns become, as far as `MapFields` comes first."""
+        first = self.stages[0].adapter.plugin if self.stages else None
+        return first.fields if isinstance(first, MapFields) else {}
+
+    def refuse_absent(self, source: str, place: str) -> None:
+        """Refuse columns that are mapped to fields, and that no row had.
+
+        Args:
+            source: Where the rows are from.
+            place: `data` or `predictions`.
+
+        Raises:
+            DataError: There is such a column.
+        """
+        for stage in self.stages:
+            plugin = stage.adapter.plugin
+            if isinstance(plugin, MapFields):
+                plugin.refuse_absent(source, place)
+
+    @property
     def specification(self) -> list[dict[str, Any]]:
         """The pipeline as it is recorded: kind, plugin and configuration by stage."""
         return [stage.specification for stage in self.stages]
+
+
+def joined(first: Pipeline | None, second: Pipeline | None) -> Pipeline | None:
+    """Put one pipeline after another; stages are numbered through."""
+    if first is None or second is None:
+        return first or second
+    numbered = enumerate((*first.stages, *second.stages), start=1)
+    return Pipeline(replace(stage, number=number) for number, stage in numbered)
 
 
 def pipeline(

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit.base.columns import unnamed
 from evalkit.base.failures import hook_failures, located
 from evalkit.base.violations import Violation, from_pydantic
 from evalkit.errors import DataError, SchemaError
@@ -82,7 +83,7 @@ def _refuse_cut_times(path: Path, frame: pl.DataFrame, names: Iterable[str]) -> 
     for name in {*names} & {*frame.columns}:
         kind = frame[name].dtype
         is_fine = kind == pl.Time or getattr(kind, "time_unit", None) == "ns"
-        if is_fine and (frame[name].to_physical() % 1000 != 0).any():
+        if is_fine and (unnamed(frame[name]).to_physical() % 1000 != 0).any():
             raise DataError(
                 f"{path}: {name}: has times finer than a microsecond, which rows do "
                 "not keep; round the column to microseconds"

@@ -38,14 +38,7 @@ def ask_rows(annotator: BoundAnnotator, rows: Sequence[Row]) -> list[Answer]:
 def _ask(
     annotator: BoundAnnotator, rows: Sequence[Row], tries: int, asked: int = 0
 ) -> list[Answer]:
-    """Ask for rows in one call, and one by one where it fails for several.
-
-    Args:
-        annotator: The annotator.
-        rows: Its arguments for each row.
-        tries: How often to ask at most.
-        asked: How often it was asked for them before.
-    """
+    """Ask for rows in one call, and one by one where it fails for several."""
     started = time.monotonic()
     for attempt in range(tries):
         try:

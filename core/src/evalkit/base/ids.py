@@ -54,8 +54,9 @@ def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
 
 def _as_text(key: str, value: Any) -> str | Violation:
     if isinstance(value, str) and value:
-        if value.isascii() or storable(value) == value:
-            return value
+        text: str = str.__str__(value)  # a subclass may compare as it likes
+        if text.isascii() or storable(text) == text:
+            return text
         return Violation(key, "must be a text without half surrogate pairs", value)
     # Integral covers numpy's integers, which are no int
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -64,6 +65,10 @@ def _as_text(key: str, value: Any) -> str | Violation:
         except ValueError:
             return Violation(key, "must be an integer of fewer digits", value)
     return Violation(key, "must be a text that is not empty or an integer", value)
+
+
+AS_INTEGERS = "write them as integers, in pandas by astype('Int64')"
+"""What to do about ids that are floats."""
 
 
 RESPONSES_KEY = "responses"

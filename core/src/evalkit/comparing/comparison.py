@@ -21,7 +21,7 @@ from evalkit.errors import EvalkitError
 from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.listing import find_run
+from evalkit.runs.finding import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.scoring.grouping import WHOLE
@@ -35,7 +35,7 @@ class _Choices(NamedTuple):
 
     confidence: float
     seed: int
-    tags: bool
+    tags: bool | frozenset[str]
     common: bool
     min_n: int
     margin: float | None
@@ -49,7 +49,7 @@ def compare(
     metrics: Sequence[Any] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-    tags: bool = True,
+    tags: bool | Sequence[str] = True,
     common: bool = False,
     min_n: int = 10,
     margin: float | None = None,
@@ -86,7 +86,8 @@ def compare(
             concluded where the p-value is below 1 less it. Several comparisons
             that are read together are adjusted for their number.
         seed: Seed of all that is drawn.
-        tags: Whether tags are compared too.
+        tags: Whether tags are compared too; or those that are, which are adjusted for
+            each other alone.
         common: Whether to compare on the examples that both have, where one has others.
         min_n: Fewest examples of a tag that is compared; a notice says how many tags
             have fewer. Every tag that is compared widens the intervals of all.
@@ -109,7 +110,8 @@ def compare(
     check_confidence(confidence)
     if margin is not None and not 0 < margin < math.inf:
         raise EvalkitError(f"margin must be greater than 0 and finite, is {margin}")
-    choices = _Choices(confidence, seed, tags, common, min_n, margin, all_pairs)
+    chosen = tags if isinstance(tags, bool) else frozenset(tags)
+    choices = _Choices(confidence, seed, chosen, common, min_n, margin, all_pairs)
     results = [_read(given, runs) for given in (first, second, *more)]
     refuse_repeated(results)
     if margin is not None and margin >= 1 and _has_proportion(results[0], metrics):
@@ -132,7 +134,11 @@ def compare(
         "best": best,
         "notices": list(dict.fromkeys(compared.notices)),
     }
-    return Comparison(record, rows)
+    widest = {
+        row.metric: results[0].record.widest_difference(row.metric) for row in rows
+    }
+    known = {metric: width for metric, width in widest.items() if width is not None}
+    return Comparison(record, rows, known)
 
 
 def _read(given: Result | str | Path, folder: str | Path) -> Result:
@@ -221,9 +227,18 @@ class _Compared:
             common=choices.common,
             seed=choices.seed,
         )
-        if tags and choices.tags:
-            self._leave_out(sum(size < self._fewest for size in pair.groups.sizes[1:]))
-        pair.keep_tags(self._fewest if tags and choices.tags else None)
+        tags = tags and bool(choices.tags)
+        only = None if isinstance(choices.tags, bool) else choices.tags
+        if tags:
+            sizes = zip(pair.groups.tags[1:], pair.groups.sizes[1:], strict=True)
+            self._leave_out(
+                sum(
+                    size < self._fewest
+                    for tag, size in sizes
+                    if only is None or tag in only
+                )
+            )
+        pair.keep_tags(self._fewest if tags else None, only)
         names = Names(self._names[first], self._names[second])
         return ComparedPair(pair, names, self._resolver)
 
@@ -236,7 +251,7 @@ class _Compared:
         if count:
             tags = count_of(count, "tag")
             self.notices.append(
-                f"{of}{tags} of fewer than {count_of(self._fewest, 'example')} not "
+                f"{of}{tags} with fewer than {count_of(self._fewest, 'example')} not "
                 "compared (--min-n)"
             )
 

@@ -28,6 +28,14 @@ class Reading(NamedTuple):
     confidence: float
     margin: float | None = None
     """Differences up to this, as stored, are as good as none."""
+    widest: float | None = None
+    """The greatest difference that there can be, as stored; None for no bound."""
+
+    def within(self, difference: float) -> float:
+        """Return the possible difference that is nearest to one."""
+        if self.widest is None:
+            return difference
+        return min(max(difference, -self.widest), self.widest)
 
 
 class Judged(NamedTuple):
@@ -155,33 +163,42 @@ def _undecided(
         )
     elif judged.at_most:
         start = (
-            f"not resolved: no random swap gave as great a difference as "
-            f"{_size(abs(value), reading)}, but so many comparisons would need more "
-            f"swaps ({_p(judged)})"
+            "not resolved: no random swap gave a difference as great as "
+            f"{_size(abs(value), reading)}, but with so many comparisons more swaps "
+            f"would be needed ({_p(judged)})"
         )
     else:
         start = (
             f"undecided: the difference of {_size(abs(value), reading)} could be "
             f"chance ({_p(judged)})"
         )
+    return start + _detected(found, judged, reading)
+
+
+def _detected(found: Difference, judged: Judged, reading: Reading) -> str:
+    """Say which true difference would have been found."""
     if found.is_skewed:
         return (
-            f"{start}; which true difference would be found depends on its direction, "
-            "as the differences are skewed"
+            "; which true difference would be found depends on its direction, as the "
+            "differences are skewed"
         )
-    if judged.detectable is None and interval.reason:
-        return f"{start}; {interval.reason}"
+    if judged.detectable is None and judged.interval.reason:
+        return f"; {judged.interval.reason}"
     if judged.detectable is None:
         if found.n_clusters is None or not judged.reachable or judged.p_value is None:
-            return start
+            return ""
         return (
-            f"{start}; in clusters as few or as unequal as these no true difference is "
-            "known that would be found with a probability of about 80 %"
+            "; in clusters as few or as unequal as these no true difference is known "
+            "that would be found with a probability of about 80 %"
+        )
+    if reading.within(judged.detectable) < judged.detectable:
+        return (
+            "; no possible difference would be found with a probability of about 80 %"
         )
     detected = _size(judged.detectable, reading)
     return (
-        f"{start}; a true difference of {detected} would be found with a probability "
-        "of about 80 %"
+        f"; a true difference of {detected} would be found with a probability of about "
+        "80 %"
     )
 
 
@@ -203,6 +220,7 @@ def _bounds(interval: Interval, reading: Reading) -> str:
     low, high = interval.low, interval.high
     assert low is not None
     assert high is not None
+    low, high = reading.within(low), reading.within(high)
     # a bound that is not zero must not seem to be
     digits = max(_telling_digits(bound, reading) for bound in (low, high))
     return f"{_signed(low, reading, digits)} to {_signed(high, reading, digits)}"

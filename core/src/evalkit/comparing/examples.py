@@ -32,10 +32,7 @@ from evalkit.inference.cluster_sizes import (
     effective_number,
     variance_components,
 )
-from evalkit.inference.intervals import (
-    Floats,
-    Integers,
-)
+from evalkit.inference.intervals import Floats, Integers
 from evalkit.inference.paired_shares import tango_interval
 from evalkit.inference.power import detectable_difference, detectable_share_difference
 from evalkit.inference.randomised_tests import Significance

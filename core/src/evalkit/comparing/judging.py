@@ -62,7 +62,12 @@ def _row(
     plain = judged.interval if size == 1 else _interval_of(found, 1, confidence)
     is_adjusted = size > 1 or member.tag is not None
     reading = Reading(
-        score.unit, score.scale, score.higher_is_better, confidence, margin
+        score.unit,
+        score.scale,
+        score.higher_is_better,
+        confidence,
+        margin,
+        member.compared.pair.first.record.widest_difference(member.metric),
     )
     return ComparedScore(
         metric=member.metric,

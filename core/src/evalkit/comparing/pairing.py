@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -62,14 +62,17 @@ class PairedRuns:
             ranks = shared["cluster"].rank("dense").cast(pl.Int64) - 1
             self.clusters = ranks.to_numpy()
 
-    def keep_tags(self, fewest: int | None) -> None:
+    def keep_tags(self, fewest: int | None, only: Container[str] | None = None) -> None:
         """Leave out groups that are not compared.
 
         Args:
             fewest: Examples that a tag must have; None leaves out all tags.
+            only: The tags that are compared; None for all.
         """
         sizes = np.array(self.groups.sizes)
         kept = np.zeros(len(sizes), np.bool_) if fewest is None else sizes >= fewest
+        if only is not None:
+            kept &= [tag is not None and tag in only for tag in self.groups.tags]
         kept[WHOLE] = True
         chosen = kept[self.groups.group]
         numbers = (np.cumsum(kept) - 1).astype(np.uint32)

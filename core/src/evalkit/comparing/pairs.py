@@ -222,9 +222,10 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
     first, second = pair.first, pair.second
     if pair.left_out:
         left = count_of(pair.left_out, "example")
+        was = "was" if pair.left_out == 1 else "were"
         yield (
-            f"{left} of only one of {name_run(first)} and {name_run(second)} left out; "
-            f"{pair.n} compared"
+            f"{left} that only one of {name_run(first)} and {name_run(second)} has "
+            f"{was} left out; {pair.n} compared"
         )
     if first.dataset != second.dataset:
         yield (

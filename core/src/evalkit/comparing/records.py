@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
 from evalkit.base.wording import count_of
+from evalkit.plugins.displays import html_of, html_table
 
 
 class ComparedScore(NamedTuple):
@@ -83,6 +85,32 @@ class ComparedScore(NamedTuple):
     """Examples of `n` without a valid prediction of the first, counted as wrong."""
     as_wrong_b: int = 0
 
+    @property
+    def tested_interval(self) -> tuple[float | None, float | None]:
+        """The interval that the conclusion follows, adjusted where there is one."""
+        if self.p_adjusted is not None:
+            return self.ci_low_adjusted, self.ci_high_adjusted
+        return self.ci_low, self.ci_high
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it could be shown that the first is worse than the second."""
+        known = (self.higher_is_better, self.p_value, *self.tested_interval)
+        return None not in known
+
+    def is_worse(self, margin: float = 0.0) -> bool:
+        """Tell whether the first is shown to be worse than the second.
+
+        Args:
+            margin: By more than this, as stored.
+        """
+        low, high = self.tested_interval
+        if not self.different or low is None or high is None:
+            return False
+        if self.higher_is_better is None:
+            return False
+        return high < -margin if self.higher_is_better else low > margin
+
 
 class Comparison:
     """Runs compared with the first of them.
@@ -91,17 +119,39 @@ class Comparison:
         record: What was compared, and how.
         rows: By model, metric and tag: the whole set first, then tags, those first on
             which the first model does worst beside the other.
+        widest: The greatest difference that there can be, by metric, as stored.
+            Intervals are stored as they were computed, and shown up to it.
     """
 
     def __init__(
-        self, record: Mapping[str, Any], rows: Sequence[ComparedScore]
+        self,
+        record: Mapping[str, Any],
+        rows: Sequence[ComparedScore],
+        widest: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self._record = dict(record)
         self.rows = tuple(rows)
+        self.widest = dict(widest)
 
     def __repr__(self) -> str:
         models = " vs ".join(str(run["model"]) for run in self._record["runs"])
         return f"<Comparison {models}: {count_of(len(self.rows), 'row')}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: an installed display, or else a plain table."""
+        header = ("models", "metric", "difference", "low", "high", "n", "conclusion")
+        rows = [
+            (
+                f"{row.model_a} less {row.model_b}",
+                row.metric,
+                row.difference,
+                *row.tested_interval,
+                row.n,
+                row.conclusion,
+            )
+            for row in self.whole
+        ]
+        return html_of("comparison", self, html_table("Comparison", header, rows))
 
     @property
     def notices(self) -> Sequence[str]:
@@ -112,6 +162,12 @@ class Comparison:
     def confidence(self) -> float:
         """Probability of the intervals; 1 less it is the level of the tests."""
         return float(self._record["confidence"])
+
+    @property
+    def margin(self) -> float | None:
+        """Differences up to this count as none; None where no margin was given."""
+        found: float | None = self._record.get("margin")
+        return found
 
     @property
     def best(self) -> Mapping[str, Sequence[str]]:
@@ -127,6 +183,35 @@ class Comparison:
     def whole(self) -> list[ComparedScore]:
         """The rows of the whole set."""
         return [row for row in self.rows if row.tag is None]
+
+    @property
+    def worse(self) -> list[ComparedScore]:
+        """The rows of the whole set that show the first run to be worse than another.
+
+        These are `different` to its disadvantage; with a margin by more than that: the
+        interval that was tested with, adjusted where there are several comparisons,
+        lies wholly beyond it.
+        """
+        margin = self.margin or 0.0
+        return [row for row in self._of_first if row.is_worse(margin)]
+
+    @property
+    def judged(self) -> list[ComparedScore]:
+        """The rows of the whole set that could show the first run to be worse."""
+        return [row for row in self._of_first if row.is_judged]
+
+    @property
+    def unjudged(self) -> list[ComparedScore]:
+        """The rows of the whole set with the first run that could never be in `worse`.
+
+        Of these it is not known what is better, or there is no interval or no test.
+        """
+        return [row for row in self._of_first if not row.is_judged]
+
+    @property
+    def _of_first(self) -> list[ComparedScore]:
+        first = self._record["runs"][0]["name"]
+        return [row for row in self.whole if row.model_a == first]
 
     @cached_property
     def frame(self) -> pl.DataFrame:

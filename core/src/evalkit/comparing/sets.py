@@ -86,7 +86,7 @@ def _statistics(metric: BoundMetric, side: Side) -> pl.DataFrame:
 def _values(
     metric: BoundMetric, statistics: pl.DataFrame, side: Side, tables: PairedTables
 ) -> dict[tuple[str, int], tuple[float | None, str | None]]:
-    """Give value and reason of every score and group, the mean over replications."""
+    """Return value and reason of every score and group, the mean over replications."""
     members = pl.concat(
         [
             pl.DataFrame({"example": examples}).with_columns(
@@ -193,7 +193,7 @@ class _Drawn:
 
     @classmethod
     def none(cls, reason: str) -> _Drawn:
-        """Give no replicates, with the reason."""
+        """Return no replicates, with the reason."""
         return cls(reason, reason, "none")
 
 

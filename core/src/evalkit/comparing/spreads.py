@@ -11,12 +11,7 @@ import numpy as np
 from evalkit.comparing.differences import Intervals
 from evalkit.inference.cluster_sizes import cluster_sums, degrees_of_freedom
 from evalkit.inference.effective_pairs import effective_interval, effective_pairs
-from evalkit.inference.intervals import (
-    Floats,
-    Integers,
-    Interval,
-    without_interval,
-)
+from evalkit.inference.intervals import Floats, Integers, Interval, without_interval
 from evalkit.inference.power import POWER
 from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.sample_sizes import unseen_units
@@ -159,7 +154,7 @@ def spread_of(
 
 
 def _of_mean(differences: Floats, clusters: Integers | None) -> tuple[Intervals, float]:
-    """Give Student's intervals of a mean, with their degrees of freedom.
+    """Return Student's intervals of a mean, with their degrees of freedom.
 
     They are wider where the differences are skewed: a few large losses against many
     small gains are called a difference by the test in 17 % of samples without any.

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.adapting.files import as_pipeline
-from evalkit.adapting.pipelines import Pipeline, pipeline
+from evalkit.adapting.pipelines import Pipeline, joined, pipeline
 from evalkit.adapting.rows import adapted_rows
 from evalkit.errors import AdapterError, PluginContractError
 from evalkit.examples.cells import read_cells
@@ -45,13 +45,9 @@ def adapted_by(
     except AdapterError as error:
         origin = dataset.component.origin
         raise PluginContractError(f"{origin}: its adapters: {error}") from error
-    given = as_pipeline(adapters, registry)
-    stages += () if given is None else given.stages
-    if not stages:
-        return dataset
-    numbered = enumerate(stages, start=1)
-    whole = Pipeline(replace(stage, number=number) for number, stage in numbered)
-    return replace(dataset, pipeline=whole)
+    own = Pipeline(stages) if stages else None
+    whole = joined(own, as_pipeline(adapters, registry))
+    return dataset if whole is None else replace(dataset, pipeline=whole)
 
 
 def adapters_of(dataset: BoundDataset) -> list[dict[str, Any]]:
@@ -80,6 +76,10 @@ def adapt_examples(
         DataError: The file cannot be read.
         PluginError: An adapter failed.
     """
+    if path is not None and (read := dataset.pipeline.read_file(path)) is not None:
+        if not isinstance(read, pl.DataFrame):
+            return adapted_rows(read, dataset.pipeline)
+        path, given = None, read
     if path is None and not isinstance(given, pl.DataFrame):
         rows = (Row(number, dict(row)) for number, row in enumerate(given, start=1))
         return adapted_rows(rows, dataset.pipeline)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import encode, to_series
+from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
@@ -31,9 +32,10 @@ class Reporter(NamedTuple):
         uid = self.loaded.frame["uid"][position]
         return f"{self.loaded.where(position)} (uid {uid!r}): {field}: {rule}"
 
-    def error(self, problems: Sequence[str]) -> SchemaError:
+    def error(self, problems: Sequence[str], hint: str = "") -> SchemaError:
         """Return the error that names the file and the first few problems."""
-        return SchemaError(f"{self.loaded.source(self.dataset)}: {few(problems)}")
+        source = self.loaded.source(self.dataset)
+        return SchemaError(f"{source}: {few(problems)}{hint}")
 
 
 def map_answers(
@@ -66,6 +68,7 @@ def map_answers(
             return column
         answers = answers.to_list()
     problems: list[str] = []
+    strange: list[Any] = []
     results = []
     for position, stored in enumerate(answers):
         try:
@@ -80,6 +83,7 @@ def map_answers(
         if not (items or kind.may_be_empty) or any(map(_is_lacking, items)):
             problems.append(reporter.problem(position, reporter.field, "is required"))
         elif labels is not None:
+            strange.extend(item for item in items if item not in labels)
             problems.extend(
                 reporter.problem(
                     position,
@@ -92,7 +96,11 @@ def map_answers(
             )
         results.append(answer)
     if problems:
-        raise reporter.error(problems)
+        known = mapping or labels or ()
+        # all rows or none: what mends some would hide the others
+        can_mend = len(strange) == len(problems) and would_mend(strange, known)
+        hint = f"; {HOW_TO_NORMALISE} mends all of them" if can_mend else ""
+        raise reporter.error(problems, hint)
     return results
 
 

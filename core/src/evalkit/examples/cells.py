@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from evalkit.reading.schemas import cell_texts
 class _Texts:
     """All columns but some."""
 
-    def __init__(self, others: set[str]) -> None:
-        self._others = others
+    def __init__(self, others: set[str], renamed: Mapping[str, set[str]]) -> None:
+        mapped = {name for name, fields in renamed.items() if fields & others}
+        self._others = (others - renamed.keys()) | mapped
 
     def __contains__(self, name: object) -> bool:
         return name not in self._others
@@ -46,8 +47,8 @@ def read_cells(
         A row for each record.
 
     Raises:
-        DataError: The file cannot be read, has no header with an id, or is of a format
-            without rows.
+        DataError: The file cannot be read, has no header, or is of a format without
+            rows.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
     others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}
@@ -56,9 +57,9 @@ def read_cells(
     is_text = field is None or field in cell_texts(task.Output)
     if answer is not None and (task.answer_kind == "number" or not is_text):
         others.add(answer)
-    # adapters may make the id of any column
-    ids = EXAMPLE_ID_KEYS if dataset.pipeline is None else ()
-    for row in read_rows(path, kind, _Texts(others), ids):
+    renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
+    declared |= {name for name, fields in renamed.items() if fields & declared}
+    for row in read_rows(path, kind, _Texts(others, renamed), ()):
         if row.values is None or kind not in OF_TEXTS:
             yield row
             continue

@@ -23,6 +23,7 @@ from evalkit.base.violations import (
     shorten,
 )
 from evalkit.errors import SchemaError
+from evalkit.examples.lacking import lacking_error, refuse_absent_answer
 from evalkit.examples.loading import input_plan
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -59,6 +60,14 @@ def checked_inputs(
         SchemaError: Rows break it.
         PluginError: The task's own validators failed.
     """
+    checked = _checked_inputs(dataset, task, loaded)
+    refuse_absent_answer(dataset, task, checked)
+    return checked
+
+
+def _checked_inputs(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
     accepted, frame = _accepted(task, loaded)
     typed = loaded._replace(frame=frame, given=loaded.frame)
     plan = input_plan(task)
@@ -137,6 +146,15 @@ def _cast(
     return frame.with_columns(cast) if cast else frame
 
 
+def _is_of_texts(dataset: BoundDataset, loaded: ExampleRows) -> bool:
+    """Tell whether rows are cells of a file, which cannot say null."""
+    if loaded.path is None:
+        return False
+    if dataset.pipeline is not None and dataset.pipeline.reads_files:
+        return False
+    return detect_format(loaded.path) in OF_TEXTS
+
+
 def _validated(
     dataset: BoundDataset,
     task: BoundTask,
@@ -152,7 +170,7 @@ def _validated(
     lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
-    is_of_texts = loaded.path is not None and detect_format(loaded.path) in OF_TEXTS
+    is_of_texts = _is_of_texts(dataset, loaded)
     nulls = dict.fromkeys(nullable if is_of_texts else ())
     for position, row in enumerate(loaded.named()):
         if accepted is not None and accepted[position]:
@@ -173,8 +191,7 @@ def _validated(
         absent = [name for name, times in lacking.items() if times == count > 1]
         why = str(problems)
         if absent:
-            has = f"the data has the columns {', '.join(loaded.columns)}"
-            why = f"none has {' or '.join(absent)}; {has}"
+            raise lacking_error(dataset, task, loaded, absent)
         raise SchemaError(
             f"{loaded.source(dataset)}: {len(problems)} of {count} "
             f"examples break the input of the task {task.component.name}: {why}"

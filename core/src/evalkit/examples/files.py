@@ -1,48 +1,73 @@
-"""Scores a file of examples without a data set plugin."""
+"""Scores a file of examples, or rows in Python, without a data set plugin."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evalkit.errors import DataError, EvalkitError
+from evalkit.errors import EvalkitError
 from evalkit.examples.adapted import adapted_by
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.classes import Dataset
-from evalkit.plugins.components import NO_VERSION, Component
+from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
-
-AS_FILE = "given as a file"
-"""Stands for the distribution of a data set that is only a file."""
-
-# a path makes one slash of two
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+from evalkit.reading.given_rows import is_remote, local_path, rows_of
 
 
-class FileDataset(Dataset):
-    """The examples of one file; labels and converters are the task's.
+class GivenDataset(Dataset):
+    """The examples of one file, or rows; labels and converters are the task's.
 
     Args:
-        path: The file.
+        data: The file, a polars data frame, or dicts.
         task: The task, by name or as a class or instance.
     """
 
     splits: ClassVar[Sequence[str]] = ("all",)
     default_split = "all"
 
-    def __init__(self, path: Path, task: Any) -> None:
+    def __init__(self, data: Any, task: Any) -> None:
         super().__init__()
-        self._path = path
+        self._data = data
         self.task = task
-        self.files_folder = path.parent
+        if isinstance(data, Path):
+            self.files_folder = data.parent
 
-    def load(self, split: str) -> Path:
-        """Return the file."""
-        return self._path
+    def load(self, split: str) -> Any:
+        """Return the file, or the rows."""
+        return self._data
+
+
+def are_rows(dataset: Any) -> bool:
+    """Tell whether what names a data set are rows: a list, or a table."""
+    if isinstance(dataset, str | Path) or inspect.isclass(dataset):
+        return False
+    is_table = hasattr(dataset, "__arrow_c_stream__") or hasattr(dataset, "collect")
+    return is_table or (isinstance(dataset, Iterable) and not hasattr(dataset, "load"))
+
+
+def chosen_data(dataset: Any, data: Any) -> Any:
+    """Return the data set, or the data that were given in place of one.
+
+    Args:
+        dataset: What names a data set.
+        data: A file or rows.
+
+    Raises:
+        EvalkitError: Both were given, or neither.
+    """
+    if (dataset is None) == (data is None):
+        raise EvalkitError(
+            "name a data set, or give data= (a file, a list of dicts, or a polars, "
+            "pandas or Arrow table), and not both"
+        )
+    if dataset is not None:
+        return dataset
+    return Path(data) if isinstance(data, str) else data
 
 
 def is_file_name(dataset: Any) -> bool:
@@ -52,27 +77,7 @@ def is_file_name(dataset: Any) -> bool:
     if not isinstance(dataset, str):
         return False
     name = dataset.partition("@")[0].partition(":")[0]
-    return "." in name or "/" in name or _REMOTE.match(dataset) is not None
-
-
-def local_path(name: str | Path) -> Path:
-    """Return the path of what a user names as a file or folder.
-
-    Args:
-        name: The path.
-
-    Returns:
-        The same as a path.
-
-    Raises:
-        DataError: It is not on this machine, such as `s3://bucket/file`.
-    """
-    if _REMOTE.match(str(name)):
-        raise DataError(
-            f"{name}: remote places are not supported yet; only files of this machine "
-            "are read and written"
-        )
-    return Path(name)
+    return "." in name or "/" in name or is_remote(dataset)
 
 
 def bind_file(path: Path, task: Any) -> BoundDataset:
@@ -86,14 +91,29 @@ def bind_file(path: Path, task: Any) -> BoundDataset:
         The bound data set, named after the file.
     """
     name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
-    component = Component(
-        "datasets",
-        name.strip("-") or "file",
-        f"{__name__}:FileDataset",
-        AS_FILE,
-        NO_VERSION,
-    )
-    return BoundDataset.of(bind(component, FileDataset(path, task)))
+    return _bound(name.strip("-") or "file", AS_FILE, path, task)
+
+
+def bind_rows(rows: Any, task: Any) -> BoundDataset:
+    """Make a data set of rows.
+
+    Args:
+        rows: A polars, pandas or Arrow table, or dicts.
+        task: The task, by name or as a class or instance.
+
+    Returns:
+        The bound data set, named `data`.
+
+    Raises:
+        DataError: The table cannot be read.
+    """
+    return _bound("data", AS_ROWS, rows_of(rows, "data"), task)
+
+
+def _bound(name: str, how: str, data: Any, task: Any) -> BoundDataset:
+    location = f"{__name__}:{GivenDataset.__name__}"
+    component = Component("datasets", name, location, how, NO_VERSION)
+    return BoundDataset.of(bind(component, GivenDataset(data, task)))
 
 
 def bind_dataset(
@@ -103,9 +123,10 @@ def bind_dataset(
 
     Args:
         resolver: Binds plugins.
-        dataset: Name of an installed data set, a `Dataset` class or instance, or a
-            file of examples.
-        task: The task, by name or as an object; only for a file, which needs one.
+        dataset: Name of an installed data set, a `Dataset` class or instance, a file of
+            examples, or rows of them.
+        task: The task, by name or as an object; only for a file or rows, which need
+            one.
         adapters: What its rows go through after the adapters that it declares: a
             pipeline, a list of adapters, or the path of a file.
 
@@ -125,6 +146,10 @@ def bind_dataset(
             )
         bound = bind_file(local_path(dataset), task)
         return adapted_by(bound, adapters, resolver.registry)
+    if are_rows(dataset):
+        if task is None:
+            raise EvalkitError("rows of examples need their task (task=)")
+        return adapted_by(bind_rows(dataset, task), adapters, resolver.registry)
     bound = resolver.dataset(dataset)
     if task is not None and task != bound.task:
         own = bound.task if isinstance(bound.task, str) else name_of(bound.task)

@@ -10,16 +10,18 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
-from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
+from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
+from evalkit.base.ids import AS_INTEGERS, EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
-from evalkit.examples.files import AS_FILE
+from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import AS_FILE
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format, is_data_set
@@ -40,6 +42,8 @@ def load_rows(
     kept: Collection[str] | None = None,
     given: Any = None,
     asked: Asked | None = None,
+    *,
+    needs_answer: bool = False,
 ) -> ExampleRows:
     """Load the rows of a split and check their ids.
 
@@ -52,6 +56,8 @@ def load_rows(
         given: Rows in place of those that the data set loads, in any form that it may
             load them in.
         asked: What is told to a data set that looks at it; nothing by default.
+        needs_answer: Whether the rows must hold answers, so that an error names these
+            too.
 
     Returns:
         The rows.
@@ -78,8 +84,11 @@ def load_rows(
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        raise DataError(f"{loaded.source(dataset)}: split {split!r} has no examples")
-    return _with_ids(dataset, loaded)
+        by = "; its adapters left no row" if is_adapted else ""
+        raise DataError(
+            f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
+        )
+    return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
 
 def _named(dataset: BoundDataset, error: DataError) -> DataError:
@@ -87,7 +96,9 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
     component = dataset.component
     if component.distribution == AS_FILE or component.id in str(error):
         return error
-    return type(error)(f"{component.origin}: {error}")
+    named = type(error)(f"{component.origin}: {error}")
+    named.mapping, named.place = error.mapping, error.place
+    return named
 
 
 def _materialise(
@@ -146,6 +157,7 @@ def _load_adapted(
             read = ExampleRows(found, None, path)
         else:
             read = _rows_of_file(dataset, task, path, found)
+        dataset.pipeline.refuse_absent(read.source(dataset), "data")
         if file is not None:
             file.check()
     except DataError as error:
@@ -177,7 +189,7 @@ def _read_rows(
     kept: Collection[str] | None,
 ) -> ExampleRows:
     if kind is Format.JSON_LINES:
-        table = read_json_table(path, _wanted(task, kept))
+        table = read_json_table(path, _wanted(dataset, task, kept))
         if table is not None and not _lacks_ids(table.frame):
             return ExampleRows(
                 table.frame,
@@ -200,7 +212,9 @@ def _read_rows(
     return _rows_of_file(dataset, task, path, rows)
 
 
-def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
+def _wanted(
+    dataset: BoundDataset, task: BoundTask, kept: Collection[str] | None
+) -> Wanted | None:
     """Say which texts need not be kept: those that columns can be checked for."""
     plan = input_plan(task)
     if kept is None or plan is None:
@@ -210,7 +224,8 @@ def _wanted(task: BoundTask, kept: Collection[str] | None) -> Wanted | None:
         for name, column in plan.columns.items()
         if column.dtype == pl.String and name not in kept
     ]
-    return Wanted({*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}, plan.of(texts))
+    names = {*kept, *EXAMPLE_ID_KEYS, *plan.columns} - {*texts}
+    return Wanted(names, plan.of(texts), dataset.keep is None)
 
 
 def input_plan(task: BoundTask) -> ColumnPlan | None:
@@ -239,17 +254,21 @@ def _rows_of_file(
     rows: Rows = []
     lines: list[int] = []
     problems = FirstProblems()
-    word = "line" if path else "example"
+    is_encoded = True
+    has_lines = path is not None and detect_format(path) is not Format.JSON_ARRAY
+    word = "line" if has_lines else "example" if path is None else "element"
     for row in found:
         if row.values is None:
             problems.add(f"{word} {row.line}: {row.problem}")
+            is_encoded &= not str(row.problem and row.problem.rule).startswith(NOT_UTF8)
         elif not problems:
             rows.append(row.values)
             lines.append(row.line)
     if problems:
         given = ExampleRows(pl.DataFrame(), path=path)
-        raise SchemaError(f"{given.source(dataset)}: {problems}")
-    given = ExampleRows(pl.DataFrame(), rows, path, lines if path else None)
+        cause = "" if is_encoded else f"it is not UTF-8: {HOW_TO_CONVERT}; "
+        raise SchemaError(f"{given.source(dataset)}: {cause}{problems}")
+    given = ExampleRows(pl.DataFrame(), rows, path, lines if has_lines else None)
     return _with_frame(dataset, task, given)
 
 
@@ -328,14 +347,13 @@ def _what_is(value: Any, known: str) -> str:
     return f"{'found' if is_said else f'is {kind}:'} {shorten(value)}"
 
 
-def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
+def _with_ids(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> ExampleRows:
     columns = loaded.frame.columns
     keys = [key for key in EXAMPLE_ID_KEYS if key in columns]
     if not keys:
-        raise SchemaError(
-            f"{loaded.source(dataset)}: examples have no id; the key is 'uid', the "
-            f"data has {', '.join(columns)}; adapters of the data can rename one"
-        )
+        raise lacking_error(dataset, task, loaded)
     given = loaded.frame[keys[0]]
     if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
         whole = loaded.frame.with_columns(given.cast(pl.String))
@@ -350,7 +368,10 @@ def _with_ids(dataset: BoundDataset, loaded: ExampleRows) -> ExampleRows:
     ]
     problems = problems or list(_repeated(loaded, ids))
     if problems:
-        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
+        broken = (each.value for each in ids if isinstance(each, Violation))
+        is_float = any(isinstance(value, float) for value in broken)
+        cause = f"; {AS_INTEGERS}" if is_float else ""
+        raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}{cause}")
     uids = pl.Series("uid", ids, dtype=pl.String)
     return loaded._replace(frame=loaded.frame.with_columns(uids))
 

@@ -53,6 +53,8 @@ class ExampleRows(NamedTuple):
     are not in `rows`."""
     defaults: Mapping[str, Any] = {}
     """What fields of `Input` are in a row that lacks them, and was not asked about."""
+    needs_answer: bool = False
+    """Whether the rows must hold answers."""
 
     @property
     def columns(self) -> list[str]:

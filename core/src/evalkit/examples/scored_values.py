@@ -109,7 +109,7 @@ def value_column(name: str, values: Sequence[Any]) -> pl.Series:
 
 
 def _list_type(values: Sequence[Any]) -> Any:
-    """Give the type of a column of lists; None where their items have no common one."""
+    """Return the type of a column of lists; None where items have no common one."""
     items = [item for value in values if value is not None for item in value]
     types = {type(item) for item in items if item is not None}
     if types == {list}:

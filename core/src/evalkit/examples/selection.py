@@ -131,6 +131,30 @@ class Selection(NamedTuple):
             raise DataError("; ".join([message, *hints]))
         return mask.alias("selected")
 
+    def mask_without_answers(
+        self, source: str, field: str | None, rows: int
+    ) -> pl.Series | None:
+        """Tell which rows of data without answers are chosen.
+
+        Args:
+            source: Where the rows are from.
+            field: The column that answers would be in.
+            rows: How many rows there are.
+
+        Returns:
+            Booleans; None for all.
+
+        Raises:
+            EvalkitError: A filter needs the examples whole.
+        """
+        if self.filters:
+            raise EvalkitError(
+                f"{source}: examples without answers ({field}) cannot be filtered"
+            )
+        if self.limit is None:
+            return None
+        return pl.int_range(rows, eager=True) < self.limit
+
 
 def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
     """Return what a key stands for: a value, or a list of values, of each example."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, list_column
+from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.base.violations import shorten
 from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.answers import (
     Reporter,
@@ -35,6 +34,7 @@ from evalkit.examples.conversion import (
     predictions_are_texts,
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
+from evalkit.examples.kept import names_to_keep
 from evalkit.examples.label_conversion import (
     convert_labels_by_columns,
     convert_labels_by_rows,
@@ -42,6 +42,7 @@ from evalkit.examples.label_conversion import (
 from evalkit.examples.loading import load_rows
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows
+from evalkit.examples.tags import tag_column, tag_notices
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -66,6 +67,8 @@ class Examples(NamedTuple):
     """The names of all columns of the data, also of those that `inputs` lacks."""
     choices: pl.Series | None = None
     """Lists of the options that each example has, where the task names such a field."""
+    kept: tuple[str, ...] = ()
+    """The columns of the data that a run keeps."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
@@ -142,7 +145,7 @@ def load_examples(
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
-    loaded = load_rows(dataset, task, split, needed, given, asked)
+    loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
     checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     return convert_examples(dataset, task, checked, columns)
 
@@ -199,8 +202,7 @@ def convert_examples(
         ]
     )
     identity = fingerprint(dataset, loaded)
-    notices = identity.notices
-    notices += tuple(cluster_notices(dataset, frame, clusters))
+    notices = identity.notices + tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
         texts = frame.drop(all_named(loaded.nested))
@@ -210,9 +212,9 @@ def convert_examples(
     frame = frame.with_columns(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
+    kept = names_to_keep(dataset, task, loaded)
     if columns is not None:
-        others = [n for n in frame.columns if n in {*columns} - {"uid"}]
-        frame = frame.select(all_named(["uid", *others]))
+        frame = _with_columns(frame, {*columns, *kept})
     return Examples(
         prepared,
         frame,
@@ -227,7 +229,13 @@ def convert_examples(
         notices,
         data_columns=tuple(loaded.columns),
         choices=choices,
+        kept=kept,
     )
+
+
+def _with_columns(frame: pl.DataFrame, columns: set[str]) -> pl.DataFrame:
+    others = [name for name in frame.columns if name in columns - {"uid"}]
+    return frame.select(all_named(["uid", *others]))
 
 
 def _texts_of_input(task: BoundTask) -> list[str]:
@@ -241,6 +249,7 @@ def _needed(
 ) -> set[str] | None:
     """Return the columns that converters, clusters and a caller read; None for all."""
     needed = {*columns, *cluster_names(dataset), *file_fields(task.Input)}
+    needed |= {*(dataset.keep or ())}
     needed |= {task.choices_field} if task.choices_field else set()
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     for value in declared.values():
@@ -323,77 +332,3 @@ def _values(
     if loaded.rows is None or not isinstance(column, str) or column == "uid":
         return found
     return [row.get(column) for row in loaded.rows]
-
-
-def tag_notices(
-    dataset: BoundDataset, task: BoundTask, columns: Collection[str]
-) -> Iterator[str]:
-    """Name columns that look like tags where the one that tags are in is not there.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        columns: Names of all columns of the data.
-
-    Yields:
-        A sentence for each; none where tags are read by a function or an expression.
-    """
-    declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
-    name = declared.get("tags")
-    if not isinstance(name, str) or name in columns:
-        return
-    forms = {name.casefold(), name.casefold().removesuffix("s")}
-    for column in columns:
-        if column.strip().casefold() in forms:
-            yield (
-                f"the column {column!r} of the data is not read as tags; tags are in a "
-                f"column {name!r}"
-            )
-
-
-def tag_column(reporter: Reporter, tags: list[Any] | pl.Series) -> pl.Series:
-    """Make a column of tags, each once.
-
-    Args:
-        reporter: Says which example is wrong.
-        tags: The tags of each example; None for none.
-
-    Returns:
-        The column `tags` of lists of texts.
-
-    Raises:
-        SchemaError: They are no list of texts that are not empty.
-    """
-    if isinstance(tags, pl.Series):
-        column = _sound_tags(tags)
-        if column is not None:
-            return column
-        tags = tags.to_list()
-    cleaned: list[list[str]] = []
-    for position, given in enumerate(tags):
-        found = [] if given is None else given
-        if not isinstance(found, list | tuple) or not all(
-            isinstance(tag, str) and tag for tag in found
-        ):
-            # a column of integers and other numbers holds 0.0 where the file has 0
-            is_whole = isinstance(given, float) and given.is_integer()
-            shown = shorten(int(given) if is_whole else given)
-            rule = f"must be a list of texts that are not empty, found {shown}"
-            raise reporter.error([reporter.problem(position, "tags", rule)])
-        cleaned.append(list(dict.fromkeys(found)))
-    return list_column("tags", cleaned)
-
-
-def _sound_tags(tags: pl.Series) -> pl.Series | None:
-    """Return a column of tags, each once; None where one is empty or no text."""
-    if tags.dtype == pl.Null:
-        tags = tags.cast(pl.List(pl.String))
-    if tags.dtype != pl.List(pl.String):
-        return None
-    each = tags.explode(empty_as_null=False, keep_nulls=False)
-    if each.null_count() or (each.str.len_bytes() == 0).any():
-        return None
-    if (tags.list.n_unique() != tags.list.len()).any():
-        tags = tags.list.unique(maintain_order=True)
-    empty = pl.lit([], dtype=pl.List(pl.String))
-    return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]

@@ -86,7 +86,7 @@ def _stirling_error(number: int) -> float:
 
 
 def _deviance(count: float, expected: float) -> float:
-    """Give `count log(count / expected) - count + expected` without cancelling."""
+    """Return `count log(count / expected) - count + expected` without cancelling."""
     ratio = (count - expected) / expected
     if abs(ratio) >= 0.1:
         return count * math.log(count / expected) - count + expected
@@ -103,7 +103,7 @@ def _deviance(count: float, expected: float) -> float:
 
 
 def _sum_of_ratios(count: int, trials: int) -> float:
-    """Give the probability of fewer than a count as a multiple of that of the count."""
+    """Return the probability of fewer than a count, in multiples of the count's."""
     total, ratio = 0.0, 1.0
     for number in range(count, 0, -1):
         ratio *= number / (trials - number + 1)

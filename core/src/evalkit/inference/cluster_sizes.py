@@ -63,7 +63,7 @@ def clustered_error(residuals: Floats, sizes: Floats) -> float:
 
 
 def adjusted_root(residuals: Floats, sizes: Floats) -> float:
-    """Give the root of the sum of squared residuals, each by what is left of its size.
+    """Return the root of the sum of squared residuals, by what is left of their sizes.
 
     Args:
         residuals: One of each cluster, of shape (clusters,).
@@ -198,7 +198,7 @@ class ClusterSizes(NamedTuple):
         if self.largest >= max(MOST_OF_ONE, 2 / self.clusters):
             return (
                 f"one cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and "
-                "the interval depends much on it"
+                "the interval depends heavily on it"
             )
         if self.effective < min(FEW_CLUSTERS, self.clusters / 2):
             return (

@@ -323,6 +323,6 @@ def _student(
 
 
 def _root(squares: Floats, count: float, n: float) -> float:
-    """Give sqrt(G/(G-1) * sum of squares) / n; infinite where it is too large."""
+    """Return sqrt(G/(G-1) * sum of squares) / n; infinite where it is too large."""
     total = sum_or_infinity(squares) if np.isfinite(squares).all() else math.inf
     return math.sqrt(count / (count - 1) * total) / n

@@ -187,7 +187,7 @@ def _parts(draws: Integers, size: int) -> Iterator[Integers]:
 def _largest_among(
     drawn: Floats, variances: Floats, candidates: int
 ) -> tuple[Floats, Floats]:
-    """Give the largest difference among the outermost groups, and a bound of others."""
+    """Return the largest difference of the outermost groups, and a bound of others."""
     outer = np.abs(drawn)
     if candidates < drawn.shape[1]:
         chosen = np.argpartition(-outer, candidates - 1, axis=1)[:, :candidates]
@@ -230,7 +230,7 @@ def _largest_of_dependent(
 
 
 def _student_quantile(normal: float, degrees: float) -> float:
-    """Give Student's quantile of the probability that a normal one stands for."""
+    """Return Student's quantile of the probability that a normal one stands for."""
     inside = math.erf(normal / math.sqrt(2))
     if not 0 < inside < 1 - 1e-12:
         return normal
@@ -238,6 +238,6 @@ def _student_quantile(normal: float, degrees: float) -> float:
 
 
 def _normal_equivalent(t: float, degrees: float) -> float:
-    """Give the normal quantile of the probability that one of Student's stands for."""
+    """Return the normal quantile of the probability that Student's stands for."""
     outside = outside_probability(t, degrees)
     return -NormalDist().inv_cdf(outside / 2) if outside > _LEAST_TAIL else t

@@ -55,7 +55,7 @@ def detectable_difference(
 
 
 def error_of_equal_models(error: float, difference: float, units: float) -> float:
-    """Give the standard error that a difference would have if models were equally good.
+    """Return the standard error of a difference if models were equally good.
 
     The values of units vary about the difference. Two models that are as unlike, but
     equally good, have values that vary about 0: by the square of the difference more.
@@ -76,7 +76,7 @@ def error_of_equal_models(error: float, difference: float, units: float) -> floa
 def detectable_share_difference(
     disagreements: float, n: int, level: float, power: float = POWER
 ) -> float | None:
-    """Give the difference of two paired shares that the exact McNemar test would find.
+    """Return the difference of paired shares that the exact McNemar test would find.
 
     Two models that differ by more than they were seen to disagree are taken to
     disagree that much, all in one direction.
@@ -134,7 +134,7 @@ def share_power(difference: float, disagreement: float, n: int, level: float) ->
 
 
 def _disagreements(n: int, share: float) -> tuple[NDArray[np.int64], Floats]:
-    """Give likely numbers of disagreements, with their weights."""
+    """Return likely numbers of disagreements, with their weights."""
     mean, deviation = n * share, math.sqrt(n * share * (1 - share))
     low = max(0, math.floor(mean - _SPREAD * deviation) - 1)
     high = min(n, math.ceil(mean + _SPREAD * deviation) + 1)
@@ -161,7 +161,7 @@ def _log_factorials() -> Floats:
 
 
 def _log_chances(trials: NDArray[np.int64], width: int, chance: float) -> Floats:
-    """Give logarithms of binomial probabilities, of shape (trials, 0 to width - 1)."""
+    """Return log binomial probabilities, of shape (trials, 0 to width - 1)."""
     logs = _log_factorials()
     counts = np.arange(width)
     rest = trials[:, None] - counts

@@ -132,13 +132,7 @@ def pairs_for(goal: Goal, disagreement: float) -> int:
 def _rejections(most: int, winning: float, level: float) -> Floats:
     """Return the power of the exact test for each number of unequal examples to `most`.
 
-    Args:
-        most: The greatest number.
-        winning: Probability that the better model is the one that is right.
-        level: Level of the test.
-
-    Returns:
-        Probabilities, of shape (most + 1,).
+    The better model is the one that is right with the probability `winning`.
     """
     trials = np.arange(most + 1)[:, None]
     counts = np.arange(most + 1)[None, :]
@@ -173,7 +167,7 @@ def _log_factorials(most: int) -> Floats:
 
 
 def _times_log(counts: Integers, share: float) -> Floats:
-    """Give counts times the logarithm of a share, where 0 times anything is 0."""
+    """Return counts times the logarithm of a share, where 0 times anything is 0."""
     if share > 0:
         return counts.astype(np.float64) * math.log(share)
     return np.where(counts == 0, 0.0, -np.inf)
@@ -205,7 +199,7 @@ def detectable(needed: Callable[[float], int], units: int, most: float) -> float
 
 
 def _whole(root: float, more: float) -> int:
-    """Give the square of a number and some more, rounded up, within what is planned."""
+    """Return a square and some more, rounded up, within what is planned."""
     # the square of a number that is too large for it is an error
     if root > math.sqrt(MOST_UNITS):
         return MOST_UNITS

@@ -22,7 +22,7 @@ _NEAR = 0.05
 
 
 def flip_p_values(values: Floats, unit: float = 0.0) -> Floats:
-    """Give p-values of the test that flips signs, two-sided.
+    """Return p-values of the test that flips signs, two-sided.
 
     Args:
         values: The differences of units, of shape (sets, units).

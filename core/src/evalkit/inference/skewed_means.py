@@ -139,7 +139,7 @@ def _with_skew(plain: Interval, skew: _Skew, quantile: float) -> Interval:
 
 
 def hall_bounds(skew: float, quantile: float) -> tuple[float, float]:
-    """Give Hall's (1992) bounds of a mean, in standard errors from it.
+    """Return Hall's (1992) bounds of a mean, in standard errors from it.
 
     Args:
         skew: Skewness of the mean (of the values by the root of n); taken for

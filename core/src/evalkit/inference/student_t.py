@@ -15,7 +15,7 @@ _MANY = 1_000
 
 @lru_cache(maxsize=4096)
 def normal_quantile(confidence: float) -> float:
-    """Give z such that a normal variable lies within ±z with this probability.
+    """Return z such that a normal variable lies within ±z with this probability.
 
     Args:
         confidence: Probability, between 0 and 1.
@@ -28,7 +28,7 @@ def normal_quantile(confidence: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, degrees: float) -> float:
-    """Give t such that Student's t lies within ±t with this probability.
+    """Return t such that Student's t lies within ±t with this probability.
 
     It is a root of the probability of lying outside, which is a regularised incomplete
     beta function (Abramowitz and Stegun 1964, 26.7.1 and 26.5.8); from 1 000 degrees of

@@ -195,7 +195,8 @@ def _texts(source: str, examples: Examples, name: str) -> pl.Series:
     if name not in examples.inputs.columns:
         raise SchemaError(
             f"{source}: has no column {name!r}, so its rows are no perturbed copies; "
-            "`evalkit perturb` writes them"
+            "`evalkit perturb` writes them, and an adapter can make it of rows of "
+            "another program (--adapter perturbed=NAME; see `evalkit list adapters`)"
         )
     column = examples.inputs[name]
     is_plain = column.dtype.is_integer() or column.dtype == pl.String

@@ -24,6 +24,7 @@ from evalkit.perturbing.steps import (
 )
 from evalkit.perturbing.texts import Place, text_at, with_text
 from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
+from evalkit.plugins.provenance import parameter_files
 
 
 class Example(NamedTuple):
@@ -339,6 +340,8 @@ class Perturber:
             _refuse_own_columns(example, uid)
         name = f"{uid}_{self.suffix}"
         row["uid"] = name if number == 1 else f"{name}_{number}"
+        if str(row.get("id")) == uid:  # what a model echoes has to name the copy
+            row["id"] = row["uid"]
         row["input_id"] = uid if earlier is None else earlier
         row["perturbation"] = self.identity
         row["label_effect"] = self._label_effect
@@ -386,8 +389,10 @@ def _named_settings(
 ) -> dict[str, Any]:
     """Return all settings that are not at their default, as JSON values."""
     parameters = [dict(step.changed_parameters) for step in steps]
+    files = [parameter_files(step) for step in steps]
     named = {
         "parameters": parameters if any(parameters) else None,
+        "files": files if any(files) else None,
         "fields": None if settings.fields is None else list(settings.fields),
         "seed": settings.seed or None,
         "unprotected": sorted(settings.unprotected) or None,

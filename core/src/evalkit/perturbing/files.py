@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from evalkit.adapting.files import check_adapters
+from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
 from evalkit.errors import PluginError, StorageError
-from evalkit.examples.files import bind_dataset, local_path
+from evalkit.examples.files import bind_dataset
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.perturbing.choice import choose_perturbations
@@ -26,11 +26,7 @@ from evalkit.perturbing.chunks import (
     portable,
 )
 from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.originals import (
-    SourceExamples,
-    read_originals,
-    stored_labels,
-)
+from evalkit.perturbing.originals import SourceExamples, read_originals, stored_labels
 from evalkit.perturbing.partial_files import PartialFile
 from evalkit.perturbing.rows import read_settings
 from evalkit.perturbing.scopes import Settings
@@ -42,6 +38,7 @@ from evalkit.perturbing.summary import (
     read_sample,
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import GIVEN
 from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import (
@@ -51,7 +48,8 @@ from evalkit.plugins.provenance import (
     run_id_of,
 )
 from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""
@@ -86,6 +84,7 @@ def perturb_dataset(
     jobs: int = 1,
     observers: Sequence[Any] = (),
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> PerturbationSummary:
@@ -120,6 +119,7 @@ def perturb_dataset(
         observers: Observers to tell what happens: names, classes or instances.
         adapters: Adapters of the examples, for `data`, as for `evaluate`; copies are of
             the rows that come out of them.
+        map: Columns of the data by field, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -146,7 +146,8 @@ def perturb_dataset(
         target = _target(out, overwrite) if isinstance(out, str | Path) else None
         chosen = choose_perturbations(resolver, perturbations, families, preset)
         check_adapters(adapters or {}, ("data",))
-        bound = bind_dataset(resolver, dataset, task, (adapters or {}).get("data"))
+        adapted = with_map((adapters or {}).get("data"), map, registry)
+        bound = bind_dataset(resolver, dataset, task, adapted)
         bound_task = resolver.task(bound)
         split = split or bound.default_split
         progress(f"loading {bound.component.name}", 0.0)

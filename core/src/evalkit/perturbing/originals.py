@@ -16,7 +16,6 @@ from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaE
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
-from evalkit.examples.files import AS_FILE
 from evalkit.examples.fingerprints import fingerprint
 from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
@@ -31,6 +30,7 @@ from evalkit.perturbing.rows import (
 )
 from evalkit.perturbing.texts import read_path
 from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
+from evalkit.plugins.components import WITHOUT_PLUGIN
 from evalkit.reading.streams import line_blocks
 
 
@@ -171,18 +171,13 @@ def read_originals(
     answer_field, converter = _answer_source(dataset, task)
     aliases = aliases_of(task)
     frame = loaded.frame
-    is_file = dataset.component.distribution == AS_FILE
+    is_file = dataset.component.distribution in WITHOUT_PLUGIN
     has_answers = task.answer_kind != "none"
     if is_file and has_answers and answer_field not in loaded.columns:
-        if selection.filters:
-            raise EvalkitError(
-                f"{loaded.source(dataset)}: examples without answers "
-                f"({answer_field}) cannot be filtered"
-            )
-        uids, selected = frame["uid"], None
-        if selection.limit is not None:
-            selected = pl.int_range(len(uids), eager=True) < selection.limit
-            uids = uids.filter(selected)
+        selected = selection.mask_without_answers(
+            loaded.source(dataset), answer_field, frame.height
+        )
+        uids = frame["uid"] if selected is None else frame["uid"].filter(selected)
         identity = fingerprint(dataset, loaded).key
         return SourceExamples(
             uids, selected, None, loaded, identity, None, None, aliases
@@ -244,7 +239,7 @@ def _answer_source(
 
 
 def _rows(loaded: ExampleRows) -> Iterator[Mapping[str, Any]]:
-    """Give the rows as they came; those of a file of JSON lines were checked before."""
+    """Yield the rows as they came; those of JSON lines were checked before."""
     # of the files of which no rows are kept, those of JSON lines alone have lines
     if loaded.path is None or loaded.rows is not None or loaded.lines is None:
         yield from loaded.as_they_came()

@@ -12,11 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
-from evalkit.plugins.contract import (
-    CONTRACTS,
-    implemented_hooks,
-    is_one_edit_away,
-)
+from evalkit.plugins.contract import CONTRACTS, implemented_hooks, is_one_edit_away
 
 
 def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:

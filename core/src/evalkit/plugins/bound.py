@@ -5,24 +5,15 @@ Whatever a hook raises becomes an error that names the plugin and its distributi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS
-from evalkit.base.violations import shorten
-from evalkit.errors import (
-    AdapterError,
-    DataError,
-    EvalkitError,
-    MetricError,
-    PluginError,
-)
+from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
-    AdapterAttributes,
     DatasetAttributes,
     PerturbationAttributes,
     RecogniserAttributes,
@@ -31,6 +22,8 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
+from evalkit.plugins.bound_adapters import BoundAdapter as BoundAdapter
+from evalkit.plugins.bound_adapters import first_rows as first_rows
 from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
 from evalkit.plugins.validation import validated
@@ -188,6 +181,8 @@ class BoundDataset(Converting, DatasetAttributes):
     """The plugin's name with those parameters that are not at their default."""
     chosen_cluster: tuple[str, ...] = ()
     """The columns that a user chose for the clusters, in place of `cluster`."""
+    keep: tuple[str, ...] | None = ()
+    """The columns that a run keeps; None for all that have few short values."""
     pipeline: Any = None
     """The adapters of its rows, as `examples.adapted` made them; None for none."""
 
@@ -275,113 +270,6 @@ class BoundObserver(Bound):
         """
         with self.guard(hook):
             getattr(self.hooks, hook)(**values)
-
-
-MOST_ROWS = 1_000_000
-"""How many rows adapters may make of one row, or of a block of them at once."""
-
-
-def first_rows(made: Iterable[Any], room: int = MOST_ROWS) -> list[Any]:
-    """Return the rows that an adapter makes.
-
-    Args:
-        made: The rows.
-        room: How many there may be.
-
-    Raises:
-        AdapterError: There are more; they are not waited for.
-    """
-    found = list(islice(made, room + 1))
-    if len(found) > room:
-        raise AdapterError(f"the row becomes more than {MOST_ROWS:,} rows")
-    return found
-
-
-class BoundAdapter(Bound, AdapterAttributes):
-    """An adapter that is loaded."""
-
-    @property
-    def changed_parameters(self) -> Mapping[str, Any]:
-        """Its `configuration`, which may be of any shape; nothing without one."""
-        return {} if self.loaded_with is None else self.loaded_with
-
-    def adapt_row(self, row: Any, number: int) -> Iterator[Any]:
-        """Yield the rows that a row becomes.
-
-        Args:
-            row: A row, which is not changed.
-            number: Its number.
-
-        Raises:
-            AdapterError: The adapter cannot use the row.
-            PluginError: It failed.
-        """
-        with self._own_guard("adapt_row"):
-            found = self.row_function("adapt_row")(row=row, number=number)
-            is_one = isinstance(found, str | bytes | Mapping)
-            if is_one or not isinstance(found, Iterable):
-                raise TypeError(
-                    f"adapt_row must return the rows, or yield them, not "
-                    f"{shorten(found)}"
-                )
-            yield from found
-
-    def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
-        """Return the rows that each of several rows becomes.
-
-        Args:
-            rows: The rows.
-            numbers: Their numbers.
-
-        Raises:
-            AdapterError: The adapter cannot use one of them.
-            PluginError: It failed.
-        """
-        if not self.has("adapt_rows"):
-            made: list[list[Any]] = []
-            room = MOST_ROWS
-            for row, number in zip(rows, numbers, strict=True):
-                made.append(first_rows(self.adapt_row(row, number), room))
-                room -= len(made[-1])
-            return made
-        with self._own_guard("adapt_rows"):
-            function = self.row_function("adapt_rows")
-            found = [list(each) for each in function(rows=rows, numbers=numbers)]
-            if len(found) != len(rows):
-                raise TypeError(
-                    f"adapt_rows must return rows for each of {len(rows)} rows, "
-                    f"returned {len(found)}"
-                )
-            return found
-
-    def adapt_frame(
-        self, frame: pl.DataFrame, numbers: pl.Series | None
-    ) -> pl.DataFrame | None:
-        """Return the table that a table becomes, or None to go row by row.
-
-        Args:
-            frame: The table.
-            numbers: The numbers of its rows; None where nobody knows them.
-
-        Raises:
-            AdapterError: It cannot adapt this table at once.
-            PluginError: It failed.
-        """
-        import polars as pl
-
-        if not self.has("adapt_frame"):
-            return None
-        with self._own_guard("adapt_frame"):
-            function = self.row_function("adapt_frame")
-            found = function(frame=frame, numbers=numbers)
-            if not (found is None or isinstance(found, pl.DataFrame)):
-                raise TypeError(
-                    f"adapt_frame must return a DataFrame or None, not {shorten(found)}"
-                )
-            return found
-
-    def _own_guard(self, hook: str) -> Guard:
-        return Guard(self.component.origin, hook, passes=(AdapterError, GeneratorExit))
 
 
 BOUND: Mapping[str, type[Bound]] = {

@@ -55,17 +55,12 @@ def _is_of_other_code(module: ModuleType) -> bool:
 
 
 _State = tuple[int, int, int]
+"""When a file was changed, in two ways, and its size."""
 
 
 @lru_cache(maxsize=4096)
 def _is_other(source: Path, cached: Path, state: _State, _cached: _State) -> bool:
-    """Compare once while the files stay as they are: plugins share packages.
-
-    Args:
-        source: The source.
-        cached: The byte code.
-        state: When the source was changed, in two ways, and its size.
-    """
+    """Compare once while the files stay as they are: plugins share packages."""
     content, text = cached.read_bytes(), source.read_bytes()
     time, _, size = state
     if not _is_taken(content, time // 1_000_000_000, size):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from evalkit.base.failures import located
 from evalkit.base.names import Reference, normalise_distribution
-from evalkit.errors import PluginError, UnknownPluginError
+from evalkit.errors import UnknownPluginError
 from evalkit.plugins.components import Catalog, Component
 
 
@@ -49,19 +48,6 @@ def find_component(catalog: Catalog, kind: str, name: str) -> Component | None:
             f"distribution {known}, which is not installed"
         )
     return None
-
-
-def command_failure(component: Component, error: BaseException) -> PluginError:
-    """Make the error for what a command raised while it ran.
-
-    Args:
-        component: The command.
-        error: What it raised.
-
-    Returns:
-        An error that names it with its distribution and version.
-    """
-    return PluginError(f"{component.origin}: running it failed with {located(error)}")
 
 
 def matching_components(

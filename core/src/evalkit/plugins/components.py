@@ -11,6 +11,18 @@ from evalkit.base.names import normalise_distribution
 NO_VERSION = "0"
 """The version of what comes from no distribution."""
 
+GIVEN = "given as an object"
+"""Stands for the distribution of a plugin that is an object in Python."""
+
+AS_FILE = "given as a file"
+"""Stands for the distribution of a data set that is only a file."""
+
+AS_ROWS = "given as rows"
+"""The same of one that is rows in Python."""
+
+WITHOUT_PLUGIN = (AS_FILE, AS_ROWS)
+"""The same of data that no plugin loads."""
+
 
 class Component(NamedTuple):
     """One plugin as its distribution's metadata declares it, not yet imported."""

@@ -13,11 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalkit.base.names import (
-    is_component_name,
-    is_schema_name,
-    normalise_distribution,
-)
+from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
 from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
 from evalkit.plugins.metadata import (
     CoreCheck,
@@ -45,7 +41,10 @@ COMMANDS = "commands"
 SCHEMAS = "schemas"
 """Named schemas of data: found like plugins, listed only when asked for."""
 
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
+DISPLAYS = "displays"
+"""Functions that show a value as HTML: found like plugins, never listed."""
+
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,

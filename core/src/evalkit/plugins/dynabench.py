@@ -62,7 +62,7 @@ class BaseTaskIO(TaskIO):
             vars(self)["verify_response"] = _with_data(self, checked, is_default)
 
     def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give id, answer and tags of an example."""
+        """Return id, answer and tags of an example."""
         return {
             "id": example["uid"],
             "answer": _first(example),
@@ -70,7 +70,7 @@ class BaseTaskIO(TaskIO):
         }
 
     def pred_field_converter(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give id and prediction of a response."""
+        """Return id and prediction of a response."""
         return {"id": response["id"], "pred": _first(response)}
 
 

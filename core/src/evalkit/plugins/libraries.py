@@ -24,7 +24,7 @@ _EXTRA_IN_MARKER = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def libraries_of(requires: Sequence[str]) -> dict[str, str]:
-    """Give the installed distributions that requirements name, and what those require.
+    """Return the installed distributions that requirements name, and what they require.
 
     What evalkit-core requires is left out, as a run records it for itself. An extra of
     the first distribution counts, whether it was asked for or not, where what it names

@@ -35,7 +35,7 @@ def read_parameters(
     """
     if issubclass(model, RootModel) and not values:
         raise RequiredParameterError(f"{component.origin}: it needs a configuration")
-    given = {name: _as_meant(model, name, value) for name, value in values.items()}
+    given = as_meant(model, values)
     try:
         parameters: BaseModel = model(**given)
     except ValidationError as error:
@@ -81,6 +81,16 @@ def _holds_path(kind: Any) -> bool:
     if inspect.isclass(kind) and issubclass(kind, PurePath):
         return True
     return any(map(_holds_path, get_args(kind)))
+
+
+def as_meant(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a user gave, with texts that were split at `/` but are no lists.
+
+    Args:
+        model: A component's `Parameters`.
+        values: Texts, lists of texts, or JSON values, by name.
+    """
+    return {name: _as_meant(model, name, value) for name, value in values.items()}
 
 
 def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from evalkit.base.failures import hook_failures
 from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
@@ -29,18 +30,15 @@ from evalkit.plugins.libraries import (
 from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
-_NO_SCORES = (
+NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
-    *("runs/citations.py", "runs/listing.py", "runs/views.py"),
-    *(
-        "plugins/byte_code.py",
-        "plugins/installations.py",
-        "workflows/changed_code.py",
-        "workflows/needs.py",
-    ),
-    *("workflows/planning.py", "workflows/validation.py", "workflows/verification.py"),
-    *("workflows/compared_scores.py", "workflows/contradictions.py"),
-    "workflows/recounts.py",
+    *("plugins/byte_code.py", "plugins/displays.py", "plugins/installations.py"),
+    *("runs/finding.py", "runs/index.py", "runs/listing.py", "runs/moments.py"),
+    *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
+    *("workflows/changed_code.py", "workflows/compared_scores.py"),
+    *("workflows/contradictions.py", "workflows/input_files.py", "workflows/inputs.py"),
+    *("workflows/needs.py", "workflows/planning.py", "workflows/recounts.py"),
+    *("workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""
 
@@ -185,7 +183,7 @@ def describe_core() -> dict[str, Any]:
     """
     rooms: dict[str, dict[str, Path]] = {}
     for name, file in source_files("evalkit").items():
-        if not any(f"{name}/".startswith(f"{each}/") for each in _NO_SCORES):
+        if not any(f"{name}/".startswith(f"{each}/") for each in NO_SCORES):
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {
@@ -232,6 +230,19 @@ def _data_files(bound: Bound) -> dict[str, str]:
             is_code = file.suffix in (".py", ".pyc") or file.name == "py.typed"
             if file.is_file() and not is_code:
                 found[file.relative_to(folder).as_posix()] = sha256_of(file)
+    return found | parameter_files(bound)
+
+
+def parameter_files(bound: Bound) -> dict[str, str]:
+    """Hash the files that a component's parameters name.
+
+    Args:
+        bound: The component.
+
+    Returns:
+        SHA-256 by where the parameter names the file.
+    """
+    found: dict[str, str] = {}
     for name, value in bound.changed_parameters.items():
         for place, text in _texts(f"parameter {name}", value):
             if names_file(text):
@@ -268,11 +279,18 @@ def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     digest = hashlib.sha256()
     for row in rows:
         try:
-            text = dumps(row, sort_keys=True, ensure_ascii=False, default=str)
-        except (TypeError, ValueError, RecursionError):
+            text = dumps(row, sort_keys=True, ensure_ascii=False, default=_as_text)
+        except hook_failures():
             text = shorten(row, 1000)  # an unreadable row
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except hook_failures():
+        return shorten(value)
 
 
 _RECORDED = ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")

@@ -19,13 +19,9 @@ from evalkit.plugins.bound import (
     BoundPerturbation,
     BoundTask,
 )
-from evalkit.plugins.components import NO_VERSION, Component
+from evalkit.plugins.components import GIVEN, NO_VERSION, Component
 from evalkit.plugins.contract import is_one_edit_away
 from evalkit.plugins.registry import Registry, bind
-
-GIVEN = "given as an object"
-"""Stands for the distribution of a plugin that was passed as a Python object."""
-
 
 _LEAST_LETTERS = 4
 """Length from which a name one edit away is no other name; `qa` and `hs` are two."""

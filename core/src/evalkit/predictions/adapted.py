@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,19 @@ class AdaptedPredictions(NamedTuple):
     """The adapters."""
 
 
+class _Texts:
+    """Columns whose cells are texts, also those that become such fields."""
+
+    def __init__(self, fields: Collection[str], renamed: Mapping[str, set[str]]):
+        self._fields, self._renamed = fields, renamed
+
+    def __contains__(self, name: object) -> bool:
+        fields = self._renamed.get(str(name))
+        if fields is None:
+            return name in self._fields
+        return not fields.isdisjoint(self._fields)
+
+
 def adapted_blocks(
     predictions: AdaptedPredictions, reader: ResponseReader
 ) -> Iterator[Block]:
@@ -43,22 +56,33 @@ def adapted_blocks(
         that went into them. A row that they cannot use is one that cannot be read.
 
     Raises:
-        DataError: The file cannot be read, or has no fields.
+        DataError: The file cannot be read, or has no fields, or no row has a column
+            that is mapped to a field.
         PluginError: An adapter failed.
     """
     given, pipeline = predictions
+    source = "the predictions"
     if isinstance(given, pl.DataFrame):
         yield from _blocks_of_frames([given], pipeline, reader)
     elif not isinstance(given, str | Path):
         rows = (object_row(number, row) for number, row in enumerate(given, start=1))
         yield Block(rows=adapted_rows(rows, pipeline))
     else:
+        source = str(given)
         yield from _blocks_of_file(Path(given), pipeline, reader)
+    pipeline.refuse_absent(source, "predictions")
 
 
 def _blocks_of_file(
     path: Path, pipeline: Pipeline, reader: ResponseReader
 ) -> Iterator[Block]:
+    read = pipeline.read_file(path)
+    if isinstance(read, pl.DataFrame):
+        yield from _blocks_of_frames([read], pipeline, reader)
+        return
+    if read is not None:
+        yield Block(rows=adapted_rows(read, pipeline))
+        return
     kind = detect_format(path)
     if kind in TABLES:
         yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader)
@@ -68,7 +92,8 @@ def _blocks_of_file(
             f"{path}: adapters need rows with fields, and plain lines have none"
         )
     # the adapters may make the id of any column
-    rows = read_rows(path, kind, reader.text_fields, ())
+    texts = _Texts(reader.text_fields, pipeline.renamed)
+    rows = read_rows(path, kind, texts, ())
     yield Block(rows=adapted_rows(rows, pipeline))
 
 

@@ -1,7 +1,7 @@
 """Adapts responses to the task's `Output`, before anything else looks at them.
 
 What touches a response has one order: adapters that a user declares, `adapt_response`
-of the data set, then of the task, extractors, the check of `Output`, the converter,
+of the data set, then of the task, the check of `Output`, the converter,
 annotators. So each sees what is closer to the task than the one before it did.
 """
 

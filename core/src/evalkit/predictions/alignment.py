@@ -25,6 +25,8 @@ from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
+from evalkit.predictions.absent_fields import AbsentFields
+from evalkit.predictions.causes import find_causes
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, IdIndex, Places, pair
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
@@ -62,8 +64,12 @@ class Alignment(NamedTuple):
     annotations: tuple[Annotated, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
     """What annotators said now, and as of `ScoringTable` what they said nothing of."""
-    absent: str = ""
-    """Says which required fields no row has, and what all have in their place."""
+    absent: AbsentFields | None = None
+    """The required fields that no row has, and what rows have in their place."""
+    causes: tuple[str, ...] = ()
+    """What may have made rows unreadable, or their ids unknown."""
+    place: str = "line"
+    """What the numbers of problems count: lines, or elements of a JSON array."""
 
     def refusal(self, policies: Policies) -> list[str]:
         """Say why the policies refuse this alignment; empty if they do not."""
@@ -81,8 +87,8 @@ class Alignment(NamedTuple):
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
         elif reasons and self.absent:
-            reasons.insert(0, self.absent)
-        return reasons
+            reasons.insert(0, str(self.absent))
+        return [*self.causes, *reasons] if reasons else []
 
     def _missing(self) -> str:
         """Say how many examples, or how many of several answers, are missing."""
@@ -113,7 +119,7 @@ def align(
             first, for the counts).
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
-        is_part: Whether the data may have others: rows of these are `unselected` too.
+        is_part: Whether the data may have others: their rows are `unselected` too.
 
     Returns:
         The outcome, for the selected examples.
@@ -211,17 +217,19 @@ def _settle(
         counts["unselected"] = matched.unselected
     if cells.replications:
         counts["replications"] = len(cells.replications)
+    problems = _problems(collected, matched, ids, codes)
     return Alignment(
         _STATUSES.gather(codes),
         predictions,
         collected.fields(sources),
-        _problems(collected, matched, ids, codes),
+        problems,
         counts,
         collected.undeclared,
         cells.replications,
         collected.notices,
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
+        causes=tuple(find_causes(problems, collected.ids)),
     )
 
 
@@ -230,7 +238,7 @@ _MISSING, _INVALID, _SCORED = range(3)
 
 
 def _sources(matched: _Matched, codes: NDArray[np.uint32]) -> pl.Series:
-    """Give for each cell the source of its prediction; null without a valid one."""
+    """Return for each cell the source of its prediction; null without a valid one."""
     is_used = matched.is_kept & matched.is_valid
     sources = np.zeros(len(codes), dtype=np.uint32)
     sources[matched.cells.of_rows[is_used]] = matched.rows["source"].to_numpy()[is_used]
@@ -247,7 +255,7 @@ def _problems(
     ids: pl.Series,
     codes: NDArray[np.uint32],
 ) -> Problems:
-    """Give the problems of all rows and examples, now that it is known which count."""
+    """Return the problems of all rows and examples, now that they are settled."""
     rows = matched.rows
     if "replication" not in rows.columns:
         rows = rows.with_columns(replication=pl.lit(None, dtype=pl.String))
@@ -255,8 +263,7 @@ def _problems(
     problems = collected.problems.only_lines("invalid", invalid["line"].to_numpy())
     _report_lacking(problems, rows.filter(matched.is_kept & matched.cells.is_lacking))
     _report_strangers(problems, rows.filter(matched.is_stranger))
-    if matched.is_dropped.any():
-        _report_duplicates(problems, rows, matched)
+    _report_duplicates(problems, rows, matched)
     _report_missing(problems, ids, matched.cells, np.flatnonzero(codes == _MISSING))
     return problems
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
 from evalkit.errors import PluginContractError
@@ -11,6 +11,9 @@ from evalkit.examples.conversion import PRED_CONVERTER, answer_name, find_conver
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.typed_values import as_mappings
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ADAPTER = "adapt_response"
 
@@ -115,12 +118,31 @@ def rows_of(
     Returns:
         A dict for each example, with `uid`.
     """
-    inputs = examples.inputs
+    return rows_of_columns(task, examples.inputs, examples.nested, fields)
+
+
+def rows_of_columns(
+    task: BoundTask,
+    inputs: pl.DataFrame,
+    nested: Mapping[str, Sequence[Any]],
+    fields: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Return some columns of examples as rows, with values as pydantic returns them.
+
+    Args:
+        task: The task.
+        inputs: The columns, with `uid` among them.
+        nested: Values of those that hold other values as JSON text.
+        fields: The columns that are wanted; those that there are not are left out.
+
+    Returns:
+        A dict for each example, with `uid`.
+    """
     names = dict.fromkeys(("uid", *(name for name in fields if name in inputs.columns)))
     rows = inputs.select(all_named(names)).rows(named=True)
     for name in names:
-        if name in examples.nested:
-            values = examples.nested[name]
+        if name in nested:
+            values = nested[name]
         elif name in task.Input.model_fields and inputs.schema[name].is_nested():
             annotation = task.Input.model_fields[name].annotation
             values = [

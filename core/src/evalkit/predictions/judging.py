@@ -21,6 +21,7 @@ from evalkit.base.terms import Unparsed
 from evalkit.base.violations import REQUIRED, Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
+from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.adapting import Adapted
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
@@ -142,6 +143,8 @@ class JudgedRows:
         if isinstance(uid, Violation):
             self.unreadable += 1
             self.lacking[uid.field] += uid.rule == REQUIRED
+            if uid.rule == REQUIRED:
+                self.lacking.update(self._reader.absent_fields(response))
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
             return
         self._judge(row.line, uid, replication, adapted._replace(response=response))
@@ -156,8 +159,11 @@ class JudgedRows:
         position = self._positions.get(uid, NOWHERE)
         refused, unparsed = adapted.refused, adapted.unparsed
         outcome: Outcome = (unparsed, {}, (refused,) if refused else ())
-        if position != NOWHERE and not refused and unparsed is None:
+        is_whole = not refused and unparsed is None
+        if is_whole and position != NOWHERE:
             outcome = self._reader.read(adapted.response, uid, position)
+        elif is_whole:
+            self.lacking.update(self._reader.absent_fields(adapted.response))
         prediction, fields, violations = outcome
         reason = None
         if isinstance(prediction, Unparsed):
@@ -181,19 +187,14 @@ class JudgedRows:
         if RESPONSES_KEY not in self._fields:
             self._alternatives.append(fields.get(RESPONSES_KEY))
 
-    def absent(self, rows: int) -> str:
-        """Say which required fields no row has, and what all have that is not declared.
+    def absent(self, rows: int) -> AbsentFields | None:
+        """Say which required fields no row has, and what they have in their place.
 
         Args:
-            rows: How many rows there are; "" of a single one, and of none.
+            rows: How many rows there are; None of a single one, and of none.
         """
-        absent, surplus = (
-            " or ".join(repr(key) for key, count in counts.items() if count == rows > 1)
-            for counts in (self.lacking, self.undeclared)
-        )
-        if absent and surplus:
-            absent += f", and all have {surplus}, which the task does not declare"
-        return absent and f"no row has {absent}"
+        absent = [key for key, count in self.lacking.items() if count == rows > 1]
+        return AbsentFields.of(absent, self.undeclared, rows) if absent else None
 
     def rows(self) -> pl.DataFrame:
         """Return all rows that name an id, in file order.

@@ -50,7 +50,7 @@ class IdIndex:
         return positions
 
     def _propose(self, wanted: pl.Series) -> tuple[Places, NDArray[np.bool_]]:
-        """Give for each text the first id with its hash, and whether there is one."""
+        """Return for each text the first id with its hash, and whether there is one."""
         hashes = _hashes(wanted)
         order = np.argsort(hashes)
         in_order = hashes[order]

@@ -12,12 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.base.failures import hook_failures
-from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.progress import Progress
-from evalkit.base.violations import shorten
-from evalkit.errors import DataError, EvalkitError
-from evalkit.examples.files import local_path
+from evalkit.errors import DataError
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -39,9 +35,6 @@ from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 
-_NO_ROWS = (bytes, bytearray, memoryview, Mapping)
-"""What can be iterated over, but not for rows."""
-
 
 class Prepared(NamedTuple):
     """Examples and predictions, matched."""
@@ -55,38 +48,6 @@ class Prepared(NamedTuple):
     """The ids of all examples, also of those that were not selected."""
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
-
-
-def rows_of(predictions: Any, what: str = "predictions") -> Predictions:
-    """Give predictions in a form that can be read more than once.
-
-    Args:
-        predictions: A path, a polars, pandas or Arrow table, or dicts.
-        what: How messages call them.
-
-    Returns:
-        The path, a polars data frame, or a list.
-
-    Raises:
-        DataError: The path is not of this machine, or the table cannot be read.
-        EvalkitError: It is something else.
-    """
-    if isinstance(predictions, str | Path):
-        return local_path(predictions)
-    is_lazy = isinstance(predictions, pl.LazyFrame)
-    if is_lazy or hasattr(predictions, "__arrow_c_stream__"):
-        try:
-            return predictions.collect() if is_lazy else pl.DataFrame(predictions)
-        except hook_failures() as error:
-            raise DataError(
-                f"the table of {what} cannot be read: {type(error).__name__}: {error}"
-            ) from error
-    if isinstance(predictions, _NO_ROWS) or not isinstance(predictions, Iterable):
-        raise EvalkitError(
-            f"{what} must be a path, a polars, pandas or Arrow table, or an iterable "
-            f"of dicts, are {shorten(predictions)}"
-        )
-    return list(predictions)
 
 
 def default_model(predictions: Predictions) -> str:
@@ -162,6 +123,7 @@ def prepare(
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if file is not None:
         file.check()
+    alignment = alignment._replace(place=_place(predictions))
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -170,6 +132,16 @@ def prepare(
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
     return Prepared(examples, alignment, given, ids, adapters)
+
+
+def _place(predictions: Predictions) -> str:
+    """Say what the numbers of rows count."""
+    if isinstance(predictions, AdaptedPredictions):
+        return _place(predictions.given)
+    if not isinstance(predictions, str | Path) or Path(predictions).is_dir():
+        return "line"
+    is_array = detect_format(Path(predictions)) is Format.JSON_ARRAY
+    return "element" if is_array else "line"
 
 
 def _has_plain_lines(predictions: Predictions) -> bool:
@@ -216,11 +188,14 @@ def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictio
     return AdaptedPredictions(predictions, pipeline)
 
 
-def identify(predictions: Predictions) -> Mapping[str, Any]:
-    """Give name and SHA-256 of a file of predictions, or of rows, and their adapters.
+def identify(
+    predictions: Predictions, *, may_be_folder: bool = False
+) -> Mapping[str, Any]:
+    """Return name and SHA-256 of a file of predictions, or of rows, and their adapters.
 
     Args:
         predictions: The file, or the rows before anybody could change them.
+        may_be_folder: Whether it may be a folder that an adapter reads.
 
     Returns:
         `name` (None for rows) and `sha256`; and `adapters`, where there are any.
@@ -229,11 +204,12 @@ def identify(predictions: Predictions) -> Mapping[str, Any]:
         DataError: The file cannot be read.
     """
     if isinstance(predictions, AdaptedPredictions):
-        adapters = predictions.pipeline.specification
-        return {**identify(predictions.given), "adapters": adapters}
+        given, pipeline = predictions
+        own = identify(given, may_be_folder=pipeline.reads_files)
+        return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
         path = Path(predictions)
-        if not is_data_set(path):
+        if not (is_data_set(path) or (may_be_folder and path.is_dir())):
             refuse_other_than_file(path)
         try:
             return {"name": path.name, "sha256": data_sha256(path)}
@@ -278,7 +254,7 @@ def read_prediction_file(
             path, found, reader.plan, reader.nullable, reader.output
         )
     if found is not Format.PLAIN:
-        rows = read_rows(path, found, reader.text_fields, RESPONSE_ID_KEYS)
+        rows = read_rows(path, found, reader.text_fields, ())
         return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(

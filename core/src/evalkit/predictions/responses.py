@@ -97,6 +97,11 @@ class ResponseReader:
         self._reads_alternatives = RESPONSES_KEY not in names
         asked_for = {*self.scored_fields, *self._of_alternatives.values()}
         self.declared_keys = names | asked_for | {*RESPONSE_ID_KEYS, "error"}
+        self._required = [
+            name
+            for name, field in of_output
+            if field.is_required() and field.validation_alias is None and name != "id"
+        ]
         self._other_ids = {*RESPONSE_ID_KEYS[1:]} - aliases
         self._takes_lists = task.answer_kind in ("all-of", "spans")
         self.origin = task.component.origin
@@ -220,6 +225,12 @@ class ResponseReader:
         if ranked is not None:
             found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY}
         return found - self.declared_keys
+
+    def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
+        """Return the required fields of `Output` that an unchecked response lacks."""
+        if self._alternatives(response) is not None:
+            return []
+        return [name for name in self._required if name not in response]
 
     def _alternatives(self, response: Mapping[str, Any]) -> Alternatives | None:
         return read_alternatives(response) if self._reads_alternatives else None

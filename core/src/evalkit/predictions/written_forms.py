@@ -314,7 +314,8 @@ def _quoted(label: str) -> str:
     return ascii(label)
 
 
-_DECIMAL = r"^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$"
+_DECIMAL = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)\s*$"
+"""Of ASCII digits alone, as no other becomes a number."""
 
 _WHAT = "the answer's number written otherwise"
 

@@ -12,6 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8, UTF16
+from evalkit.base.violations import shorten
 from evalkit.errors import DataError
 from evalkit.reading.rows import Row, broken_row, decode_json
 from evalkit.reading.streams import MOST_LINE_BYTES, line_blocks
@@ -41,6 +43,7 @@ def read_delimited_rows(
     _allow_long_cells()
     records = csv.reader(lines, delimiter=delimiter, strict=True)
     header = _read_header(path, lines, records, id_keys)
+    _refuse_other_delimiter(path, header, delimiter)
     while True:
         lines.begin_record()
         try:
@@ -112,7 +115,9 @@ def _read_header(
         wanted = f" with {id_keys[0]!r}" if id_keys else ""
         raise DataError(f"{path}: is empty; wanted is a header{wanted}")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
-        raise DataError(f"{path}: its header must be text in UTF-8")
+        is_wide = any("\0" in name for name in header)
+        cause = UTF16 if is_wide else HOW_TO_CONVERT
+        raise DataError(f"{path}: its header must be text in UTF-8; {cause}")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: its header names the column {twice!r} twice")
@@ -122,6 +127,32 @@ def _read_header(
             f"{id_keys[0]!r}"
         )
     return header
+
+
+_DELIMITERS = {
+    ";": "';'",
+    "\t": "tabs",
+    "|": "'|'",
+    ",": "','",
+}
+
+
+def _refuse_other_delimiter(path: Path, header: Sequence[str], delimiter: str) -> None:
+    """Refuse a header of one column that other marks divide into several."""
+    if len(header) > 1:
+        return
+    for other, named in _DELIMITERS.items():
+        cells = header[0].split(other)
+        if other == delimiter or len(cells) < 2 or not all(map(str.strip, cells)):
+            continue
+        wanted = "tabs" if delimiter == "\t" else "','"
+        advice = f"pandas.read_csv(FILE, sep={other!r}).to_csv(NEW, index=False)"
+        if {other, delimiter} == {"\t", ","}:
+            advice = f"call it {'.tsv' if other == chr(9) else '.csv'}, or {advice}"
+        raise DataError(
+            f"{path}: its cells are separated by {named}, and are read as separated by "
+            f"{wanted} (the header is {shorten(header[0])}); {advice}"
+        )
 
 
 def _row(
@@ -136,7 +167,7 @@ def _row(
         return _broken(lines, rule)
     raw = "".join(lines.record)
     if _ESCAPED.search(raw):
-        return _broken(lines, "must be UTF-8")
+        return _broken(lines, NOT_UTF8)
     quoted = _quoted_cells(raw, delimiter) if "" in cells and '""' in raw else ()
     values = {
         name: cell if name in text_fields else _json_value(cell)

@@ -9,6 +9,7 @@ from pathlib import Path
 from evalkit.errors import DataError
 from evalkit.reading.delimited import read_delimited_rows
 from evalkit.reading.formats import Format
+from evalkit.reading.json_arrays import read_json_array
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.rows import Row
 
@@ -18,6 +19,7 @@ of which one must be there as the id."""
 
 ROW_READERS: Mapping[Format, RowReader] = {
     Format.JSON_LINES: lambda path, texts, ids: read_json_rows(path),
+    Format.JSON_ARRAY: lambda path, texts, ids: read_json_array(path),
     Format.CSV: partial(read_delimited_rows, delimiter=","),
     Format.TSV: partial(read_delimited_rows, delimiter="\t"),
 }

@@ -15,6 +15,7 @@ class Format(Enum):
     """A format that predictions and examples can be read from."""
 
     JSON_LINES = "JSON lines"
+    JSON_ARRAY = "JSON array"
     CSV = "CSV"
     TSV = "TSV"
     PARQUET = "Parquet"
@@ -89,8 +90,8 @@ def detect_format(path: Path) -> Format:
             f"{path}: {named.value} files are compressed inside; decompress this one"
         )
     found = named or _sniff(path)
-    if found is Format.JSON_LINES:
-        _refuse_array(path)
+    if found is Format.JSON_LINES and _begins_with_array(path):
+        return Format.JSON_ARRAY
     return found
 
 
@@ -113,6 +114,8 @@ def _sniff(path: Path) -> Format:
         return Format.ARROW
     if _begins_with_object(path, first.lstrip()):
         return Format.JSON_LINES
+    if inner_suffix(path) not in _PLAIN_SUFFIXES and _is_array(first):
+        return Format.JSON_ARRAY
     header = first.partition(b"\n")[0].rstrip(b"\r")
     for kind, delimiter in ((Format.CSV, b","), (Format.TSV, b"\t")):
         cells = [cell.strip(b'"') for cell in header.split(delimiter)]
@@ -125,23 +128,27 @@ def _begins_with_object(path: Path, first: bytes) -> bool:
     """Tell whether a file begins with a JSON object, and not an answer in braces."""
     if not first.startswith(b"{"):
         return False
-    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
     line, newline, _ = first.partition(b"\n")
-    if not newline or inner.suffix.lower() not in _PLAIN_SUFFIXES:
+    if not newline or inner_suffix(path) not in _PLAIN_SUFFIXES:
         return True
     return parse_json_line(1, line).values is not None
 
 
-def _refuse_array(path: Path) -> None:
-    """Say what to do with a file that is one JSON array, not one object a line."""
+def inner_suffix(path: Path) -> str:
+    """Return the suffix of a file before that of a compression, in lower case."""
+    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    return inner.suffix.lower()
+
+
+def _begins_with_array(path: Path) -> bool:
+    """Tell whether a file is one JSON array of objects, not one object a line."""
     with open_bytes(path) as stream:
-        first = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if first.startswith(b"[") and first[1:].lstrip()[:1] in (b"{", b""):
-        raise DataError(
-            f"{path}: holds a JSON array; wanted are JSON lines, one object a line. "
-            "`jq -c '.[]'` turns the one into the other; pandas writes JSON lines with "
-            "`to_json(path, orient='records', lines=True)`"
-        )
+        return _is_array(stream.read(4096).removeprefix(b"\xef\xbb\xbf"))
+
+
+def _is_array(first: bytes) -> bool:
+    first = first.lstrip()
+    return first.startswith(b"[") and first[1:].lstrip()[:1] in (b"{", b"]", b"")
 
 
 def model_name(path: Path) -> str:

@@ -24,6 +24,7 @@ from evalkit.reading.json_lines import (
 )
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, with_planned
+from evalkit.reading.small_columns import is_small
 from evalkit.reading.streams import LineBlock, line_blocks
 from evalkit.reading.threads import in_order
 
@@ -88,6 +89,8 @@ class Wanted(NamedTuple):
     """Keys that are kept."""
     checked: ColumnPlan
     """Fields that are checked, and kept only where they hold no texts."""
+    keeps_small: bool = False
+    """Whether columns of few short values are kept, too."""
 
 
 def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | None:
@@ -124,7 +127,8 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
     # one by one, as a key may look like a pattern of names
     if joined.height != sum(map(len, numbers)):  # some block had no column to keep
         return None
-    kept = [joined.get_column(key) for key in reader.kinds if key in joined.columns]
+    names = [key for key in reader.kinds if key not in reader.large]
+    kept = [joined.get_column(key) for key in names if key in joined.columns]
     return JsonTable(
         # a column of nothing but nulls is one of texts, as for rows
         frame_of(kept).cast({pl.Null: pl.String}),
@@ -183,6 +187,8 @@ class _TableReader:
 
     def __init__(self, wanted: Wanted | None) -> None:
         self.kinds: Kinds = {}
+        self.large: set[str] = set()
+        """Columns that are dropped, as some block has too many or long values."""
         self._wanted = wanted
         self._schema: pa.Schema | None = None
 
@@ -224,7 +230,9 @@ class _TableReader:
         if self._wanted is None:
             passes = pl.repeat(True, len(lines), eager=True)
             return _Part(frame, passes, is_plain)
-        kept, checked = self._wanted
+        kept, checked, keeps_small = self._wanted
+        if keeps_small:
+            kept = {*kept, *self._small(frame, {*kept, *checked.columns})}
         return _Part(
             frame.select(
                 column
@@ -240,6 +248,12 @@ class _TableReader:
                 if column.name in checked.columns and column.dtype == pl.String
             },
         )
+
+    def _small(self, frame: pl.DataFrame, others: Collection[str]) -> set[str]:
+        """Return the further columns that have few short values in all blocks."""
+        names = {*frame.columns}.difference(others, self.large)
+        self.large |= {name for name in names if not is_small(frame.get_column(name))}
+        return names - self.large
 
     def _extend(self, rows: Iterable[Row]) -> bool:
         """Note the types of values; tell whether columns can hold all of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from base64 import b64decode
@@ -185,13 +186,33 @@ def data_sha256(path: Path) -> str:
 
     Returns:
         That of the file; that of the manifest, once the SHA-256 of every file is as
-        it says.
+        it says; of a folder without a manifest, that of the names and SHA-256 of all
+        its files.
 
     Raises:
         DataError: A file of the folder is missing or was changed.
         OSError: The file cannot be read.
     """
     if not is_data_set(path):
-        return sha256_of(path)
+        return folder_sha256(path) if path.is_dir() else sha256_of(path)
     check_files(path, read_manifest(path), contents=True)
     return sha256_of(path / MANIFEST_FILE)
+
+
+def folder_sha256(folder: Path) -> str:
+    """Return the SHA-256 of the names and the SHA-256 of all files in a folder.
+
+    Args:
+        folder: The folder; files in folders below it are files in it.
+
+    Raises:
+        DataError: Something in it is neither a file nor a folder.
+        OSError: A file cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if not path.is_dir():
+            _refuse_special(path)
+            name = path.relative_to(folder).as_posix()
+            digest.update(f"{sha256_of(path)} {name}\n".encode())
+    return digest.hexdigest()

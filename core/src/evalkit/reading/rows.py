@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from evalkit.base.encodings import NOT_UTF8
+from evalkit.base.failures import hook_failures, text_of
 from evalkit.base.violations import Violation, shorten
 
 _SHOWN_BYTES = 200
@@ -68,9 +70,40 @@ def decode_json(text: str) -> Any:
         RecursionError: It is nested too deeply.
     """
     values = _DECODER.decode(text)
+    _refuse_halves(text, values)
+    return values
+
+
+def _refuse_halves(text: str, values: Any) -> None:
+    """Refuse surrogates without a partner, where a text may hold any."""
     if "\\ud" in text or "\\uD" in text:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
-    return values
+
+
+def decode_next(text: str, start: int) -> tuple[Any, int, str]:
+    """Read the value of JSON that begins at a place of a text.
+
+    Args:
+        text: The text.
+        start: Where the value begins.
+
+    Returns:
+        The value, where it ends, and what plain JSON has not in it, as `decode_json`
+        refuses it; "" for nothing.
+
+    Raises:
+        JSONDecodeError: It is no JSON, or goes on after the text.
+        RecursionError: It is nested too deeply.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        _refuse_halves(text[start:end], value)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        _, end = _LENIENT.raw_decode(text, start)
+        return None, end, str(error)
+    return value, end, ""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,10 +131,12 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
 )
 
+_LENIENT = json.JSONDecoder()
+
 
 def not_utf8(error: UnicodeDecodeError) -> str:
     """Return the rule that bytes break which are not UTF-8."""
-    return f"must be UTF-8 (byte {error.start + 1}: {error.reason})"
+    return f"{NOT_UTF8} (byte {error.start + 1}: {error.reason})"
 
 
 def broken_row(number: int, rule: str, line: bytes) -> Row:
@@ -148,12 +183,12 @@ def unwritable(values: Any) -> Violation | None:
     """
     if not isinstance(values, Mapping):
         return Violation("(row)", "must be a dict", values)
-    other = next((key for key in values if not isinstance(key, str)), None)
-    if other is not None:
-        return Violation("(row)", "must have texts as keys", other)
     try:
+        other = next((key for key in values if not isinstance(key, str)), None)
+        if other is not None:
+            return Violation("(row)", "must have texts as keys", other)
         text = json.dumps(dict(values), ensure_ascii=False, sort_keys=True, default=str)
         text.encode("utf-8")
-    except (TypeError, ValueError, RecursionError) as error:
-        return Violation("(row)", f"must be plain JSON ({error})", values)
+    except hook_failures() as error:  # also of the values' own methods
+        return Violation("(row)", f"must be plain JSON ({text_of(error)})", values)
     return None

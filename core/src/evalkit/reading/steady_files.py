@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 from evalkit.errors import DataError
-from evalkit.reading.formats import is_data_set
 from evalkit.reading.manifests import data_sha256
 
 
@@ -53,7 +52,7 @@ class SteadyFile:
 def _states(path: Path) -> list[tuple[int, ...]]:
     """Return what changes with a file: of the file itself and of those in a folder."""
     try:
-        paths = sorted(path.rglob("*")) if is_data_set(path) else [path]
+        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
         return [_state(each.stat()) for each in paths]
     except OSError:
         return []

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel
 
-from evalkit.base.columns import all_named, frame_of, is_pattern, named
+from evalkit.base.columns import all_named, frame_of, is_pattern, named, unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.arrow_batches import read_batches
@@ -203,7 +203,7 @@ def table_blocks(
     others = [name for name in frame.columns if name not in declared]
     doubtful = np.zeros(frame.height, dtype=bool)
     for name in ROW_KEYS & {*others}:
-        doubtful |= frame[name].is_not_null().to_numpy()
+        doubtful |= unnamed(frame[name]).is_not_null().to_numpy()
     others = [name for name in others if name != "error"]
     if plan.forbids_undeclared and others:
         doubtful[:] = True

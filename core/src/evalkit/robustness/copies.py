@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.violations import few
+from evalkit.base.violations import FirstProblems, few
 from evalkit.errors import AlignmentError, SchemaError
+from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.table import Examples, load_examples
 from evalkit.inference.intervals import Integers
 from evalkit.perturbing.columns import (
@@ -23,6 +25,7 @@ from evalkit.perturbing.columns import (
     with_texts,
 )
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.matching import NOWHERE, IdIndex
@@ -161,8 +164,8 @@ def load_copies(
         needed = {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
     files = [watched_file(each) for each in (source.rows, source.predictions)]
     data, given = identify(source.rows), identify(source.predictions)
-    path = Path(source.rows) if isinstance(source.rows, str | Path) else source.rows
-    examples = load_examples(dataset, task, originals.split, needed, path)
+    rows = _given_rows(source, dataset, task)
+    examples = load_examples(dataset, task, originals.split, needed, rows)
     placed = place_copies(source, examples, originals)
     reader = ResponseReader(task, dataset, examples, originals.fields)
     ids = examples.frame["id"]
@@ -172,6 +175,28 @@ def load_copies(
         if file is not None:
             file.check()
     return placed.copies(source, dict(data), dict(given), alignment)
+
+
+def _given_rows(source: FileSource, dataset: BoundDataset, task: BoundTask) -> Any:
+    """Return the rows of a file of copies, or its path; adapted where that is asked."""
+    rows = source.rows
+    if not isinstance(rows, AdaptedPredictions):
+        return Path(rows) if isinstance(rows, str | Path) else rows
+    given, through = rows.given, replace(dataset, pipeline=rows.pipeline)
+    path = Path(given) if isinstance(given, str | Path) else None
+    found = adapt_examples(through, task, path, None if path else given)
+    if isinstance(found, pl.DataFrame):
+        return found
+    problems = FirstProblems()
+    adapted = []
+    for row in found:
+        if row.values is None:
+            problems.add(f"line {row.line}: {row.problem}")
+        else:
+            adapted.append(row.values)
+    if problems:
+        raise SchemaError(f"{source.name}: {problems}")
+    return adapted
 
 
 def place_copies(
@@ -304,7 +329,7 @@ def _with_own_tags(
 
 
 def _as_lists(source: CopySource, tags: pl.Series) -> pl.Series:
-    """Give lists of tags, each tag once."""
+    """Return lists of tags, each tag once."""
     if tags.dtype != pl.List(pl.String):
         raise SchemaError(
             f"{source.name}: tags: must be lists of texts, are {tags.dtype}"

@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.base.terms import MetricContext
 from evalkit.comparing.differences import Difference
 from evalkit.comparing.replicates import Replicates, most_apart
 from evalkit.errors import MetricError
@@ -44,22 +43,16 @@ from evalkit.inference.pair_smoothing import (
     right_differences,
 )
 from evalkit.inference.percentiles import percentile_interval
-from evalkit.inference.resampling import Units
 from evalkit.inference.seeds import generator
-from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.drop_swaps import DropSwaps
-from evalkit.robustness.large_drops import LargeDrops
+from evalkit.robustness.large_drops import LargeDrops, SetDrops
 from evalkit.robustness.pairs import Mask
-from evalkit.robustness.tested_drops import GroupedStatistics, difference_of_drop
+from evalkit.robustness.tested_drops import difference_of_drop
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
-from evalkit.scoring.paired_sums import (
-    SUM_REPLICATES,
-    SumPair,
-    UnitSums,
-)
-from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring.paired_sums import SUM_REPLICATES, SumPair, UnitSums
+from evalkit.scoring.records import GroupScore
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of
@@ -94,32 +87,16 @@ class _Draws(NamedTuple):
         return self.drops.get(score, np.empty(0))
 
 
-class DropIntervals:
-    """Computes the intervals of one metric.
+class DropIntervals(SetDrops):
+    """Computes the intervals of the drops of one metric."""
 
-    Args:
-        metric: A metric whose statistics add up.
-        sides: The originals and the copies that have each other.
-        units: The unit of each original.
-        context: The metric's context.
-        settings: Seed and probability.
-    """
+    @cached_property
+    def _drawn(self) -> dict[int, _Draws]:
+        return {}
 
-    def __init__(
-        self,
-        metric: BoundMetric,
-        sides: tuple[GroupedStatistics, GroupedStatistics],
-        units: Units,
-        context: MetricContext,
-        settings: ScoringSettings,
-    ) -> None:
-        self._metric = metric
-        self._sides = sides
-        self._units = units
-        self._context = context
-        self._settings = settings
-        self._drawn: dict[int, _Draws] = {}
-        self._rare: dict[int, bool] = {}
+    @cached_property
+    def _rare(self) -> dict[int, bool]:
+        return {}
 
     def of(self, group: int, score: str, value: float) -> Interval:
         """Compute an interval.
@@ -202,7 +179,8 @@ class DropIntervals:
     def _draws_of(self, group: int) -> _Draws:
         if group not in self._drawn:
             # only the last one is kept, as those of many groups take much memory
-            self._drawn = {group: self._draw(group)}
+            self._drawn.clear()
+            self._drawn[group] = self._draw(group)
         return self._drawn[group]
 
     def _is_rare(self, group: int) -> bool:

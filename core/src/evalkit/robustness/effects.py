@@ -142,8 +142,8 @@ def effect_notices(effects: Iterable[Effect]) -> list[str]:
             asked.append(effect.identity)
         elif effect.told_by is None:
             notices.append(
-                f"{effect.identity}: nothing is known of its effect on answers, so it "
-                f"counts as uncertain and in no family: {effect.problem}"
+                f"{effect.identity}: its effect on answers is unknown, so it "
+                f"counts as uncertain and belongs to no family: {effect.problem}"
             )
         elif effect.problem is not None:
             without.setdefault(effect.problem, []).append(effect.identity)

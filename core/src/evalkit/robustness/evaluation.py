@@ -14,12 +14,7 @@ from evalkit.perturbing.columns import join_statements
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies
 from evalkit.predictions.table import prediction_column, scoring_table
-from evalkit.robustness.copies import (
-    Copies,
-    Originals,
-    load_copies,
-    refuse_shared_ids,
-)
+from evalkit.robustness.copies import Copies, Originals, load_copies, refuse_shared_ids
 from evalkit.robustness.effects import Effect, find_effects, make_views
 from evalkit.robustness.expectations import ask_expectations
 from evalkit.robustness.inputs import CopySource, RunSource

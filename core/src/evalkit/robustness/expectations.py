@@ -106,15 +106,7 @@ def ask_expectations(
 def _askable(
     expecting: Mapping[str, BoundPerturbation], copies: Sequence[Copies]
 ) -> tuple[dict[str, BoundPerturbation], list[str]]:
-    """Give those of which a file has copies, and say which runs cannot be asked about.
-
-    Args:
-        expecting: The plugins that have an `expect`, by perturbation.
-        copies: The files and runs.
-
-    Returns:
-        These plugins, and notices.
-    """
+    """Return those with copies in a file, and say which runs cannot be asked about."""
     in_files: set[str] = set()
     notices = []
     for each in copies:
@@ -133,7 +125,7 @@ def _askable(
 def _rows(
     originals: Originals, given: Any, ids: Collection[str], frame: pl.DataFrame
 ) -> dict[str, _Row]:
-    """Give rows as dicts by uid, with the tags that they are scored by."""
+    """Return rows as dicts by uid, with the tags that they are scored by."""
     loaded = load_rows(originals.dataset, originals.task, originals.split, None, given)
     tags = dict(zip(frame["id"], frame["tags"].to_list(), strict=True))
     return {

@@ -15,10 +15,7 @@ from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.rescoring import judge_of
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.results import Result
-from evalkit.runs.stored import (
-    examples_of,
-    refuse_without_answers,
-)
+from evalkit.runs.stored import examples_of, refuse_without_answers
 from evalkit.runs.views import score_column_of
 
 Flip = Literal["right-to-wrong", "wrong-to-right", "wrong-to-other-wrong"]

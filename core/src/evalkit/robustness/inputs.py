@@ -12,10 +12,11 @@ from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.examples.files import is_file_name, local_path
-from evalkit.predictions.preparation import Predictions, adapted_by, rows_of
+from evalkit.examples.files import is_file_name
+from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.listing import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 
@@ -42,9 +43,12 @@ class FileSource(NamedTuple):
         """How the record of a run calls the predictions."""
         return Path(self.predictions_name).name
 
-    def adapted_by(self, pipeline: Pipeline | None) -> Self:
-        """Return the same with predictions that adapters change."""
-        return self._replace(predictions=adapted_by(self.predictions, pipeline))
+    def adapted_by(self, predictions: Pipeline | None, rows: Pipeline | None) -> Self:
+        """Return the same with predictions, and with copies, that adapters change."""
+        return self._replace(
+            predictions=adapted_by(self.predictions, predictions),
+            rows=adapted_by(self.rows, rows),
+        )
 
 
 class RunSource(NamedTuple):
@@ -69,7 +73,7 @@ class RunSource(NamedTuple):
         """How the record of a run calls the predictions."""
         return self.name
 
-    def adapted_by(self, pipeline: Pipeline | None) -> Self:
+    def adapted_by(self, _predictions: Any, _rows: Any) -> Self:
         """Return the same: what a run holds was adapted when it was made."""
         return self
 
@@ -170,7 +174,7 @@ def _copies(given: Any, what: str, runs: str | Path) -> Predictions | Result:
 
 
 def _listed(given: Any, what: str) -> Sequence[Any]:
-    """Give several files, tables or runs, also where there is one."""
+    """Return several files, tables or runs, also where there is one."""
     is_one = isinstance(given, str | Path | Result | pl.LazyFrame)
     if is_one or hasattr(given, "__arrow_c_stream__"):
         return [given]

@@ -25,8 +25,8 @@ from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 
 
-class LargeDrops:
-    """Computes intervals and tests of one metric.
+class SetDrops:
+    """The drops of one metric of whole sets.
 
     Args:
         metric: A metric whose statistics add up.
@@ -49,6 +49,10 @@ class LargeDrops:
         self._units = units
         self._context = context
         self._settings = settings
+
+
+class LargeDrops(SetDrops):
+    """Computes intervals and tests of the drops of large groups."""
 
     def intervals(self, group: int, score: str, value: float) -> Intervals:
         """Return the intervals of a drop by confidence.

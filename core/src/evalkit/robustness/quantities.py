@@ -16,13 +16,7 @@ from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.effects import View
 from evalkit.robustness.means import score_rows
-from evalkit.robustness.pairs import (
-    Mask,
-    PairGroups,
-    Reduction,
-    Rows,
-    reduce_values,
-)
+from evalkit.robustness.pairs import Mask, PairGroups, Reduction, Rows, reduce_values
 from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
 from evalkit.robustness.values import PerturbedTables
 from evalkit.runs.scores import Shown, shown_as

@@ -16,13 +16,14 @@ from evalkit.examples.selection import Selection
 from evalkit.inference.intervals import Floats
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset
+from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.predictions.alignment import Policies
 from evalkit.predictions.problems import STATUSES
 from evalkit.predictions.table import prediction_column
 from evalkit.robustness.copies import Copies
 from evalkit.robustness.effects import effect_notices
 from evalkit.robustness.evaluation import Perturbed
-from evalkit.robustness.inputs import RunSource
+from evalkit.robustness.inputs import FileSource, RunSource
 from evalkit.robustness.scores import PerturbedScores
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
@@ -74,11 +75,19 @@ def record_perturbed(
 
 
 def _components(perturbed: Perturbed) -> list[recorded.Component]:
-    """Describe the plugins of the perturbations, each once."""
+    """Describe the plugins of the perturbations and adapters of copies, each once."""
     described = [
         recorded_component(step)
         for effect in perturbed.effects.values()
         for step in effect.steps
+    ]
+    sources = [each.source for each in perturbed.copies]
+    described += [
+        recorded_component(stage.adapter)
+        for source in sources
+        if isinstance(source, FileSource)
+        and isinstance(source.rows, AdaptedPredictions)
+        for stage in source.rows.pipeline.stages
     ]
     return list({repr(each): each for each in described}.values())
 
@@ -104,6 +113,7 @@ def _files(perturbed: Perturbed) -> list[recorded.Perturbed]:
         recorded.Perturbed(
             file=each.data["name"],
             sha256=str(each.data["sha256"]),
+            adapters=each.data.get("adapters", ()),
             predictions=recorded.Predictions.of(each.predictions),
             counts=recorded.Counts(**each.alignment.counts),
             left_out=each.left_out,

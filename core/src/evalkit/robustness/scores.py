@@ -53,11 +53,7 @@ from evalkit.robustness.quantities import (
     without_value,
 )
 from evalkit.robustness.sets import SetQuantities
-from evalkit.robustness.tested_drops import (
-    TestedScore,
-    adjust,
-    adjust_whole,
-)
+from evalkit.robustness.tested_drops import TestedScore, adjust, adjust_whole
 from evalkit.robustness.values import values_of
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as

@@ -15,11 +15,7 @@ from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples.clusters import INPUT_ID
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import (
-    PERTURBATION,
-    PROBLEM,
-    stored_columns,
-)
+from evalkit.perturbing.columns import PERTURBATION, PROBLEM, stored_columns
 from evalkit.predictions.alignment import Alignment, OnDuplicate
 from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems
@@ -225,7 +221,7 @@ def _answered(frame: pl.DataFrame, chosen: pl.Series) -> int:
 
 
 def _identity(record: RunRecord) -> dict[str, str | None]:
-    """Give name and SHA-256 of the data that a run was made from."""
+    """Return name and SHA-256 of the data that a run was made from."""
     if len(record.data.files) == 1:
         [file] = record.data.files
         return {"name": file.name, "sha256": file.sha256}

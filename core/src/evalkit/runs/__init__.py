@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.runs.citations import Work as Work
-    from evalkit.runs.citations import Works as Works
-    from evalkit.runs.citations import bibtex_entries as bibtex_entries
-    from evalkit.runs.citations import cited_works as cited_works
+    from evalkit.predictions.problems import Problem as Problem
+    from evalkit.runs.finding import COMPLETE as COMPLETE
+    from evalkit.runs.finding import LATEST as LATEST
+    from evalkit.runs.finding import FoundRun as FoundRun
+    from evalkit.runs.finding import as_result as as_result
+    from evalkit.runs.finding import find_run as find_run
+    from evalkit.runs.finding import find_runs as find_runs
     from evalkit.runs.folders import find_damage as find_damage
-    from evalkit.runs.listing import LATEST as LATEST
-    from evalkit.runs.listing import RunSummary as RunSummary
-    from evalkit.runs.listing import as_result as as_result
-    from evalkit.runs.listing import find_run as find_run
     from evalkit.runs.listing import list_runs as list_runs
+    from evalkit.runs.moments import is_since as is_since
+    from evalkit.runs.moments import read_moment as read_moment
     from evalkit.runs.record import RunRecord as RunRecord
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.storage import problem_line as problem_line
+    from evalkit.runs.stored import bound_component as bound_component
     from evalkit.runs.stored import read_run as read_run
+    from evalkit.runs.summaries import RunSummary as RunSummary
     from evalkit.runs.views import Confusion as Confusion
     from evalkit.runs.views import WrongAnswers as WrongAnswers
     from evalkit.runs.views import count_confusion as count_confusion
@@ -33,14 +36,17 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "runs.citations": "Work Works bibtex_entries cited_works",
+            "predictions.problems": "Problem",
+            "runs.finding": "COMPLETE LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",
-            "runs.listing": "LATEST RunSummary as_result find_run list_runs",
+            "runs.listing": "list_runs",
+            "runs.moments": "is_since read_moment",
             "runs.record": "RunRecord",
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.storage": "problem_line",
-            "runs.stored": "read_run",
+            "runs.stored": "bound_component read_run",
+            "runs.summaries": "RunSummary",
             "runs.views": "Confusion WrongAnswers count_confusion find_wrong",
         },
     )

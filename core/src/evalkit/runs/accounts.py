@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
@@ -29,19 +30,24 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     """
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
+    notices += alignment.causes
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
-        notices.append(f"{rows} with the id of no example; left out")
+        whose = "its id" if counts["unknown"] == 1 else "their ids"
+        notices.append(f"{rows} left out, as no example has {whose}")
     if counts["unreadable"]:
         rows = count_of(counts["unreadable"], "row")
-        notices.append(f"{rows} that cannot be read; left out")
+        which = "it" if counts["unreadable"] == 1 else "they"
+        notices.append(f"{rows} left out, as {which} cannot be read")
     if counts.get("unselected"):
         rows = count_of(counts["unselected"], "row")
-        notices.append(f"{rows} with the id of an example that is not evaluated")
+        one = counts["unselected"] == 1
+        whose = "its example is" if one else "their examples are"
+        notices.append(f"{rows} left out, as {whose} not evaluated")
     if counts["unparsed"]:
         responses = count_of(counts["unparsed"], "response")
         notices.append(
-            f"{responses} without an answer that could be extracted; counted as wrong"
+            f"{responses} counted as wrong, as no answer could be extracted"
             f"{_reasons(alignment)}"
         )
     for status in ("missing", "invalid"):
@@ -55,7 +61,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     if counts["duplicate"] and policies.on_duplicate != "error":
         rows = count_of(counts["duplicate"], "row")
         which = policies.on_duplicate
-        notices.append(f"{rows} with a repeated id; the {which} one counts")
+        notices.append(f"{rows} with a repeated id; of each id the {which} row counts")
     return notices
 
 
@@ -80,6 +86,29 @@ def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
         more = count_of(len(undeclared) - _SHOWN_KEYS, "other undeclared key")
         notices.append(f"{more} left out")
     return notices
+
+
+def _normalising_hint(result: Result, alignment: Alignment) -> list[str]:
+    """Say that labels can be normalised, where that mends all invalid rows."""
+    labels, invalid = result.record.labels, alignment.counts["invalid"]
+    if not invalid or labels is None:
+        return []
+    problems = alignment.problems.first("invalid", invalid)
+    values = (v.value for problem in problems for v in problem.violations)
+    if len(problems) < invalid or not would_mend(values, labels):
+        return []
+    rows = count_of(invalid, "invalid row")
+    return [f"  notice: {HOW_TO_NORMALISE} mends all of the {rows}"]
+
+
+def _adapted_hint(alignment: Alignment) -> list[str]:
+    """Say that adapters may be why fields or rows are not there."""
+    shows = "`evalkit adapt --explain` shows what each makes of a row"
+    if not alignment.counts["predictions"]:
+        return [f"  notice: the adapters left no row of the predictions; {shows}"]
+    if alignment.absent:
+        return [f"  notice: rows are as the adapters left them; {shows}"]
+    return []
 
 
 def refusal_message(
@@ -107,7 +136,7 @@ def refusal_message(
         if not alignment.absent
     ]
     for problem in sorted(shown, key=lambda found: found.line or sys.maxsize):
-        where = [f"line {problem.line}"] if problem.line else []
+        where = [f"{alignment.place} {problem.line}"] if problem.line else []
         where += [f"id {problem.id!r}"] if problem.id is not None else []
         if problem.replication is not None:
             where.append(f"replication {problem.replication!r}")
@@ -125,9 +154,9 @@ def refusal_message(
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
     lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
-    if alignment.absent and result.record.predictions.adapters:
-        shows = "`evalkit adapt --explain` shows what each makes of a row"
-        lines.append(f"  notice: rows are as the adapters left them; {shows}")
+    if result.record.predictions.adapters:
+        lines += _adapted_hint(alignment)
+    lines += _normalising_hint(result, alignment)
     lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")

@@ -10,10 +10,10 @@ import polars as pl
 from evalkit.adapting.pipelines import pipeline
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
-from evalkit.examples.files import AS_FILE
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.plugins.components import GIVEN, WITHOUT_PLUGIN
+from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.scoring.measurement import Measured
 
@@ -91,6 +91,16 @@ def with_columns(
     return measured._replace(everything=everything)
 
 
+def _what_is_needed(result: Result) -> str:
+    """Say by what the data can be known that a run does not hold."""
+    data = result.record.data
+    if data.files:
+        files = ", ".join(f"{each.name} (SHA-256 {each.sha256})" for each in data.files)
+        return f"is the file {files}: evaluate it again with that"
+    rows = f"are the rows with the SHA-256 {data.rows_sha256 or data.sha256}"
+    return f"{rows}: evaluate them again"
+
+
 def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
     """Read the data again that a run was made from.
 
@@ -108,10 +118,11 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         PluginError: The data set is not installed.
     """
     used = next(c for c in result.record.components if c.kind == "datasets")
-    if used.distribution in (GIVEN, AS_FILE):
+    if used.distribution in (GIVEN, *WITHOUT_PLUGIN):
+        needed = _what_is_needed(result)
         raise EvalkitError(
             f"{used.name} was {used.distribution}, and only installed data sets can be "
-            "loaded again"
+            f"loaded again; what it needs {needed}"
         )
     dataset, record = resolver.dataset(used.reference), result.record
     task = resolver.task(dataset)

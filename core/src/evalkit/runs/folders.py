@@ -19,13 +19,7 @@ from urllib.parse import quote
 
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
-from evalkit.predictions.problems import (
-    FAILED,
-    NOT_SCORED,
-    STATUSES,
-    Problem,
-    Problems,
-)
+from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
 from evalkit.runs.digests import (
     SEAL,
     SEALED_SINCE,
@@ -71,7 +65,7 @@ _LONGEST_NAME = 120
 
 
 def run_folders(root: Path) -> Iterator[Path]:
-    """Give `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted by name.
+    """Return `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted by name.
 
     Args:
         root: Where runs were written.

@@ -38,6 +38,7 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             "resample_lists": record.resample_lists,
             "by": [*record.by],
             "include_examples": record.includes_examples,
+            **({"kept": [*record.kept]} if record.kept else {}),
             **({"cluster": [*chosen_cluster]} if chosen_cluster else {}),
             **({"data_adapters": adapters} if adapters else {}),
             "model": record.model,
@@ -126,8 +127,11 @@ def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
 
 
 def _copies(copies: recorded.Perturbed) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": copies.file, "sha256": copies.sha256}
+    if copies.adapters:
+        data["adapters"] = [each.to_dict() for each in copies.adapters]
     return {
-        "data": {"name": copies.file, "sha256": copies.sha256},
+        "data": data,
         "predictions": _given(copies.predictions),
         "run": copies.run,
     }

@@ -16,14 +16,16 @@ from typing import Annotated, Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import Field, WithJsonSchema
 
-from evalkit.base.names import score_name
+from evalkit.base.names import metric_of, score_name
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
-from evalkit.runs.recorded import (
+from evalkit.runs.fields import (
+    Count,
     Flag,
     Name,
     Number,
+    Part,
     Positive,
     Recorded,
     RunId,
@@ -67,7 +69,7 @@ class Changes(TypedDict, total=False):
     files: Mapping[str, recorded.FileDigest]
 
 
-class RunRecord(recorded.Part):
+class RunRecord(Part):
     """What an evaluation of one model recorded.
 
     `evalkit eval --json` prints the same object, or a list of them for several models.
@@ -117,7 +119,7 @@ class RunRecord(recorded.Part):
     """What a reader should know that is no error."""
     warnings: Texts = ()
     """What went wrong without changing a score, such as an observer's exception."""
-    not_scored: Mapping[Text, recorded.Count] = {}
+    not_scored: Mapping[Text, Count] = {}
     """How many answers each metric did not score, though it applies to them, by its
     name; `problems.jsonl` lists them. Metrics that scored all are left out."""
     answer_kind: Recorded[AnswerKind] = None
@@ -153,6 +155,8 @@ class RunRecord(recorded.Part):
     Then `run_id` is a SHA-256 over that id and the numbers."""
     policies: recorded.Policies = recorded.Policies(**Policies()._asdict())
     selection: recorded.Selection = recorded.Selection()
+    kept: Texts = ()
+    """Columns of the data that `examples.parquet` holds, as `column/NAME`."""
     includes_examples: Flag = True
     """Whether the run folder holds answers, predictions and the values of rejected
     rows."""
@@ -200,6 +204,19 @@ class RunRecord(recorded.Part):
         may hold too.
         """
         return [score_name(each.name, each.parameters) for each in self.metrics]
+
+    def widest_difference(self, score: str) -> float | None:
+        """Return the greatest difference of two values of a score.
+
+        Args:
+            score: Its name, `NAME[:parameters][#score]`.
+
+        Returns:
+            The distance of its bounds, as stored; None where it does not have both.
+        """
+        metric = metric_of(score, self.bounds)
+        least, greatest = self.bounds[metric] if metric else (None, None)
+        return None if least is None or greatest is None else greatest - least
 
     def changed(self, **changes: Unpack[Changes]) -> Self:
         """Return the record with other values in some fields."""

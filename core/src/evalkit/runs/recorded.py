@@ -16,49 +16,19 @@ from evalkit.perturbing.steps import LabelEffect
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
 from evalkit.runs.fields import (
-    SHA256 as SHA256,
-)
-from evalkit.runs.fields import (
-    Count as Count,
-)
-from evalkit.runs.fields import (
-    Flag as Flag,
-)
-from evalkit.runs.fields import (
-    Name as Name,
-)
-from evalkit.runs.fields import (
-    Number as Number,
-)
-from evalkit.runs.fields import (
-    Part as Part,
-)
-from evalkit.runs.fields import (
-    Positive as Positive,
-)
-from evalkit.runs.fields import (
-    Recorded as Recorded,
-)
-from evalkit.runs.fields import (
-    RunId as RunId,
-)
-from evalkit.runs.fields import (
-    Sha256 as Sha256,
-)
-from evalkit.runs.fields import (
-    Status as Status,
-)
-from evalkit.runs.fields import (
-    Text as Text,
-)
-from evalkit.runs.fields import (
-    Texts as Texts,
-)
-from evalkit.runs.fields import (
-    Whole as Whole,
-)
-from evalkit.runs.fields import (
-    text as text,
+    SHA256,
+    Count,
+    Flag,
+    Name,
+    Number,
+    Part,
+    Recorded,
+    RunId,
+    Sha256,
+    Text,
+    Texts,
+    Whole,
+    text,
 )
 from evalkit.runs.installations import Installation as Installation
 from evalkit.runs.installations import InstallationSource as InstallationSource
@@ -381,6 +351,9 @@ class Perturbed(Part):
     selection: Selection | None = None
     """Which of its rows the run of copies was made of, as in its own `selection`; null
     for all of them, and for files and rows."""
+    adapters: tuple[Adapter, ...] = ()
+    """The adapters that the copies went through, in order; `sha256` is of the file as
+    it was before."""
 
 
 class Perturbation(Part):

@@ -15,17 +15,16 @@ from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
+from evalkit.examples.kept import kept_notices
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.perturbing.columns import kept_columns
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
-from evalkit.plugins.provenance import (
-    describe_component,
-    describe_core,
-    environment,
-)
+from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -43,8 +42,10 @@ from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
+    KEPT,
     replication_column,
     saved_statistics,
+    scores_by_position,
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
@@ -212,6 +213,7 @@ def _record(
         policies=recorded.Policies(**options.policies._asdict()),
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
+        kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.of(given),
         components=components,
@@ -294,6 +296,7 @@ def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
 def _notices(parts: Parts, options: Options) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
+    notices += kept_notices(parts.examples.kept, parts.dataset.keep)
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
@@ -303,6 +306,7 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment.predictions,
         show=options.include_examples,
     )
+    notices += _embedded_notices(parts, options)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -313,6 +317,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
+    notices += probability_notices(
+        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
+    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
@@ -320,6 +327,20 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if parts.perturbed:
         notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
     return notices
+
+
+def _embedded_notices(parts: Parts, options: Options) -> list[str]:
+    """Say how many free answers score 0 by the main metric, and hold the right one."""
+    main = parts.scored[0].per_example if parts.scored else None
+    if main is None:
+        return []
+    return embedded_notices(
+        parts.examples.frame["answer"],
+        parts.alignment.predictions,
+        scores_by_position(main, parts.examples.frame.height),
+        parts.examples.labels,
+        show=options.include_examples,
+    )
 
 
 def _families_without_copies(parts: Parts) -> list[str]:
@@ -333,8 +354,8 @@ def _families_without_copies(parts: Parts) -> list[str]:
     if not lacking:
         return []
     return [
-        f"the task {parts.task.component.name} asks for the effect of perturbations of "
-        f"the family {' and '.join(lacking)}, and no copies by such were given"
+        f"the task {parts.task.component.name} asks for the effects of "
+        f"{' and '.join(lacking)} perturbations, but no such copies were given"
     ]
 
 
@@ -360,6 +381,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["cluster"],
         alignment.statuses,
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
+        *(examples.inputs[name].alias(KEPT + name) for name in examples.kept),
     ]
     return with_example_scores(frame_of(columns), parts.scored)
 

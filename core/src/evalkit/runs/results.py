@@ -17,6 +17,8 @@ from evalkit.runs.storage import LocalStorage, RunContents
 if TYPE_CHECKING:
     import polars as pl
 
+    from evalkit.runs.tag_scores import TagScores
+
 
 class Result:
     """The result of one evaluation of one model.
@@ -67,6 +69,21 @@ class Result:
             f"<Result {self.dataset} {self.model} {self.status} "
             f"{self.run_id or 'no run id'}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: an installed display, or else a plain table."""
+        from evalkit.plugins.displays import html_of, html_table
+
+        header = ("metric", "value", "low", "high", "n")
+        shown = [each for each in self.scores if each.is_whole]
+        if self.headline is not None and self.headline not in shown:
+            shown.insert(0, self.headline)
+        rows = [
+            (each.metric, each.value, each.ci_low, each.ci_high, each.n)
+            for each in shown
+        ]
+        caption = f"{self.dataset}, {self.model}: {self.status}"
+        return html_of("result", self, html_table(caption, header, rows))
 
     @property
     def record(self) -> RunRecord:
@@ -182,14 +199,17 @@ class Result:
         return [score for score in self.scores if score.perturbation is not None]
 
     @property
-    def by_tag(self) -> pl.DataFrame:
+    def by_tag(self) -> TagScores:
         """The scores of every tag, sorted by metric and then value, worst first.
 
-        Those under a perturbation are not among them.
+        Those under a perturbation are not among them. A polars table that shows value
+        and interval; its `details` show all columns.
         """
         import polars as pl
 
-        return (
+        from evalkit.runs.tag_scores import TagScores
+
+        return TagScores(
             self.frame.filter(
                 pl.col("tag").is_not_null()
                 & pl.col("aggregate").is_null()

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from evalkit.adapting.pipelines import pipeline
 from evalkit.errors import PluginError, StorageError
-from evalkit.examples.files import local_path
 from evalkit.plugins.bound import Bound, BoundMetric
-from evalkit.plugins.resolver import GIVEN, Resolver
+from evalkit.plugins.components import GIVEN
+from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
+from evalkit.reading.given_rows import local_path
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
     ANNOTATIONS_FOLDER,

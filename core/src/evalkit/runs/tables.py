@@ -24,6 +24,9 @@ from evalkit.scoring.table import ScoringTable, comparable
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""
 
+KEPT = "column/"
+"""Start of the names of those columns of `examples.parquet` that the data have; no
+field can be called so, for the slash."""
 
 CHOICES = f"{AS_STORED}choices"
 """The column of `examples.parquet` with the options that each example has."""
@@ -179,7 +182,7 @@ def with_example_scores(
     for found in scored:
         if found.per_example is None:
             continue
-        values = _by_position(found.per_example, examples.height)
+        values = scores_by_position(found.per_example, examples.height)
         name = found.name
         if name in taken:  # a metric may be called like another column
             name = f"metrics/{name}"
@@ -223,7 +226,16 @@ def saved_statistics(
     }
 
 
-def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
+def scores_by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
+    """Return the scores of a metric in the order of the examples.
+
+    Args:
+        scores: The position of each, and the score.
+        examples: How many examples there are.
+
+    Returns:
+        A score for each example; null where it has none.
+    """
     position, score = scores.columns
     if scores.height == examples and scores[position].is_sorted():
         return scores[score].cast(pl.Float64)

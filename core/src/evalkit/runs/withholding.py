@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit.base.violations import Violation
+from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem
 from evalkit.runs.score_columns import Score
 
@@ -79,19 +80,57 @@ def names_of_answers(
         `answer`, `pred`, the scored fields, and each column that has one value for each
         of several answers, as the stored label has.
     """
+    named = {"answer", "pred", *alignment.fields}
+    others = {name: each for name, each in columns.items() if name not in named}
+    return frozenset(named | _telling(others, columns["answer"]))
+
+
+def refuse_facets_of_answers(facets: Mapping[str, str], examples: pl.DataFrame) -> None:
+    """Refuse facets whose tags tell the answers.
+
+    Args:
+        facets: The columns that a user made facets of, by the name of the facet.
+        examples: The examples with `tags` and `answer`.
+
+    Raises:
+        EvalkitError: A facet has one tag for each of several answers.
+    """
+    tags = examples["tags"]
+    columns = {facet: _tags_of(facet, tags) for facet in facets}
+    for facet in sorted(_telling(columns, examples["answer"])):
+        raise EvalkitError(
+            f"--map facet:{facet}={facets[facet]}: its tags would be named after "
+            "answers, which --no-examples leaves out of the run; leave out one of the "
+            "two"
+        )
+
+
+def _tags_of(facet: str, tags: pl.Series) -> pl.Series:
     import polars as pl
 
-    named = {"answer", "pred", *alignment.fields}
-    answers = columns["answer"].rank("dense") if _ranks(columns["answer"]) else None
+    is_of_facet = pl.element().str.starts_with(f"{facet}:")
+    return tags.list.eval(pl.element().filter(is_of_facet)).list.join("\n")
+
+
+def _telling(columns: Mapping[str, pl.Series], answer: pl.Series) -> set[str]:
+    """Return the columns that have one value for each of several answers."""
+    import polars as pl
+
+    from evalkit.base.columns import unnamed
+
+    if not _ranks(answer):
+        return set()
+    answers = answer.rank("dense")
+    many = answers.n_unique()
+    found = set()
     for name, column in columns.items():
-        if name in named or answers is None or not _ranks(column):
+        if not _ranks(column):
             continue
-        values = column.rank("dense")
+        values = unnamed(column).rank("dense")
         pairs = pl.DataFrame([answers.alias("answer"), values.alias("value")])
-        many = answers.n_unique()
         if 1 < many == values.n_unique() == pairs.n_unique() < len(column):
-            named.add(name)
-    return frozenset(named)
+            found.add(name)
+    return found
 
 
 def _ranks(column: pl.Series) -> bool:

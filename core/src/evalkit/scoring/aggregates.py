@@ -25,11 +25,7 @@ from evalkit.inference.shrunken_scores import shrink
 from evalkit.inference.student_t import t_quantile
 from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.facet_groups import FacetGroups, facet_groups, plain_tags
-from evalkit.scoring.facet_means import (
-    FEWEST_OF_CLASS,
-    TOO_NARROW,
-    facet_mean_interval,
-)
+from evalkit.scoring.facet_means import FEWEST_OF_CLASS, TOO_NARROW, facet_mean_interval
 from evalkit.scoring.group_covariance import group_covariance
 from evalkit.scoring.group_estimates import GroupEstimates, estimate_groups
 from evalkit.scoring.group_intervals import NO_INTERVAL, GroupIntervals

@@ -34,8 +34,8 @@ class Baselines(NamedTuple):
     majority: float | None
     """Value when every prediction is that label."""
     chance: float | None
-    """Value at the expected counts of predictions drawn uniformly from the labels;
-    None for a metric that is a function of lists, and where no labels are declared."""
+    """Value at the expected counts of predictions drawn uniformly from the labels, or
+    from those of the data where none are declared; None for a function of lists."""
 
 
 def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
@@ -84,7 +84,7 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
         .agg(pl.len().alias("weight"))
     )
     majority = _constant(metric, table, answers, [majority_label])
-    chance = _constant(metric, table, answers, labels) if declared else None
+    chance = _constant(metric, table, answers, labels)
     return Baselines(majority_label, majority, chance)
 
 

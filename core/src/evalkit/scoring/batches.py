@@ -77,7 +77,7 @@ class BatchSizes(Protocol):
     """Says how many rows the next batch has."""
 
     def own(self, pace: Pace | None) -> int:
-        """Give the size of a batch of this process; `pace` is that of the last one."""
+        """Return the size of a batch here; `pace` is that of the last one."""
 
     def shared(self, pace: Pace, left: int, jobs: int) -> int:
         """Return the size of a batch for one of so many workers."""

@@ -32,13 +32,6 @@ MOST_DRAWS = 5_000_000
 class _UnitDraws:
     """Draws how often the distinct rows of one group occur in its replicates.
 
-    Args:
-        rows: The statistics; all number columns merge by sum.
-        members: The rows of the group's members.
-        units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
-        replicates: How many to draw.
-
     Attributes:
         values: The numbers of each distinct row of the group, sorted by their cell.
         cell_starts: Where the rows of each cell start.

@@ -197,7 +197,7 @@ class Evidence:
         return self.units.sizes_of(present)
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
-        """Give the values of a number column in a group, and how often each occurs."""
+        """Return the values of a column in a group, and how often each occurs."""
         codes, counts = self.cells_of(group)
         values = self.rows.distinct[column].to_numpy()[codes]
         return values, counts.astype(np.float64)

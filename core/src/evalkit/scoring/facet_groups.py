@@ -48,7 +48,7 @@ class FacetGroups(NamedTuple):
             warning = (
                 f"in {self.large_clusters} of the {len(self.groups)} groups one "
                 f"cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
-                "interval may depend much on it"
+                "interval may depend heavily on it"
             )
         return "; ".join(filter(None, [text, warning, left_out])) or None
 

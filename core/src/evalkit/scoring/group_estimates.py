@@ -133,7 +133,7 @@ def estimate_groups(
 
 
 def _drawn_degrees(evidence: Evidence, facet: FacetGroups, sample: _Sample) -> Floats:
-    """Give degrees for rows of unequal clusters that are as alike as may be."""
+    """Return degrees for rows of unequal clusters that are as alike as may be."""
     sizes = [evidence.cluster_sizes(group) for group in facet.groups]
     effective = [found.effective if found else 1.0 for found in sizes]
     degrees: Floats = np.minimum(
@@ -285,7 +285,7 @@ class _OwnVariances(NamedTuple):
 def _own_variances(
     evidence: Evidence, intervals: GroupIntervals, facet: FacetGroups, sample: _Sample
 ) -> _OwnVariances:
-    """Give the variances of replicates, or where there are none the delta method's."""
+    """Return the variances of replicates, or else the delta method's."""
     reasons = list(sample.reasons)
     centres, variances = sample.values.copy(), np.full(len(reasons), np.nan)
     is_drawn, shifts = np.zeros(len(reasons), dtype=bool), np.zeros(len(reasons))

@@ -324,7 +324,7 @@ class GroupIntervals:
 def _both_percentiles(
     draws: Floats, centre: float, confidence: float
 ) -> tuple[float, float]:
-    """Give bounds that hold percentiles and those corrected for bias."""
+    """Return bounds that hold percentiles and those corrected for bias."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     corrected = corrected_bounds(draws, centre, confidence)

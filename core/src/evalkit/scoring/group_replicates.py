@@ -36,17 +36,9 @@ from evalkit.inference.multinomial import (
     smoothed_counts,
 )
 from evalkit.inference.seeds import generator
-from evalkit.scoring.bootstrap import (
-    replicate_cells,
-    replicate_merged,
-    replicate_sums,
-)
+from evalkit.scoring.bootstrap import replicate_cells, replicate_merged, replicate_sums
 from evalkit.scoring.evidence import Evidence, interval_kind
-from evalkit.scoring.finalization import (
-    FinalizedReplicates,
-    Sums,
-    finalize_replicates,
-)
+from evalkit.scoring.finalization import FinalizedReplicates, Sums, finalize_replicates
 from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.records import Advance
 from evalkit.scoring.statistics_rows import Codes
@@ -125,7 +117,7 @@ class GroupReplicates:
         return None if found is None else float(found[0])
 
     def of_one_class(self, group: int) -> tuple[Floats, float] | None:
-        """Give replicates by which a group of one gold label is compared with others.
+        """Return replicates by which a group of one gold label is compared with others.
 
         Args:
             group: The group.

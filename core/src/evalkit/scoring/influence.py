@@ -73,7 +73,7 @@ class RowInfluences:
 
 
 def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
-    """Give the number of the cell of each distinct key; -1 where the group has none."""
+    """Return the number of the cell of each distinct key; -1 for none."""
     if not rows.keys:
         return np.zeros(1, dtype=np.int64)
     keys, _ = rows.numbered_keys

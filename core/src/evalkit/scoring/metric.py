@@ -366,7 +366,7 @@ def _flag(
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:
-    """Give mean, population standard deviation, least and greatest value."""
+    """Return mean, population standard deviation, least and greatest value."""
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             mean = math.fsum(values * counts) / math.fsum(counts)

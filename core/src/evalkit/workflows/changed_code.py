@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit.errors import PluginError
-from evalkit.examples.files import AS_FILE
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric
+from evalkit.plugins.components import WITHOUT_PLUGIN
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
@@ -114,7 +114,7 @@ def _other_components(
     """Load what a run used beside metrics, or say why that cannot be."""
     found, unchecked = [], []
     for before in record.components:
-        if before.kind == "metrics" or before.distribution == AS_FILE:
+        if before.kind == "metrics" or before.distribution in WITHOUT_PLUGIN:
             continue
         try:
             found.append((before.id, bound_component(before, resolver), before))

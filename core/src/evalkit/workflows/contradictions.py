@@ -182,6 +182,13 @@ def _other_baselines(
         return  # the metric's own failure shows in its scores
     now = None if found is None else found._asdict()
     stored = None if record.baselines is None else record.baselines.to_dict()
+    if (
+        now
+        and stored
+        and stored["chance"] is None
+        and not measured.table.context.labels
+    ):
+        now["chance"] = None  # earlier versions drew from declared labels only
     if not _are_close(stored, now):
         yield f"{RUN_FILE}: its baselines are not those of the answers"
 

@@ -11,8 +11,8 @@ from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
-from evalkit.errors import AlignmentError
-from evalkit.examples.files import local_path
+from evalkit.errors import AlignmentError, EvalkitError
+from evalkit.examples.files import chosen_data
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
@@ -20,14 +20,14 @@ from evalkit.predictions.preparation import (
     Predictions,
     adapted_by,
     default_model,
-    rows_of,
 )
+from evalkit.reading.given_rows import local_path, rows_of
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
+from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     annotate,
-    announce,
     bind,
     find_copies,
     group,
@@ -37,7 +37,6 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
-    write,
 )
 from evalkit.workflows.options import EvaluationOptions
 
@@ -46,9 +45,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    dataset: Any,
-    predictions: Predictions,
+    dataset: Any = None,
+    predictions: Predictions | None = None,
     *,
+    data: Any = None,
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
@@ -71,8 +71,12 @@ def evaluate(
     weight: Weight = "original",
     out: str | Path | None = None,
     include_examples: bool = True,
+    keep: Sequence[str] | str | None = None,
     observers: Sequence[Any] = (),
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    map_predictions: Mapping[str, str] | None = None,
+    normalise: Sequence[str] | str = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -84,12 +88,14 @@ def evaluate(
         predictions: A file (JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in
             the data's order; gzip or Zstandard), or the responses themselves: dicts,
             or a polars, pandas or Arrow table.
+        data: In place of a data set: a file of examples, or the examples themselves, as
+            dicts or a polars, pandas or Arrow table; needs `task`.
         model: Name of the model; by default the file's stem.
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
-        task: The task of a file of examples, by name or as a class or instance; nothing
-            for a data set.
+        task: The task of a file or rows of examples, by name or as a class or instance;
+            nothing for a data set.
         split: Split of the data set; its default split by default.
         limit: Evaluate at most so many examples, the first ones.
         filters: Evaluate only examples that have one of these values, by column,
@@ -125,11 +131,21 @@ def evaluate(
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
+        keep: Columns of the data that the run keeps, so that it can be shown by them
+            later, or `none`; by default those of at most 50 values of at most 64
+            characters each, but for what a model is sent. Nothing is kept without
+            `include_examples`.
         observers: Observers to tell what happens: names, classes or instances.
         adapters: Adapters of rows: for `predictions`, and for `data` (the examples), a
             file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
             Those of a data set come after the ones that it declares. Predictions
             for perturbed copies go through theirs too.
+        map: Columns of the data by field, which are taken in their place:
+            `{"statement": "text", "id": "#row", "facet:origin": "source"}`, as
+            `evalkit show adapters/map-fields` says; after the adapters.
+        map_predictions: The same of the predictions.
+        normalise: `labels` writes the labels of data and predictions as they are
+            declared, where they differ in case, surrounding blanks or Unicode form.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -165,9 +181,15 @@ def evaluate(
         include_examples=include_examples,
         observers=observers,
         adapters=adapters,
+        map=map,
+        map_predictions=map_predictions,
+        keep=keep,
+        normalise=normalise,
     )
+    if predictions is None:
+        raise EvalkitError("evaluate needs predictions=")
     return evaluate_with(
-        dataset,
+        chosen_data(dataset, data),
         predictions,
         options,
         model=model,
@@ -217,11 +239,14 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        adapt = as_pipeline((options.adapters or {}).get("predictions"), registry)
-        predictions = adapted_by(rows_of(predictions), adapt)
+        predictions = rows_of(predictions)
         out = None if out is None else local_path(out)
-        sources = find_copies(perturbed, perturbed_predictions, out or "runs", adapt)
         asked = bind(dataset, task, options, registry, watchers)
+        predictions = adapted_by(predictions, asked.adapters)
+        of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)
+        sources = find_copies(
+            perturbed, perturbed_predictions, out or "runs", asked.adapters, of_copies
+        )
         model = model or default_model(predictions)
         prepared = match(asked, predictions, model, bool(sources), progress)
         copies = None
@@ -253,5 +278,6 @@ def evaluate_with(
         if refused:
             further = refused_copies(copies) if copies is not None else []
             message = refusal_message(result, refused, prepared.alignment, further)
-            raise AlignmentError(message, result)
+            absent = prepared.alignment.absent
+            raise AlignmentError(message, result, absent and absent.mapping)
         return result

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import MetricError
-from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset
+from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -28,15 +27,14 @@ from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
-from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
-from evalkit.runs.withholding import names_of_answers
+from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
+from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 
 # what is done with copies and annotators is imported where there are some
@@ -57,6 +55,10 @@ class Asked:
     options: Options
     registry: Registry
     annotators: Sequence[Wanted] = ()
+    adapters: Pipeline | None = None
+    """What predictions go through before they are checked."""
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """The columns that a user made facets of, by the name of the facet."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -96,10 +98,7 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    adapters = (options.adapters or {}).get("data")
-    bound = bind_dataset(resolver, dataset, task, adapters)
-    bound = clustered_by(bound, options.cluster)
-    bound_task = resolver.task(bound)
+    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
     named = options.metrics
     metrics = resolver.metrics(
         bound,
@@ -118,6 +117,8 @@ def bind(
         options.for_split(bound.default_split),
         registry,
         _annotators(resolver, bound_task, metrics),
+        adapt,
+        mapped_facets(options.map or {}),
     )
 
 
@@ -196,6 +197,8 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
     examples, alignment = prepared.examples, prepared.alignment
     crossed = _crossed(asked.options, examples, alignment)
+    if not asked.options.include_examples:
+        refuse_facets_of_answers(asked.facets, examples.frame)
     return Parts(
         asked.dataset,
         asked.task,
@@ -232,16 +235,20 @@ def find_copies(
     predictions: Given,
     runs: str | Path,
     adapt: Pipeline | None = None,
+    adapt_copies: Pipeline | None = None,
 ) -> list[CopySource]:
     """Pair what is given as perturbed copies with the predictions for them."""
     if _is_empty(perturbed) and _is_empty(predictions):
-        return []
-    from evalkit.robustness.inputs import pair_sources
+        found: list[CopySource] = []
+    else:
+        from evalkit.robustness.inputs import pair_sources
 
-    return [
-        source.adapted_by(adapt)
-        for source in pair_sources(perturbed, predictions, runs)
-    ]
+        found = pair_sources(perturbed, predictions, runs)
+    if adapt_copies is not None and _is_empty(predictions):
+        raise EvalkitError(
+            "adapters sit at 'perturbed', and no file of perturbed copies was given"
+        )
+    return [source.adapted_by(adapt, adapt_copies) for source in found]
 
 
 def _is_empty(given: Given) -> bool:
@@ -310,54 +317,6 @@ def score_copies(
         found = score_perturbed(copies, parts.scored, policies, options.settings)
     record = record_perturbed(copies, found, policies, options.include_examples)
     return parts._replace(perturbed=record)
-
-
-def announce(
-    result: Result,
-    scores: Sequence[Score],
-    refused: Sequence[str],
-    watchers: Observers,
-) -> None:
-    """Tell the observers what came of it.
-
-    Args:
-        result: The result.
-        scores: Those of its scores that are new.
-        refused: Why it was refused; empty if it was not.
-        watchers: The observers.
-    """
-    if not watchers:
-        return
-    record = result.to_dict()
-    facts = {"dataset": result.dataset, "model": result.model}
-    if refused:
-        watchers.tell("after_refusal", reasons=refused, record=record, **facts)
-    else:
-        rows = [score._asdict() for score in scores]
-        overall = [row for row in rows if _is_overall(row)]
-        groups = [row for row in rows if not _is_overall(row)]
-        told = {"scores": rows, "overall": overall, "groups": groups}
-        watchers.tell("after_scoring", **told, **facts)
-    watchers.tell("after_result", record=record)
-    result.record_warnings(watchers.warnings)
-
-
-def _is_overall(row: Mapping[str, Any]) -> bool:
-    """Tell whether a score is of the whole set, and neither of tags nor of copies."""
-    return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
-
-
-def write(result: Result, out: Path, watchers: Observers) -> None:
-    """Write the run, and tell the observers."""
-    record = result.to_dict() if watchers else {}
-    watchers.tell("before_writing", run_id=result.run_id, record=record)
-    result.record_warnings(watchers.warnings)
-    result.save(out)
-    if watchers:
-        record = result.to_dict()
-    path = str(result.path)
-    watchers.tell("after_writing", run_id=result.run_id, path=path, record=record)
-    result.record_warnings(watchers.warnings)
 
 
 def _crossed(

@@ -18,6 +18,7 @@ from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.provenance import environment, rows_hash
+from evalkit.predictions.embedded_answers import embedded_notices, is_about_embedded
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import (
     is_about_gold_forms,
@@ -31,6 +32,7 @@ from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_core
 from evalkit.runs.results import Result
 from evalkit.runs.stored import scored_fields
+from evalkit.runs.tables import KEPT
 from evalkit.scoring.unscored import is_unscored_notice
 
 _ONLY = re.compile(r"only [\d ]+ examples? evaluated: ")
@@ -95,6 +97,11 @@ def merged_record(
         selection=recorded.Selection(limit=None, filters={}),
         includes_examples=holds_answers
         and all(record.includes_examples for record in records),
+        kept=tuple(
+            name.removeprefix(KEPT)
+            for name in examples.columns
+            if name.startswith(KEPT)
+        ),
         data=_data(records),
         predictions=_predictions(records),
         components=_components(records),
@@ -194,6 +201,7 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
     return (
         *(text for text in of_parts if not _is_of_a_part(text)),
         *_number_notices(examples, of_parts),
+        *_embedded_notices(examples, of_parts, records[0]),
         *merged_form_notices(examples, records[0].labels, kind, of_parts),
         *_selections(records),
         *_left_out(parts),
@@ -204,7 +212,8 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
 def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
     is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
-    return is_own or is_about_numbers(notice) or bool(_ONLY.match(notice))
+    is_counted = is_about_numbers(notice) or is_about_embedded(notice)
+    return is_own or is_counted or bool(_ONLY.match(notice))
 
 
 def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str]:
@@ -212,6 +221,18 @@ def _number_notices(examples: pl.DataFrame, of_parts: Sequence[str]) -> list[str
     if {"answer", "pred"} <= {*examples.columns}:
         return number_notices(examples["answer"], examples["pred"])
     return [text for text in of_parts if is_about_numbers(text)]
+
+
+def _embedded_notices(
+    examples: pl.DataFrame, of_parts: Sequence[str], first: RunRecord
+) -> list[str]:
+    """Count anew what the parts counted; keep theirs where scores are not known."""
+    score = first.headline
+    if score is not None and {"answer", "pred", score} <= {*examples.columns}:
+        return embedded_notices(
+            examples["answer"], examples["pred"], examples[score], first.labels
+        )
+    return [text for text in of_parts if is_about_embedded(text)]
 
 
 def _are_selected(records: Sequence[RunRecord]) -> bool:
@@ -222,7 +243,7 @@ def _are_selected(records: Sequence[RunRecord]) -> bool:
 def _selections(records: Sequence[RunRecord]) -> list[str]:
     if not _are_selected(records):
         return []
-    return ["the parts are of some examples of their data; there may be others"]
+    return ["the parts hold only some examples of their data; there may be others"]
 
 
 def _left_out(parts: Sequence[Result]) -> list[str]:
@@ -240,6 +261,18 @@ def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
     if not any(record.perturbed for record in records):
         return []
     return ["the parts' scores under perturbation are not merged"]
+
+
+def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Leave out the columns of the data that not all runs keep, in one type."""
+    common = set.intersection(*({*frame.schema.items()} for frame in frames))
+    names = {name for name, _ in common}
+    return [
+        frame.select(
+            all_named(n for n in frame.columns if n in names or not n.startswith(KEPT))
+        )
+        for frame in frames
+    ]
 
 
 def join_examples(parts: Sequence[Result]) -> pl.DataFrame:
@@ -274,6 +307,7 @@ def join_examples(parts: Sequence[Result]) -> pl.DataFrame:
     else:
         # what one part withholds, the whole does not hold either
         frames = [_without_answers(frame) for frame in frames]
+    frames = _with_common_kept(frames)
     try:
         joined = _ordered(pl.concat(frames, how="diagonal_relaxed"), fields)
     except pl.exceptions.PolarsError as error:
@@ -304,7 +338,8 @@ def _with_lists(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 def _without_answers(frame: pl.DataFrame) -> pl.DataFrame:
     if "pred" not in frame.columns:
         return frame
-    return frame.drop(all_named(["answer", "pred", *scored_fields(frame)]))
+    kept = [name for name in frame.columns if name.startswith(KEPT)]
+    return frame.drop(all_named(["answer", "pred", *scored_fields(frame), *kept]))
 
 
 def _ordered(joined: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:

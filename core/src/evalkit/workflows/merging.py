@@ -20,13 +20,13 @@ from evalkit.base.names import is_component_name
 from evalkit.base.progress import Progress
 from evalkit.base.violations import few, shorten
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.examples.files import local_path
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 from evalkit.runs import recorded
 from evalkit.runs.annotations import join_annotations, merged_annotations
-from evalkit.runs.listing import as_result
+from evalkit.runs.finding import as_result
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, headline_name, to_scores

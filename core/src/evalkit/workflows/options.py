@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from evalkit.adapting.files import check_adapters
+from evalkit.adapting.files import check_adapters, with_map
+from evalkit.adapting.normalising import check_normalise
+from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
+from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.runs.recording import Options
 from evalkit.scoring.crossings import read_crossings
@@ -47,6 +50,10 @@ class EvaluationOptions:
     include_examples: bool = True
     observers: Sequence[Any] = ()
     adapters: Mapping[str, Any] | None = None
+    map: Mapping[str, str] | None = None
+    map_predictions: Mapping[str, str] | None = None
+    keep: Sequence[str] | str | None = None
+    normalise: Sequence[str] | str = ()
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -54,6 +61,7 @@ class EvaluationOptions:
         self.policies.check()
         self.for_split("")
         check_adapters(self.adapters or {})
+        check_normalise(self.normalise)
         if self.weight not in get_args(Weight):
             raise EvalkitError(f"weight must be original or copy, is {self.weight!r}")
 
@@ -66,6 +74,24 @@ class EvaluationOptions:
     def selection(self) -> Selection:
         """Which examples are evaluated."""
         return Selection.of(self.limit, self.filters)
+
+    def pipeline(self, place: str, registry: Registry) -> Pipeline | None:
+        """Return what rows go through before they are checked.
+
+        Args:
+            place: `data` or `predictions`.
+            registry: Where installed adapters are found.
+
+        Returns:
+            The adapters of this place, and what maps columns to fields after them;
+            None for nothing.
+
+        Raises:
+            AdapterError: They are written wrongly.
+            PluginError: An adapter is unknown or broken.
+        """
+        mapping = self.map if place == "data" else self.map_predictions
+        return with_map((self.adapters or {}).get(place), mapping, registry)
 
     def for_split(self, split: str) -> Options:
         """Return the options in the form that an evaluation works with and records.

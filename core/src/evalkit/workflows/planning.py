@@ -21,7 +21,7 @@ from evalkit.errors import EvalkitError
 from evalkit.inference.power import error_of_equal_models
 from evalkit.inference.sample_sizes import MOST_UNITS, Goal
 from evalkit.inference.student_t import t_quantile
-from evalkit.runs.listing import as_result
+from evalkit.runs.finding import as_result
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.workflows.needs import Needs, goal_of, refuse_more_than_there_is
@@ -370,16 +370,9 @@ def _how_tested(spread: ScoreVariance) -> str:
 
 
 def _have_same_outputs(first: Result, second: Result) -> bool:
-    """Tell whether two runs have the same outputs for all examples that both have.
+    """Tell whether two runs are known to say the same of all examples of both.
 
     The standard error of their difference is that of its smoothing alone.
-
-    Args:
-        first: A run.
-        second: Another.
-
-    Returns:
-        Whether they are the same; False where a run does not hold its outputs.
     """
     one, other = first.examples, second.examples
     if one is None or other is None:

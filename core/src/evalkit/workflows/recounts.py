@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from evalkit.predictions.preparation import identify, rows_of
+from evalkit.predictions.preparation import identify
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of
@@ -56,5 +57,6 @@ def compare_predictions(record: RunRecord, predictions: Any) -> str:
         return NOT_GIVEN
     if record.predictions.sha256 is None:
         return "not compared: the run recorded no hash of its predictions"
-    found = identify(rows_of(predictions))["sha256"]
+    is_adapted = bool(record.predictions.adapters)
+    found = identify(rows_of(predictions), may_be_folder=is_adapted)["sha256"]
     return "same" if found == record.predictions.sha256 else "changed"

@@ -14,17 +14,13 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import with_inputs
-from evalkit.runs.listing import as_result
+from evalkit.runs.finding import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of, scored_fields
-from evalkit.runs.tables import (
-    CROSSING,
-    measured_run,
-    settings_of,
-)
+from evalkit.runs.tables import CROSSING, KEPT, measured_run, settings_of
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
@@ -51,8 +47,9 @@ def score_crossings(
     Args:
         run: A result, the path of a run folder, the start of its id, its model, or
             `latest`.
-        by: Facets of the tags, `answer`, `pred`, `status` or fields of the responses;
-            several, joined by commas, are crossed.
+        by: Facets of the tags, columns of the data that the run keeps, `answer`,
+            `pred`, `status` or fields of the responses; several, joined by commas, are
+            crossed.
         folder: Folder that the run is looked for in.
         jobs: Processes that metrics written in Python may use.
         registry: Where plugins are found; all that are installed by default.
@@ -97,8 +94,15 @@ def _crossed(
         if CROSSING + name in examples.columns
     }
     others = {name: parts for name, parts in crossings.items() if name not in stored}
-    names = ["answer", "pred", *scored_fields(examples), "status"]
-    columns = {name: examples[name] for name in names}
+    # as in an evaluation, where `status` is a column of the data
+    columns = {"status": examples["status"]}
+    columns |= {
+        name.removeprefix(KEPT): examples[name]
+        for name in examples.columns
+        if name.startswith(KEPT)
+    }
+    names = ["answer", "pred", *scored_fields(examples)]
+    columns |= {name: examples[name] for name in names}
     return stored | cross(others, examples["tags"], columns)
 
 

@@ -10,20 +10,20 @@ from typing import Any
 from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.examples.files import local_path
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.reading.given_rows import local_path
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores
 from evalkit.runs.data_columns import with_inputs
+from evalkit.runs.finding import as_result
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.identity import rescored_id
-from evalkit.runs.listing import as_result
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.results import Result
@@ -42,7 +42,7 @@ from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.workflows.annotated_runs import annotate_run
-from evalkit.workflows.evaluation_steps import announce, write
+from evalkit.workflows.announcing import announce, write
 
 
 def rescore(

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import as_pipeline
+from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
-from evalkit.examples.clusters import clustered_by
-from evalkit.examples.files import bind_dataset
+from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.preparation import adapted_by, default_model, prepare, rows_of
+from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.preparation import adapted_by, default_model, prepare
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
+from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 
 
@@ -36,18 +38,24 @@ class Validation(NamedTuple):
     refusals: Sequence[str]
     """Why an evaluation would refuse the predictions; empty if it would not."""
     notices: Sequence[str]
+    mapping: Mapping[str, str] = {}
+    """Where no row has some fields: the columns that may be meant, by field."""
+    place: str = "line"
+    """What the numbers of problems count: lines, or elements of a JSON array."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the problems as JSON values."""
+        """Return counts, refusals and notices as JSON values."""
         values = self._asdict()
-        del values["problems"]
+        for name in ("problems", "mapping", "place"):
+            del values[name]
         return {"ok": not self.refusals, **values}
 
 
 def validate(
-    dataset: Any,
+    dataset: Any = None,
     predictions: Any = None,
     *,
+    data: Any = None,
     task: Any = None,
     model: str | None = None,
     split: str | None = None,
@@ -58,6 +66,9 @@ def validate(
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
     adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    map_predictions: Mapping[str, str] | None = None,
+    normalise: Sequence[str] | str = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -66,7 +77,9 @@ def validate(
     Args:
         dataset: As for `evaluate`.
         predictions: As for `evaluate`; None to check the examples alone.
-        task: The task, by name or as a class or instance; only for a file of examples.
+        data: A file or rows of examples, in place of a data set, as for `evaluate`.
+        task: The task, by name or as a class or instance; only for a file or rows of
+            examples.
         model: Name of the model; by default the file's stem.
         split: Split of the data set; its default split by default.
         limit: Check at most so many examples.
@@ -77,6 +90,9 @@ def validate(
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
         adapters: Adapters of rows, as for `evaluate`.
+        map: Columns of the data by field, as for `evaluate`.
+        map_predictions: Columns of the predictions by field.
+        normalise: As for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -97,9 +113,12 @@ def validate(
         on_invalid=on_invalid,
         on_duplicate=on_duplicate,
         adapters=adapters,
+        map=map,
+        map_predictions=map_predictions,
+        normalise=normalise,
     )
     return validate_with(
-        dataset,
+        chosen_data(dataset, data),
         predictions,
         options,
         task=task,
@@ -137,10 +156,8 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    adapters = options.adapters or {}
-    bound = bind_dataset(resolver, dataset, task, adapters.get("data"))
-    bound = clustered_by(bound, options.cluster)
-    bound_task = resolver.task(bound)
+    check_adapters(options.adapters or {}, ("data", "predictions"))
+    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -153,7 +170,6 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    adapt = as_pipeline(adapters.get("predictions"), resolver.registry)
     rows = adapted_by(rows_of(predictions), adapt)
     model = model or default_model(rows)
     prepared = prepare(
@@ -179,5 +195,10 @@ def validate_with(
             *label_notices(examples, alignment),
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
+            *probability_notices(
+                alignment.undeclared, examples.labels, bound_task.Output.model_fields
+            ),
         ],
+        alignment.absent.mapping if alignment.absent else {},
+        alignment.place,
     )

@@ -17,29 +17,22 @@ from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_pe
 from evalkit.runs import recorded
 from evalkit.runs.annotations import values_hash
 from evalkit.runs.data_columns import load_data, with_inputs
+from evalkit.runs.finding import as_result
 from evalkit.runs.folders import PERTURBED_FILE, find_damage
-from evalkit.runs.listing import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import BY_RULES, COMPUTED, Score
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
-from evalkit.runs.tables import (
-    measured_run,
-    settings_of,
-)
+from evalkit.runs.tables import measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
 from evalkit.workflows.compared_scores import COUNTS, Difference, differences
 from evalkit.workflows.contradictions import find_contradictions, unlooked_at
-from evalkit.workflows.recounts import (
-    NOT_GIVEN,
-    compare_predictions,
-    other_counts,
-)
+from evalkit.workflows.recounts import NOT_GIVEN, compare_predictions, other_counts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from pydantic import TypeAdapter
 
 from evalkit.adapters import read_pipeline
-from evalkit.errors import DataError, SchemaError
+from evalkit.errors import SchemaError, StorageError
 from evalkit_adapters_json.command import adapt_command
 from evalkit_adapters_json.files import adapt_file
 
@@ -88,7 +88,7 @@ def test_what_is_no_regular_file_is_not_replaced(name: str, kind: str) -> None:
         target.symlink_to(other if kind == "symlink" else "gone.txt")
     before = target.lstat()
     what = "a symlink" if target.is_symlink() else "no regular file"
-    with pytest.raises(DataError, match=f"{name}: is {what}, and is not replaced"):
+    with pytest.raises(StorageError, match=f"{name}: is {what}, and is not replaced"):
         adapt_file(read_pipeline("fix.yaml"), "in.jsonl", name)
     assert target.lstat() == before
     assert other.read_text("utf-8") == "kept"
@@ -233,7 +233,7 @@ def test_eval_takes_adapters() -> None:
         assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
     from evalkit_cli.main import cli
 
-    shown = CliRunner().invoke(cli, ["show", "latest"])
+    shown = CliRunner().invoke(cli, ["show", "latest", "-v"])
     assert "adapters of predictions: rename\n" in shown.stdout
     for wrong in ("m.yaml", "answers=m.yaml"):
         code, error = run("eval", *arguments, "--adapter", wrong)

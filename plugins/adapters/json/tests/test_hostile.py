@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import pipeline, read_pipeline
-from evalkit.errors import AdapterError, DataError
+from evalkit.errors import AdapterError, DataError, StorageError
 from evalkit_adapters_json import explode as explode_module
 from evalkit_adapters_json import paths
 from evalkit_adapters_json.files import adapt_file
@@ -273,7 +273,7 @@ def test_a_name_that_is_too_long_for_the_hidden_file(
     source = tmp_path / "in.jsonl"
     source.write_text('{"a": 1}\n')
     target = tmp_path / f"{'n' * 244}.{suffix}"
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         adapt_file(pipeline([DROP]), source, target)
 
 

@@ -34,7 +34,7 @@ def as_lines(*problems: tuple[str, str]) -> bytes:
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Give a function that writes the file to where it is looked for."""
+    """Return a function that writes the file to where it is looked for."""
     monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
@@ -221,7 +221,7 @@ def test_response_without_such_a_text_is_unparsed_which_is_wrong_and_in_n(
     assert result["exact-match"].value == 2 / 3
     assert result.examples is not None
     assert result.examples["pred"].to_list() == [None, "1450000", "-3"]
-    assert any("1 response without an answer" in notice for notice in result.notices)
+    assert any("1 response counted as wrong" in notice for notice in result.notices)
 
 
 @pytest.mark.parametrize("answer", [18, None, ["A: 18"]])

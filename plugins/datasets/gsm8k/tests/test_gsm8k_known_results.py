@@ -136,7 +136,9 @@ def test_steps_count_the_calculations_of_the_worked_answer(folder: Path) -> None
 
 def test_file_is_the_published_one(folder: Path) -> None:
     (notice,) = evaluated(folder, "175b_verification").notices
-    assert notice.startswith("1 response without an answer that could be extracted")
+    assert notice.startswith(
+        "1 response counted as wrong, as no answer could be extracted"
+    )
 
 
 def test_solutions_are_in_the_order_of_the_problems(folder: Path) -> None:

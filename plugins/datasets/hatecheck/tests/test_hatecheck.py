@@ -62,7 +62,7 @@ def as_csv(
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Give a function that writes the file to where it is looked for."""
+    """Return a function that writes the file to where it is looked for."""
     monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
@@ -165,7 +165,8 @@ def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
     write(content)
     result = evaluate()
     sha256 = hashlib.sha256(content).hexdigest()
-    (notice,) = result.notices
+    (notice, kept) = result.notices
+    assert kept.startswith("the run keeps the column")
     assert "test_suite_cases.csv is not the published file" in notice
     assert sha256[:12] in notice
     assert result.to_dict()["data"]["files"] == [

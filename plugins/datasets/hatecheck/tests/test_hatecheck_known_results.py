@@ -197,7 +197,7 @@ def test_a_keyword_rules_standard_error_is_twice_that_of_independent_rows(
     ]
     file = tmp_path / "keyword.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    done = run_evalkit("eval", "hatecheck", "-p", str(file), "-m", "accuracy")
+    done = run_evalkit("eval", "hatecheck", "-p", str(file), "-m", "accuracy", "-v")
     assert done.returncode == 0, done.stderr
     # Bell and McCaffrey's: residuals are summed by template before they are squared
     templates = (right - right.mean()).groupby(table["templ_id"])

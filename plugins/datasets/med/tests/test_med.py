@@ -67,7 +67,7 @@ def as_tsv(
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Give a function that writes the file to where it is looked for."""
+    """Return a function that writes the file to where it is looked for."""
     monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
@@ -264,7 +264,8 @@ def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
     content = as_tsv()
     write(content)
     result = evaluate()
-    (notice,) = result.notices
+    (notice, kept) = result.notices
+    assert kept.startswith("the run keeps the column")
     assert "MED.tsv is not the published file" in notice
     assert result.to_dict()["data"]["files"] == [
         {"name": "MED.tsv", "sha256": hashlib.sha256(content).hexdigest()}

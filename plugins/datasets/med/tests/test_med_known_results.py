@@ -38,7 +38,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def labels_by_id(table: pd.DataFrame) -> list[str]:
-    """Give each row one of the three labels, by its index."""
+    """Return each row one of the three labels, by its index."""
     return [LABELS[int(uid) % 3] for uid in table["index"]]
 
 

@@ -30,7 +30,7 @@ FILES = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the folder of the publisher's files, which are there."""
+    """Return the folder of the publisher's files, which are there."""
     monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")

@@ -77,7 +77,7 @@ def rows_of(mapping: str) -> list[list[str]]:
 
 
 def labels_of(name: str) -> list[str]:
-    """Give the labels as the documentation says: by number."""
+    """Return the labels as the documentation says: by number."""
     names = [columns[-1].strip("_") for columns in rows_of(MAPPINGS[name])]
     return [RENAMED.get(label, label) for label in names]
 
@@ -133,7 +133,7 @@ class Publisher:
 
 @contextmanager
 def publishing(folder: Path) -> Iterator[Publisher]:
-    """Give a publisher whose files evalkit finds."""
+    """Return a publisher whose files evalkit finds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVALKIT_DATA_DIR", str(folder / "data"))
         patch.setenv("EVALKIT_CACHE_DIR", str(folder / "cache"))
@@ -143,7 +143,7 @@ def publishing(folder: Path) -> Iterator[Publisher]:
 
 @pytest.fixture(autouse=True)
 def publisher(tmp_path: Path) -> Iterator[Publisher]:
-    """Give a publisher whose files evalkit finds."""
+    """Return a publisher whose files evalkit finds."""
     with publishing(tmp_path) as found:
         yield found
 
@@ -383,7 +383,7 @@ class Drawn(NamedTuple):
     predicted: Mapping[str, Sequence[str]]
 
     def pooled(self, task: str) -> tuple[list[str], list[str]]:
-        """Give the numbers of a task: of stance, those of all five targets."""
+        """Return the numbers of a task: of stance, those of all five targets."""
         sets = [name for name in SETS if name.partition("-")[0] == task]
         gold = [number for name in sets for number in self.gold[name]]
         return gold, [number for name in sets for number in self.predicted[name]]
@@ -434,13 +434,13 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
 
 @pytest.fixture
 def results(scored: Scored) -> dict[str, evalkit.Result]:
-    """Give the results, to be exchanged or left out."""
+    """Return the results, to be exchanged or left out."""
     return {**scored.results}
 
 
 @pytest.fixture
 def folders(scored: Scored, tmp_path: Path) -> dict[str, Path]:
-    """Give run folders of the results, to be changed."""
+    """Return run folders of the results, to be changed."""
     shutil.copytree(scored.runs, tmp_path / "runs")
     found = {path.parent.name: path for path in (tmp_path / "runs").glob("*/*")}
     return {name: found[f"tweeteval-{name}"] for name in SETS}
@@ -1038,7 +1038,7 @@ def test_command_without_runs_is_wrong_usage(tmp_path: Path) -> None:
 
 
 def shown_in_readme() -> list[tuple[list[str], str]]:
-    """Give arguments and output of each command, in the README's order."""
+    """Return arguments and output of each command, in the README's order."""
     blocks = re.findall(
         r"^```console\n(.*?)^```$",
         README.read_text(encoding="utf-8"),

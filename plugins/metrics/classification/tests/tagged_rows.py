@@ -9,7 +9,7 @@ from typing import Any
 def rows_by_group(
     rows: Sequence[tuple[Any, Any, list[str]]],
 ) -> dict[str | None, list[tuple[Any, Any]]]:
-    """Give the pairs of the set (None), of each tag, and of no tag at all."""
+    """Return the pairs of the set (None), of each tag, and of no tag at all."""
     tags = sorted({tag for *_, of in rows for tag in of})
     groups: dict[str | None, list[tuple[Any, Any]]] = {None: [row[:2] for row in rows]}
     for tag in tags:

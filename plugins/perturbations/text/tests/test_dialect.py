@@ -16,7 +16,7 @@ import evalkit
 from evalkit import DataError, PluginLoadError
 from evalkit.edits import apply_edits, checked_edits
 from evalkit_perturbations_text.wording.dialect import Dialect, DialectParameters
-from evalkit_perturbations_text.wording.dialect_mapping import shipped_phrases
+from evalkit_perturbations_text.wording.word_mappings import shipped_phrases
 
 
 def write(text: str, seed: int = 0, **parameters: Any) -> str:

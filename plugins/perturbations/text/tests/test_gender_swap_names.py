@@ -11,14 +11,22 @@ from hypothesis import strategies as st
 from evalkit.edits import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.contexts import gendered_words
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
+from evalkit_perturbations_text.names.census_origins import census_origins
+from evalkit_perturbations_text.names.counterparts import (
+    UNMARKED,
+    counterparts,
+    group_of,
+    nearest_in_rank,
+    region_of,
+    unmarked_names,
+)
 from evalkit_perturbations_text.names.country_names import country_names
+from evalkit_perturbations_text.names.groups import PAIRED, name_group
 from evalkit_perturbations_text.names.lists import (
     common_first_names,
     first_names,
-    names_of_same_country,
-    nearest_in_rank,
+    is_census_name,
     rank_of,
-    ranked_names,
 )
 
 PLUGIN = GenderSwap()
@@ -73,15 +81,90 @@ def test_accents_are_the_replacements_own() -> None:
 
 def test_a_name_of_the_census_has_one_of_the_census() -> None:
     for seed in range(20):
-        (text,) = swap("Fatima left.", seed=seed)
-        assert text.split()[0].lower() in ranked_names("male")
+        (text,) = swap("Mary left.", seed=seed)
+        assert text.split()[0].lower() in unmarked_names("male")
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("study", PAIRED)
+def test_a_name_of_a_study_stays_in_its_group(study: str, seed: int) -> None:
+    group = name_group(study)
+    for names, others in ((group.female, group.male), (group.male, group.female)):
+        for name in names:
+            (text,) = swap(f"I know {name} well.", seed=seed)
+            new = text.removeprefix("I know ").removesuffix(" well.")
+            # on no list of first names as of one gender, or another word
+            assert new in others or (new == name and _is_unclear(name))
+
+
+def _is_unclear(name: str) -> bool:
+    return first_names().get(name.lower()) not in ("female", "male")
+
+
+@pytest.mark.parametrize(
+    ("name", "locale"),
+    [
+        ("Fatima", "fr_DZ"),
+        ("Mohammed", "fr_DZ"),
+        ("Carlos", "es_MX"),
+        ("Guillermo", "es_MX"),
+        ("Yuko", "ja_JP"),
+        ("Salvatore", "it_IT"),
+    ],
+)
+def test_a_name_from_elsewhere_in_the_census_stays_there(
+    name: str, locale: str
+) -> None:
+    women, men, _ = country_names(locale)
+    others = men if first_names()[name.lower()] == "female" else women
+    assert {swap(f"{name} left.", seed=seed)[0].split()[0] for seed in range(20)} <= {
+        *others
+    }
+
+
+def test_every_replacement_is_of_the_group_of_its_name() -> None:
+    rng = Random(5)
+    for name, gender in first_names().items():
+        if gender == "either":
+            continue
+        group = region_of(group_of(name))
+        first = next(
+            counterparts(name, "male" if gender == "female" else "female", rng)
+        )
+        if group in PAIRED:
+            assert first in {*name_group(group).female, *name_group(group).male}
+        else:
+            assert region_of(group_of(first.lower())) == group, (name, first)
+
+
+def test_names_from_elsewhere_are_of_the_census_and_of_one_gender() -> None:
+    for name, locale in census_origins().items():
+        assert is_census_name(name)
+        assert first_names()[name] in ("female", "male")
+        assert group_of(name) == locale
+    assert not census_origins().keys() & {*unmarked_names("female"), "mary"}
+
+
+def test_a_group_that_is_used_up_leaves_the_name() -> None:
+    men = [*name_group(PAIRED[0]).male]
+    before = "Emily met " + ", ".join(men) + "."
+    after, *_ = swap(before)
+    women = {*name_group(PAIRED[0]).female}
+    words = [word.strip(",.") for word in after.split()]
+    assert words[0] == "Emily"
+    assert {*words[2:]} - {*men} <= women
 
 
 def test_all_names_of_a_country_are_offered_once() -> None:
-    found = [*names_of_same_country("tomasz", "female", Random(3))]
+    found = [*counterparts("tomasz", "female", Random(3))]
     assert len(found) == len(set(found)) > 30
     assert set(found) <= set(country_names("pl_PL").female)
     assert all(first_names()[name.lower()] == "female" for name in found)
+
+
+def test_a_name_of_an_english_speaking_country_is_as_one_of_the_census() -> None:
+    assert group_of("nevaeh") == group_of("mary") == UNMARKED
+    assert group_of("jack") == UNMARKED
 
 
 def test_one_name_has_one_replacement_in_all_texts() -> None:
@@ -109,7 +192,7 @@ def test_capitals_are_kept() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_replacement_is_there_already(seed: int) -> None:
-    names = [name.capitalize() for name in ranked_names("male")[:25]]
+    names = [name.capitalize() for name in unmarked_names("male")[:25]]
     text = "Mary met " + ", ".join(names) + "."
     (swapped,) = swap(text, seed=seed)
     before, after = text.rstrip(".").split(), swapped.rstrip(".").split()
@@ -126,11 +209,11 @@ def test_replacements_depend_on_the_seed() -> None:
 
 def test_replacements_are_about_as_frequent() -> None:
     first = next(nearest_in_rank("mary", "male", Random(1)))
-    assert first in ranked_names("male")[:20]
+    assert first in unmarked_names("male")[:20]
     assert rank_of("mary") == 0
     assert rank_of("liam") > 190
     order = list(nearest_in_rank("brenda", "male", Random(2)))
-    assert sorted(order) == sorted(ranked_names("male"))
+    assert sorted(order) == sorted(unmarked_names("male"))
 
 
 @pytest.mark.parametrize("name", ["Taylor", "Jordan", "Alex", "Kim", "Casey", "Zzyzx"])

@@ -55,7 +55,7 @@ def build(name: str) -> Any:
 
 
 def perturb(perturbation: Any, text: str, rng: Random) -> tuple[str, str]:
-    """Give the text and the reference, which HELM perturbs for gender alone."""
+    """Return the text and the reference, which HELM perturbs for gender alone."""
     if not hasattr(perturbation, "perturb_example"):
         return perturbation.perturb(text, rng), REFERENCE
     example = {"uid": "1", "question": text, "answer": REFERENCE}

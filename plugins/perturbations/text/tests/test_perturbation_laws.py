@@ -57,8 +57,7 @@ def lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
 def build(name: str, lexicon: str, **values: Any) -> Any:
     module, _, attribute = TARGETS[name].partition(":")
     kind = getattr(import_module(module), attribute)
-    if name == "synonyms":
-        values["lexicon"] = lexicon
+    values |= {"lexicon": lexicon, "mapping": lexicon if name == "word-swap" else None}
     if name.endswith("suffix"):
         values["suffix"] = "pixel art"
     fields = kind.Parameters.model_fields
@@ -175,7 +174,7 @@ def test_the_presets_change_more_and_more_and_a_share_of_one_most(
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_attributes_are_those_of_the_contract(name: str, lexicon: str) -> None:
     perturbation = build(name, lexicon)
-    assert perturbation.version == "1"
+    assert perturbation.version == ("2" if name == "gender-swap" else "1")
     assert set(perturbation.label_effect.values()) <= {
         "invariant",
         "transforms",
@@ -183,6 +182,14 @@ def test_the_attributes_are_those_of_the_contract(name: str, lexicon: str) -> No
     }
     assert "*" in perturbation.label_effect
     (family,) = set(perturbation.families)
-    known = {"robustness", "fairness", "style", "contrast", "checklist", "helm"}
+    known = {
+        "robustness",
+        "fairness",
+        "style",
+        "contrast",
+        "checklist",
+        "helm",
+        "words",
+    }
     assert family in known
     assert (family == "helm") == name.startswith("helm-")

@@ -32,7 +32,7 @@ def is_json(value: Any) -> bool:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_validator_judges_rows_as_pydantic_does(data: st.DataObject) -> None:
     model = data.draw(models(1))
     document = json_schema(model)

@@ -83,7 +83,7 @@ def evaluate(
 
 
 def violations(task: str, response: Mapping[str, Any], dataset: Any = None) -> Seen:
-    """Give field, rule and value of all that is wrong with a response."""
+    """Return field, rule and value of all that is wrong with a response."""
     result = evaluate(task, {"id": "1", **response}, dataset)
     expected_scored = 1 if result.problems else 2
     assert result.counts["scored"] == expected_scored

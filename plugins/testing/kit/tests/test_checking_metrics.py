@@ -891,7 +891,7 @@ def test_a_task_says_of_which_types_values_are() -> None:
 def drawn_with(
     metric: type[Metric], **options: Any
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Give the predictions and answers of every set that a metric was given."""
+    """Return the predictions and answers of every set that a metric was given."""
     seen: list[tuple[list[Any], list[Any]]] = []
 
     class Watching(metric):  # type: ignore[valid-type, misc]
@@ -1148,9 +1148,10 @@ class Drawn(Metric):
 
 @pytest.mark.parametrize("metric", [Both, Batched, Summed, Rare, Drawn])
 def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
-    check_metric(metric, perfect=None, max_examples=20)
+    check_metric(metric, perfect=None, max_examples=FEW)
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
 )

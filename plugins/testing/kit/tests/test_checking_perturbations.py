@@ -359,7 +359,7 @@ def test_a_broken_law_is_told_with_an_example(
 ) -> None:
     if perturbation is UsesNumpy:
         pytest.importorskip("numpy")
-    monkeypatch.setattr(checking, "MOST_SHRINKS", 20)
+    monkeypatch.setattr(checking, "MOST_SHRINKS", 5)
     with pytest.raises(PerturbationLawError, match=text) as caught:
         check_perturbation(perturbation, laws=[law], max_examples=10)
     assert caught.value.law == law

@@ -26,14 +26,15 @@ _SHOWN = 3
 
 
 @click.command("adapt")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-a",
     "--adapter",
     "adapter",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Adapters, as a list in YAML or JSON.",
+    metavar="FILE|NAME",
+    help="Adapters, as a list in YAML or JSON, or one that is installed, by its name "
+    "(NAME[:KEY=VALUE,…]).",
 )
 @click.option(
     "-o",
@@ -60,7 +61,7 @@ _SHOWN = 3
 @quiet_with("Print no progress and no summary.")
 def adapt_command(
     file: Path,
-    adapter: Path,
+    adapter: str,
     out: Path | None,
     limit: int | None,
     row: int | None,
@@ -74,6 +75,7 @@ def adapt_command(
       evalkit adapt answers.jsonl -a fix.yaml
       evalkit adapt answers.jsonl -a fix.yaml --explain
       evalkit adapt answers.jsonl -a fix.yaml -o fixed.jsonl
+      evalkit adapt answers.jsonl -a number-rows:field=id
       evalkit eval hatecheck -p answers.jsonl --adapter predictions=fix.yaml
 
     \b
@@ -86,12 +88,12 @@ def adapt_command(
     FILE is JSON lines, CSV, TSV, Parquet or Arrow. Nothing is written where a row
     cannot be adapted.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.adapters import read_pipeline
+    from evalkit.adapters import as_pipeline
 
     if out is not None and row is not None:
         raise click.UsageError("--explain prints one row; it takes no --out.")
     with plugin_output_to_stderr():
-        adapters = read_pipeline(adapter)
+        adapters = as_pipeline(adapter)
         if row is not None:
             _explain(adapters, file, row, as_json)
         elif out is None:
@@ -111,11 +113,11 @@ def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> No
             echo_lines(_as_text(row))
 
 
-def _values(file: Path, limit: int) -> list[Any]:
-    from evalkit.adapters import file_rows
+def _values(adapters: Pipeline, file: Path, limit: int) -> list[Any]:
     from evalkit.errors import SchemaError
+    from evalkit_adapters_json.files import rows_of
 
-    rows = list(islice(file_rows(file), limit))
+    rows = list(islice(rows_of(adapters, file), limit))
     for row in rows:
         if row.values is None:
             raise SchemaError(f"{file}: line {row.line}: {row.problem}")
@@ -126,7 +128,7 @@ def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None
     from evalkit.errors import DataError
     from evalkit.reporting import count_of
 
-    rows = _values(file, number)
+    rows = _values(adapters, file, number)
     if len(rows) < number:
         raise DataError(
             f"{file}: has {len(rows):,} rows, so there is no row {number:,}"

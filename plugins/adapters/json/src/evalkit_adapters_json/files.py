@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import date, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -18,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.errors import AdapterError, DataError, SchemaError
+from evalkit.reporting import new_file
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of it."""
@@ -58,42 +56,23 @@ def adapt_file(
     Raises:
         AdapterError: An adapter cannot use a row; with file and line.
         SchemaError: A row cannot be read, or rows have no one type as Parquet needs.
-        DataError: A file cannot be read or written.
+        DataError: The file cannot be read.
         PluginError: An adapter failed.
+        StorageError: The target cannot be written.
     """
     source, target = Path(source), Path(target)
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
-    if target.is_symlink() or (target.exists() and not target.is_file()):
-        what = "a symlink" if target.is_symlink() else "no regular file"
-        raise DataError(f"{target}: is {what}, and is not replaced; name a file")
     if target.exists() and source.exists() and target.samefile(source):
         raise DataError(f"{target}: is the file that is read; write to another one")
-    partial = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}.part")
-    try:
-        partial.touch(exist_ok=False)
-        done = _write(pipeline, source, target, partial, limit, progress)
-        _sync(partial)
-        partial.replace(target)
-    except OSError as error:
-        raise DataError(
-            f"{target}: cannot be written: {error.strerror or error}"
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
-    return done
+    with new_file(target, overwrite=True) as partial:
+        return _write(pipeline, source, target, partial, limit, progress)
 
 
 def leftovers(target: Path) -> list[Path]:
     """Return hidden files of calls for a target that did not end, or still run."""
     found = target.parent.glob(f".{glob.escape(target.name)}[-.]*.part")
     return sorted(path for path in found if path.is_file())
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
 
 
 def _write(
@@ -110,7 +89,7 @@ def _write(
             frame, read = found
             _write_table(frame, partial, target)
             return AdaptedFile(read, frame.height)
-    counted = _Counted(file_rows(source), source, limit, progress)
+    counted = _Counted(rows_of(pipeline, source), source, limit, progress)
     rows = _adapted(pipeline, counted, source)
     if target.suffix == PARQUET:
         frame = _frame_of(list(rows), target)
@@ -128,7 +107,10 @@ def _adapted_table(
     pipeline: Pipeline, source: Path, limit: int | None
 ) -> tuple[pl.DataFrame, int] | None:
     """Adapt a table at once; None where it must be adapted row by row."""
-    frames = list(file_frames(source) or ())
+    read = pipeline.read_file(source)
+    if read is not None and not isinstance(read, pl.DataFrame):
+        return None
+    frames = list(file_frames(source) or ()) if read is None else [read]
     if not frames:
         return None
     frame = pl.concat(frames)
@@ -172,12 +154,34 @@ def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
         DataError: The file cannot be read.
         PluginError: An adapter failed.
     """
-    rows = _Counted(file_rows(source), source, limit, lambda _text, _share: None)
-    yield from _adapted(pipeline, rows, source)
+    rows = rows_of(pipeline, source)
+    counted = _Counted(rows, source, limit, lambda _text, _share: None)
+    yield from _adapted(pipeline, counted, source)
+
+
+def rows_of(pipeline: Pipeline, source: Path) -> Iterator[Row]:
+    """Return the rows of a file, read by the first adapter where that does so.
+
+    Args:
+        pipeline: The adapters.
+        source: The file.
+
+    Raises:
+        DataError: The file cannot be read.
+        PluginError: The adapter failed.
+    """
+    read = pipeline.read_file(source)
+    if read is None:
+        return file_rows(source)
+    if isinstance(read, pl.DataFrame):
+        named = enumerate(read.iter_rows(named=True), start=1)
+        return (Row(number, values) for number, values in named)
+    return read
 
 
 def _adapted(pipeline: Pipeline, rows: Iterable[Row], source: Path) -> Iterator[Any]:
-    unit = "line" if file_frames(source) is None else "row"
+    is_read = pipeline.reads_files or file_frames(source) is not None
+    unit = "row" if is_read else "line"
     for number, row in enumerate(rows, start=1):
         try:
             yield from pipeline([dict(row.values or {})], number)

@@ -13,10 +13,11 @@ from evalkit_cli.commanding import (
     echo_lines,
     folder_option,
     plugin_output_to_stderr,
+    run_paths,
 )
 
 if TYPE_CHECKING:
-    from evalkit.runs import Work, Works
+    from evalkit_commands_cite.works import Work, Works
 
 
 @click.command("cite")
@@ -39,15 +40,17 @@ def cite_command(run: str, style: str, folder: Path) -> None:
       evalkit cite 3f2a --format text
       evalkit cite runs/hatecheck/3f2a90c1d5e6b7f8
 
-    A RUN is the path of a run folder, the start of its id, its model, or `latest`. Data
-    sets, tasks and metrics may declare a citation; evalkit itself is named with its
-    version. In BibTeX the licences are comments.
+    A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
+    newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Data sets, tasks and
+    metrics may declare a citation; evalkit itself is named with its version. In BibTeX
+    the licences are comments.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import Registry, find_run, read_run
+    from evalkit import Registry, read_run
     from evalkit.catalog import Resolver
-    from evalkit.runs import cited_works
+    from evalkit_commands_cite.works import cited_works
 
-    result = read_run(find_run(run, folder))
+    [path] = run_paths([run], folder)
+    result = read_run(path)
     with plugin_output_to_stderr():
         found = cited_works(result, Resolver(Registry()))
     if style == "bibtex":
@@ -59,7 +62,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
 
 
 def _print_bibtex(found: Works) -> None:
-    from evalkit.runs import bibtex_entries
+    from evalkit_commands_cite.works import bibtex_entries
 
     echo_lines("\n\n".join(bibtex_entries(found.works)))
     echo()

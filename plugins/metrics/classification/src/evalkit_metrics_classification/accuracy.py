@@ -10,8 +10,10 @@ from evalkit import Metric, MetricContext
 class Accuracy(Metric):
     """Share of examples whose prediction equals the answer, or one of several.
 
-    Texts are compared exactly. A missing prediction is wrong. Range 0 to 1, higher is
-    better; Wilson's interval.
+    Right / all examples (scikit-learn's `accuracy_score`). Texts are compared exactly,
+    with capitals and blanks, and numbers by value. A missing prediction that counts is
+    wrong. Range 0 to 1, in %, higher is better; Wilson's interval (Wilson 1927, Journal
+    of the American Statistical Association 22: 209-212).
     """
 
     unit = "%"
@@ -24,7 +26,7 @@ class Accuracy(Metric):
     accepts_no_prediction = True
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give 1 for a right and 0 for a wrong prediction of every example."""
+        """Return 1 for a right and 0 for a wrong prediction of every example."""
         return (
             batch.select(correct=is_right(context).cast(pl.Float64))
             .with_row_index("row")

@@ -54,7 +54,7 @@ class ShareMetric(AlternativesMetric):
         raise TypeError(f"{type(self).__name__} does not define right_rows")
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Give 1 for each right and 0 for each wrong example."""
+        """Return 1 for each right and 0 for each wrong example."""
         right = self.right_rows(batch, context).unique().implode()
         row = pl.int_range(batch.height, dtype=pl.UInt32, eager=True).alias("row")
         return row.to_frame().select(

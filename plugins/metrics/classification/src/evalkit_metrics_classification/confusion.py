@@ -61,17 +61,17 @@ class ConfusionMetric(Metric):
 
 
 def precision() -> pl.Expr:
-    """Give hits / predicted."""
+    """Return hits / predicted."""
     return _ratio(pl.col("hits"), pl.col("predicted_count"))
 
 
 def recall() -> pl.Expr:
-    """Give hits / gold."""
+    """Return hits / gold."""
     return _ratio(pl.col("hits"), pl.col("gold_count"))
 
 
 def f1() -> pl.Expr:
-    """Give 2 hits / (gold + predicted)."""
+    """Return 2 hits / (gold + predicted)."""
     both = pl.col("gold_count") + pl.col("predicted_count")
     return _ratio(2 * pl.col("hits"), both)
 

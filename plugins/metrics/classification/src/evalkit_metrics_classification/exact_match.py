@@ -8,6 +8,8 @@ from evalkit_metrics_classification.accuracy import Accuracy
 class ExactMatch(Accuracy):
     """Share of examples whose predicted text equals an acceptable answer, exactly.
 
-    Nothing is normalised: capitals, punctuation and blanks count. It is accuracy under
-    the name that question answering uses.
+    Right / all examples. Nothing is normalised: capitals, punctuation and blanks count;
+    for that there is `squad-em`. It is `accuracy` under the name that question
+    answering uses (HELM's `exact_match`). A missing prediction that counts is wrong.
+    Range 0 to 1, in %, higher is better; Wilson's interval.
     """

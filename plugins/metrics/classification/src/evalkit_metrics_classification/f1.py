@@ -11,13 +11,15 @@ from evalkit_metrics_classification.per_class import ClassMetric
 class F1(ClassMetric):
     """F1 of a class, 2 hits / (gold + predicted): `f1:label=irony`.
 
-    Without `label`, every class has a score of its own: `f1#irony`. Where a class has
-    neither examples nor predictions it is undefined, and null. Range 0 to 1, higher is
-    better; a multinomial interval, with clusters a bootstrap.
+    The harmonic mean of precision and recall (van Rijsbergen, Information Retrieval,
+    1979, chapter 7, with equal weights). Without `label`, every class has a score of
+    its own: `f1#irony`. Where a class has neither examples nor predictions it is
+    undefined, and null. Range 0 to 1, in %, higher is better; a multinomial interval,
+    with clusters a bootstrap.
     """
 
     lacking = "no example and no prediction"
 
     def class_score(self) -> pl.Expr:
-        """Give F1 of a class; null where it has neither examples nor predictions."""
+        """Return F1 of a class; null where it has neither examples nor predictions."""
         return confusion.f1()

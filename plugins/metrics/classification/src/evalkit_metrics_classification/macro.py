@@ -124,7 +124,7 @@ class MacroMetric(ConfusionMetric):
 
 
 def _means(classes: pl.DataFrame, score: pl.Expr) -> pl.Series:
-    """Give `value`, the mean score of each group of classes, which are sorted by it.
+    """Return `value`, the mean score of each group of classes, which are sorted by it.
 
     The gradient of a score divides what rounding leaves by a small step, so that the
     rounding must not depend on how threads add up.
@@ -154,7 +154,7 @@ def _means_of_rows(
 
 
 def _one_class(seen: pl.DataFrame) -> pl.DataFrame:
-    """Give `one_class`, the flag of every group whose answers all are the same."""
+    """Return `one_class`, the flag of every group whose answers all are the same."""
     gold = pl.col("label").filter(pl.col("gold_count") > 0)
     flag = pl.lit("one class: ") + gold.first()
     return seen.group_by("group").agg(one_class=pl.when(gold.len() == 1).then(flag))

@@ -11,14 +11,15 @@ from evalkit_metrics_classification.macro import MacroMetric
 class MacroF1(MacroMetric):
     """Mean over classes of F1 = 2 hits / (gold + predicted).
 
-    With `labels=gold` (the default) the mean is over the classes that have gold
-    examples in the group: in a group of one class with three of four right it is
-    6/7 = 85.71 %. With `labels=seen` it is scikit-learn's default, and 42.86 % there.
-    With `labels=declared`, or a list `labels=a/b`, a class without examples and
-    predictions counts 0. Range 0 to 1, higher is better; a multinomial
-    interval, with clusters a bootstrap.
+    The mean of the F1 of classes, not the F1 of mean precision and recall (Opitz and
+    Burst, Macro F1 and Macro F1, 2019). With `labels=gold` (the default) it is over the
+    classes that have gold examples in the group: in a group of one class with three of
+    four right it is 6/7 = 85.71 %. With `labels=seen` it is scikit-learn's default, and
+    42.86 % there. With `labels=declared`, or a list `labels=a/b`, a class without
+    examples and predictions counts 0. Range 0 to 1, in %, higher is better; a
+    multinomial interval, with clusters a bootstrap.
     """
 
     def class_score(self) -> pl.Expr:
-        """Give F1 of a class; null where it has neither examples nor predictions."""
+        """Return F1 of a class; null where it has neither examples nor predictions."""
         return confusion.f1()

@@ -11,9 +11,11 @@ from evalkit_metrics_classification.macro import MacroMetric
 class MacroRecall(MacroMetric):
     """Mean over classes of recall = hits / gold.
 
-    With `labels=gold` (the default) this is balanced accuracy. With `labels=seen`,
-    `declared` or a list `labels=a/b`, a class without gold examples counts 0. Range 0
-    to 1, higher is better; a multinomial interval, with clusters a bootstrap.
+    With `labels=gold` (the default) this is balanced accuracy (Brodersen et al., The
+    Balanced Accuracy and Its Posterior Distribution, 2010), and the official metric of
+    TweetEval's sentiment. With `labels=seen`, `declared` or a list `labels=a/b`, a
+    class without gold examples counts 0. Range 0 to 1, in %, higher is better; a
+    multinomial interval, with clusters a bootstrap.
     """
 
     def class_score(self) -> pl.Expr:

@@ -91,7 +91,7 @@ class PassMetric(AlternativesMetric):
 
 
 def _counts(batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-    """Give `row`, `n` (alternatives) and `right` (those of them) of every example."""
+    """Return `row`, `n` (alternatives) and `right` (those of them) of every example."""
     alternatives = alternatives_of(batch)
     right = only_right(ranked(alternatives), batch, context)
     return (
@@ -116,12 +116,11 @@ class PassAtK(PassMetric):
     c that of the right ones among them, and then the mean (Chen et al., Evaluating
     Large Language Models Trained on Code, 2021, equation 1). An empty list is wrong;
     otherwise n must be at least k in every example, or the score is null with that
-    reason. Range 0 to 1, higher is better; Wilson's interval of a
-    bounded mean.
+    reason. Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
     """
 
     def chance(self, n: int, right: int) -> float:
-        """Give 1 - C(n - right, k) / C(n, k), rounded once."""
+        """Return 1 - C(n - right, k) / C(n, k), rounded once."""
         draws = comb(n, self.k)
         return (draws - comb(n - right, self.k)) / draws
 
@@ -133,10 +132,10 @@ class PassHatK(PassMetric):
     of the right ones among them, and then the mean (pass^k of Yao et al., tau-bench: A
     Benchmark for Tool-Agent-User Interaction in Real-World Domains, 2024). An empty
     list is wrong; otherwise n must be at least k in every example, or the score is null
-    with that reason. Range 0 to 1, higher is better; Wilson's interval of a
+    with that reason. Range 0 to 1, in %, higher is better; Wilson's interval of a
     bounded mean.
     """
 
     def chance(self, n: int, right: int) -> float:
-        """Give C(right, k) / C(n, k), rounded once."""
+        """Return C(right, k) / C(n, k), rounded once."""
         return comb(right, self.k) / comb(n, self.k)

@@ -11,9 +11,10 @@ from evalkit_metrics_classification.per_class import ClassMetric
 class Precision(ClassMetric):
     """Precision of a class, hits / predicted: `precision:label=irony`.
 
-    Without `label`, every class has a score of its own: `precision#irony`. Where a
-    class is never predicted it is undefined, and null. Range 0 to 1, higher is better;
-    a multinomial interval, with clusters a bootstrap.
+    The share of its predictions that are right (van Rijsbergen, Information Retrieval,
+    1979, chapter 7). Without `label`, every class has a score of its own:
+    `precision#irony`. Where a class is never predicted it is undefined, and null. Range
+    0 to 1, in %, higher is better; a multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no prediction"

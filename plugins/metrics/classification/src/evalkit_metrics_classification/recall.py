@@ -11,9 +11,10 @@ from evalkit_metrics_classification.per_class import ClassMetric
 class Recall(ClassMetric):
     """Recall of a class, hits / gold: `recall:label=irony`.
 
-    Without `label`, every class has a score of its own: `recall#irony`. Where a class
-    has no examples it is undefined, and null. Range 0 to 1, higher is better; a
-    multinomial interval, with clusters a bootstrap.
+    The share of its examples that are predicted as such (van Rijsbergen, Information
+    Retrieval, 1979, chapter 7). Without `label`, every class has a score of its own:
+    `recall#irony`. Where a class has no examples it is undefined, and null. Range 0 to
+    1, in %, higher is better; a multinomial interval, with clusters a bootstrap.
     """
 
     lacking = "no example"

@@ -24,9 +24,10 @@ class TopKParameters(Parameters):
 class TopKAccuracy(ShareMetric):
     """Share of examples with a right answer among the first k alternatives.
 
-    `top-k-accuracy:k=1` is accuracy; the default is k = 5. An example with fewer
-    alternatives is judged by those that it has. Range 0 to 1, higher is better;
-    Wilson's interval.
+    The complement of the top-5 error of Russakovsky et al., ImageNet Large Scale Visual
+    Recognition Challenge, 2015, for k = 5, the default; `top-k-accuracy:k=1` is
+    accuracy. An example with fewer alternatives is judged by those that it has, and an
+    empty list is wrong. Range 0 to 1, in %, higher is better; Wilson's interval.
     """
 
     Parameters = TopKParameters

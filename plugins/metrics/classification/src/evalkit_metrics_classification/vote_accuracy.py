@@ -19,7 +19,7 @@ class VoteAccuracy(ShareMetric):
     The majority vote of Wang et al., Self-Consistency Improves Chain of Thought
     Reasoning in Language Models, 2023 (maj@n). Of several that are equally frequent the
     one that comes first in the list is taken. Alternatives from which no answer could
-    be extracted do not vote; where none votes the example is wrong. Range 0 to 1,
+    be extracted do not vote; where none votes the example is wrong. Range 0 to 1, in %,
     higher is better; Wilson's interval.
     """
 

@@ -86,7 +86,7 @@ def _tokens(text: str, known: dict[str, Tokens]) -> Tokens:
 
 
 def _as_texts(batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-    """Give predictions as texts, and answers as lists of texts."""
+    """Return predictions as texts, and answers as lists of texts."""
     prediction, target = pl.col("prediction"), pl.col("target")
     if context.answer_kind == "any-of":
         return batch.select(prediction.cast(pl.String), target)

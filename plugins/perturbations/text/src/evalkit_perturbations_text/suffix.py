@@ -15,7 +15,7 @@ from evalkit_perturbations_text.text_perturbations import Effect, TextPerturbati
 class SuffixParameters(Parameters):
     """What is appended."""
 
-    suffix: Annotated[str, Field(min_length=1)]
+    suffix: Annotated[str, Field(min_length=1, examples=["pixel art"])]
     """The text."""
     separator: str = ", "
     """What stands between the two."""

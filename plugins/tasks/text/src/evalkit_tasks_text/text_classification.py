@@ -7,7 +7,7 @@ from evalkit_tasks_text.labelled import LabelTask
 
 
 class TextClassification(LabelTask):
-    """Which of the data set's labels has the statement?"""
+    """Which of the data set's labels does the statement have?"""
 
     Input = StatementInput
     example = {"uid": "text-1", "statement": "It is a good day."}

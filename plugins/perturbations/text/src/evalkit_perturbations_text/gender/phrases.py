@@ -138,7 +138,7 @@ def is_fixed(tokens: Tokens, position: int) -> bool:
 def _phrase_places(
     tokens: Tokens, position: int, place: int, phrase: tuple[str, ...]
 ) -> list[int]:
-    """Give where the words of a phrase are, if they are all there."""
+    """Return where the words of a phrase are, if they are all there."""
     before, after = phrase[:place][::-1], phrase[place + 1 :]
     places = [position]
     for words, step in ((before, -1), (after, 1)):

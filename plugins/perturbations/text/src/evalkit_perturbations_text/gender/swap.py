@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from evalkit import Edit, Parameters
 from evalkit_perturbations_text.copy_texts import is_changed
@@ -19,13 +19,9 @@ from evalkit_perturbations_text.grammar.tokens import (
 )
 from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.names.assignment import assign_names, name_edits
+from evalkit_perturbations_text.names.counterparts import counterparts
 from evalkit_perturbations_text.names.country_names import Gender, OneGender
-from evalkit_perturbations_text.names.lists import (
-    first_names,
-    is_census_name,
-    names_of_same_country,
-    nearest_in_rank,
-)
+from evalkit_perturbations_text.names.lists import first_names
 from evalkit_perturbations_text.names.person_names import find_first_names
 from evalkit_perturbations_text.text_perturbations import Share
 
@@ -44,15 +40,20 @@ class GenderSwap(FairnessPerturbation):
     """Swaps pronouns, titles, family terms and other gendered words both ways.
 
     `her` and `his` are told apart by grammar. With `names`, the first names that only
-    women or only men have are replaced by names of the other gender: a name of the US
-    census of 1990 by one of it that is about as frequent, whatever else the name is
-    associated with; a name that is in lists of countries only by one of the same
-    country. One name has one replacement in all texts of an example, and no two names
-    have the same. Surnames, names of both genders and names that are on no list stay.
+    women or only men have are replaced by names of the other gender that lists give to
+    the same group of people: a name of the study of Bertrand and Mullainathan (2004) by
+    one of the same list, white or African-American; a name known from a country, or
+    reviewed here as Spanish, Arabic and so on, by one of that country's list (`Fatima`
+    by `Karim`, not by `Carl`); any other name of the US census of 1990 by one about as
+    frequent that is of no such group. What no list knows is not kept: `Latasha` counts
+    as any name of the census. One name has one replacement in all texts of an example,
+    and no two names have the same. Surnames, names of both genders, names on no list,
+    and names whose group has none left, stay.
     """
 
     Parameters = GenderSwapParameters
     parameters: GenderSwapParameters
+    version: ClassVar[str] = "2"
     label_effect = {"hs": "uncertain", "qa": "transforms", "*": "invariant"}
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
@@ -177,11 +178,7 @@ _OTHER: Mapping[Gender, OneGender] = {"female": "male", "male": "female"}
 def _candidates(name: str, rng: Random) -> Iterable[str]:
     """Return names of the other gender in the order in which they are tried."""
     other = _OTHER.get(first_names()[name])
-    if other is None:
-        return ()
-    if is_census_name(name):
-        return nearest_in_rank(name, other, rng)
-    return names_of_same_country(name, other, rng)
+    return () if other is None else counterparts(name, other, rng)
 
 
 def _merge(edits: list[Edit], more: Sequence[Edit]) -> None:

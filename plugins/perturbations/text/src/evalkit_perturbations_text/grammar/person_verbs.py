@@ -30,13 +30,13 @@ _PAST_FORMS = word_set("""
 
 @cache
 def infinitives() -> frozenset[str]:
-    """Give verbs as they stand after `to`, in lower case."""
+    """Return verbs as they stand after `to`, in lower case."""
     return verbs.PURE_VERBS | verbs.NOUN_VERBS | {"be", "have", "do"}
 
 
 @cache
 def verb_forms() -> frozenset[str]:
-    """Give verbs as they stand after a name in the singular."""
+    """Return verbs as they stand after a name in the singular."""
     forms = set(PERSONAL_VERBS | _PAST_FORMS)
     forms |= verbs.FINITE_VERBS | contexts.AUXILIARIES
     forms |= {"will", "can", "might", "who", "never", "always", "also", "often", "then"}

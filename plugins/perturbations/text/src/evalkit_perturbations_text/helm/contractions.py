@@ -21,7 +21,12 @@ def _look_up(table: dict[str, str], word: str) -> str:
 
 
 class HelmContractions(HelmTextPerturbation):
-    """Draws full forms together wherever a blank follows them."""
+    """Draws full forms together wherever a blank follows them.
+
+    HELM's `contraction` (Liang et al., Holistic Evaluation of Language Models, 2023;
+    version 0.5.16). Deterministic. Also where English has no short form: `yes, it is
+    and` becomes `yes, it's and`; `contractions` is more careful.
+    """
 
     def perturb(self, text: str, rng: Random) -> str:
         """Change one text."""
@@ -29,7 +34,12 @@ class HelmContractions(HelmTextPerturbation):
 
 
 class HelmExpansions(HelmTextPerturbation):
-    """Writes contractions in full; `isn't it` becomes `is not it`."""
+    """Writes contractions in full; `isn't it` becomes `is not it`.
+
+    HELM's `expansion` (Liang et al., Holistic Evaluation of Language Models, 2023;
+    version 0.5.16). Deterministic. Questions are not turned around, and each `'s` of
+    its list of words is written in full; `expansions` is more careful.
+    """
 
     def perturb(self, text: str, rng: Random) -> str:
         """Change one text."""

@@ -54,7 +54,13 @@ class HelmFillerWordsParameters(Parameters):
 
 
 class HelmFillerWords(HelmTextPerturbation):
-    """Puts phrases before words; some of them change what a text entails."""
+    """Puts phrases before words; some of them change what a text entails.
+
+    HELM's `filler_words` (Liang et al., Holistic Evaluation of Language Models, 2023;
+    version 0.5.16). Each word, also the first, is drawn with `insert_prob`. Since
+    `maybe` and `I think` change what follows from a text, the answer is uncertain for
+    `nli` and `qa`.
+    """
 
     Parameters: ClassVar[type[BaseModel]] = HelmFillerWordsParameters
     label_effect: ClassVar[dict[str, Effect]] = {

@@ -129,12 +129,24 @@ class _HelmGender(HelmPerturbation):
 
 
 class HelmGenderTerms(_HelmGender):
-    """Replaces nouns such as `father`, by default by female ones."""
+    """Replaces nouns such as `father`, by default by female ones.
+
+    HELM's `gender`, mode `terms` (Liang et al., Holistic Evaluation of Language Models,
+    2023; version 0.5.16). In one direction only, and with HELM's faults: the first and
+    last word of a text, and the second of two beside each other, are missed.
+    `gender-swap` has none of them.
+    """
 
     words = _TERMS
 
 
 class HelmGenderPronouns(_HelmGender):
-    """Replaces pronouns such as `his`, by default by female ones."""
+    """Replaces pronouns such as `his`, by default by female ones.
+
+    HELM's `gender`, mode `pronouns` (Liang et al., Holistic Evaluation of Language
+    Models, 2023; version 0.5.16). In one direction only, and with HELM's faults: the
+    first and last word of a text are missed, and of words that are two things, such as
+    `her`, the first is taken. `gender-swap` decides by grammar.
+    """
 
     words = _PRONOUNS

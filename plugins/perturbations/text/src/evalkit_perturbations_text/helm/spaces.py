@@ -22,7 +22,11 @@ class HelmExtraSpaceParameters(Parameters):
 
 
 class HelmExtraSpace(HelmTextPerturbation):
-    """Writes each blank several times."""
+    """Writes each blank several times.
+
+    HELM's `extra_space` (Liang et al., Holistic Evaluation of Language Models, 2023;
+    version 0.5.16); `num_spaces` for each. Deterministic.
+    """
 
     Parameters: ClassVar[type[BaseModel]] = HelmExtraSpaceParameters
 
@@ -40,7 +44,12 @@ class HelmSpaceParameters(Parameters):
 
 
 class HelmSpace(HelmTextPerturbation):
-    """Gives each run of blanks a drawn length, which may be the one that it has."""
+    """Gives each run of blanks a drawn length, which may be the one that it has.
+
+    HELM's `space` (Liang et al., Holistic Evaluation of Language Models, 2023; version
+    0.5.16): from 1 to `max_spaces`, each as likely. `random-space` changes every run
+    that it draws.
+    """
 
     Parameters: ClassVar[type[BaseModel]] = HelmSpaceParameters
 

@@ -28,7 +28,13 @@ class HelmTyposParameters(Parameters):
 
 
 class HelmTypos(HelmTextPerturbation):
-    """Replaces letters by one whose key is near theirs (QWERTY)."""
+    """Replaces letters by one whose key is near theirs (QWERTY).
+
+    HELM's `typos` (Liang et al., Holistic Evaluation of Language Models, 2023; version
+    0.5.16). Each letter is drawn with `prob`, .1 by default; HELM's easy, medium and
+    hard are .1, .3 and .5. A letter may become the one above, below or beside it;
+    capitals stay capitals.
+    """
 
     Parameters: ClassVar[type[BaseModel]] = HelmTyposParameters
 

@@ -54,7 +54,7 @@ class CountryName(NamedTuple):
 
 @cache
 def country_names(locale: str) -> CountryNames:
-    """Give Faker's names of a country, in Latin script and of one word only.
+    """Return Faker's names of a country, in Latin script and of one word only.
 
     Args:
         locale: One of Faker's locales, such as `en_US`.

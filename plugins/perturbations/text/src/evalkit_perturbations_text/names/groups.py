@@ -60,6 +60,8 @@ class NameGroup(NamedTuple):
     """First names of men."""
     last: tuple[str, ...]
     """Surnames; none where the source has none."""
+    either: tuple[str, ...] = ()
+    """First names whose gender nobody said, of a user's list only."""
 
 
 def group_problem(name: str) -> str:

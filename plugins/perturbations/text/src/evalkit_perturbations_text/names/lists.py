@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import islice
-from random import Random
 from typing import NamedTuple
 
 from evalkit_perturbations_text.names import words as name_words
@@ -27,10 +26,6 @@ _MOSTLY_LAST = 4
 
 _COMMON = 0.015
 """Percent of a gender that has a common name; about the first 500 names."""
-
-
-_NEAREST = 20
-"""How many names of like frequency a replacement is drawn from."""
 
 
 class _Frequencies(NamedTuple):
@@ -55,7 +50,7 @@ def _read(file: str, most: int | None = None) -> dict[str, float]:
 
 @cache
 def surnames() -> frozenset[str]:
-    """Give the 5 000 most frequent surnames of the US census of 1990, in lower case."""
+    """Return the 5 000 most frequent surnames of the 1990 US census, in lower case."""
     return frozenset(_surname_shares())
 
 
@@ -67,7 +62,7 @@ def _surname_shares() -> dict[str, float]:
 
 @cache
 def first_names() -> dict[str, Gender]:
-    """Give who has a first name.
+    """Return who has a first name.
 
     Returns:
         `female`, `male` or `either`, by name in lower case. From the US census of
@@ -122,7 +117,7 @@ def _gender(female: float, male: float) -> Gender:
 
 @cache
 def common_first_names() -> frozenset[str]:
-    """Give first names, in lower case, that are common and no words."""
+    """Return first names, in lower case, that are common and no words."""
     female, male = _census()
     common = {
         name
@@ -171,28 +166,6 @@ def rank_of(name: str) -> int:
     return 200
 
 
-def nearest_in_rank(name: str, gender: Gender, rng: Random) -> Iterator[str]:
-    """Return names of a gender, those first that are about as frequent as a name.
-
-    Args:
-        name: A name in lower case.
-        gender: `female` or `male`.
-        rng: Chooses with which of the twenty nearest in rank to begin.
-
-    Yields:
-        All of `ranked_names`, in lower case: the twenty nearest, then those that are
-        less frequent, then those that are more.
-    """
-    ranked = ranked_names(gender)
-    middle = min(rank_of(name), len(ranked) - _NEAREST // 2)
-    low = max(0, min(middle - _NEAREST // 2, len(ranked) - _NEAREST))
-    first = low + int(rng.random() * _NEAREST)
-    yield from ranked[first : low + _NEAREST]
-    yield from ranked[low:first]
-    yield from ranked[low + _NEAREST :]
-    yield from reversed(ranked[:low])
-
-
 def is_census_name(name: str) -> bool:
     """Tell whether the US census of 1990 lists a first name.
 
@@ -221,26 +194,17 @@ _HOME = "en_US"
 """Country of the reviewed names that no list of a country has."""
 
 
-def names_of_same_country(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
-    """Return names of a gender from the list of the country that has a name.
+@cache
+def names_of_country(locale: str, gender: OneGender) -> tuple[str, ...]:
+    """Return the names of a gender on a country's list that are no words or places.
 
     Args:
-        name: A name in lower case.
+        locale: One of Faker's locales.
         gender: `female` or `male`.
-        rng: Chooses with which to begin.
 
-    Yields:
-        All of `_replacements`, as they are written.
+    Returns:
+        First names as they are written, sorted.
     """
-    names = _replacements(country_of(name), gender)
-    first = int(rng.random() * len(names))
-    yield from names[first:]
-    yield from names[:first]
-
-
-@cache
-def _replacements(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Return the names of a country that are neither words nor places."""
     known = first_names()
     others = name_words.WORD_NAMES | name_words.PLACE_NAMES | name_words.TOWNS
     return tuple(

@@ -120,7 +120,7 @@ def first_names_in(
 
 
 def last_names_in(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Give where the surname of each person is that a recogniser found.
+    """Return where the surname of each person is that a recogniser found.
 
     Args:
         tokens: A text.

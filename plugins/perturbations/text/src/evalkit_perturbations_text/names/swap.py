@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import BaseModel, model_validator
 
-from evalkit import Edit, Parameters
+from evalkit import DataError, Edit, Parameters
 from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
 from evalkit_perturbations_text.grammar.tokens import Tokens
 from evalkit_perturbations_text.names.assignment import assign_names, name_edits
@@ -22,6 +23,7 @@ from evalkit_perturbations_text.names.groups import (
     name_group,
 )
 from evalkit_perturbations_text.names.lists import first_names
+from evalkit_perturbations_text.names.own_lists import read_names
 from evalkit_perturbations_text.names.person_names import (
     Mention,
     find_first_names,
@@ -50,6 +52,12 @@ class NameSwapParameters(Parameters):
     """The group that replacements are from, one of the same. Without one: for first
     names one of the two groups of Bertrand and Mullainathan (2004), the one that no
     name of the example is in, else drawn; for surnames `us-census-1990`."""
+    source_names: Path | None = None
+    """A file with the names that are replaced, in place of `source`: one in each line,
+    a first name with a tab and `female` or `male` behind it where that is not known."""
+    target_names: Path | None = None
+    """A file with the names that replacements are from, in place of `target`, of the
+    same form; the group is called as the file is, without its ending."""
     kind: Literal["first", "last"] = "first"
     """Whether first names are replaced or surnames."""
     preserve_gender: bool = True
@@ -72,6 +80,15 @@ class NameSwapParameters(Parameters):
                     f"the group {group!r} has no surnames; choose {CENSUS!r} or a "
                     "country that has"
                 )
+        pairs = (("source", self.source, self.source_names),)
+        for name, group, file in (*pairs, ("target", self.target, self.target_names)):
+            if group is not None and file is not None:
+                raise ValueError(f"{name} and {name}_names are two lists; give one")
+            if file is not None and not group_problem(file.stem):
+                raise ValueError(
+                    f"{name}_names: {file.stem!r} is a group of this package; give the "
+                    "file another name"
+                )
         return self
 
 
@@ -81,11 +98,44 @@ class NameSwap(FairnessPerturbation):
     A name has one replacement in all texts of an example, two names have two, and none
     is a word that is there already; names for which the group has none left, and names
     of the target group, stay. A copy has the tag `name-group:GROUP` of the group that
-    its new names are from.
+    its new names are from. Groups are published lists, countries, or files of your own:
+    `name-swap:source_names=ours.txt,target_names=theirs.txt`, whose content is part of
+    the identity of copies and runs.
+
+    Raises:
+        DataError: A file of names cannot be read, or a line of it is wrong.
     """
 
     Parameters = NameSwapParameters
     parameters: NameSwapParameters
+
+    def __init__(self, parameters: BaseModel | None = None) -> None:
+        super().__init__(parameters)
+        chosen = self.parameters
+        self._own: dict[str, NameGroup] = {}
+        needs_gender = chosen.kind == "first" and chosen.preserve_gender
+        self._source = self._named(chosen.source, chosen.source_names)
+        self._target = self._named(chosen.target, chosen.target_names, needs_gender)
+        self._known = _known_names(
+            *(self._group(name) for name in (self._source, self._target) if name)
+        )
+
+    def _named(
+        self, group: str | None, file: Path | None, needs_gender: bool = False
+    ) -> str | None:
+        """Name a group, after reading it if it is a file of the user's."""
+        if file is None:
+            return group
+        read = read_names(file, self.parameters.kind, needs_gender=needs_gender)
+        if self._own.setdefault(file.stem, read) != read:
+            raise DataError(
+                f"{file}: both lists would be the group {file.stem!r}; give one of the "
+                "files another name"
+            )
+        return file.stem
+
+    def _group(self, name: str) -> NameGroup:
+        return self._own[name] if name in self._own else name_group(name)
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
         """Find the names of an example, and a replacement for each.
@@ -102,7 +152,7 @@ class NameSwap(FairnessPerturbation):
         named = sorted({mention.name for found in mentions for mention in found})
         if not named:
             return [[] for _ in texts]
-        target = self._target(named, rng)
+        target = self._choose_target(named, rng)
         genders = _genders(tokens, mentions)
         wanted = {name for name in named if self._is_wanted(name, target, rng)}
         chosen = assign_names(
@@ -133,18 +183,17 @@ class NameSwap(FairnessPerturbation):
             The tags with `name-group:GROUP` for the group that its new names are from,
             and without such a tag of a group of which it has no name any more.
         """
-        return with_name_groups(tags, original, perturbed, self._targets())
+        return with_name_groups(tags, original, perturbed, self._targets(), self._own)
 
     def _targets(self) -> Sequence[str]:
         """Return the groups that replacements may be from."""
-        chosen = self.parameters
-        if chosen.target is not None:
-            return (chosen.target,)
-        return (CENSUS,) if chosen.kind == "last" else PAIRED
+        if self._target is not None:
+            return (self._target,)
+        return (CENSUS,) if self.parameters.kind == "last" else PAIRED
 
     def _find(self, tokens: Sequence[Tokens]) -> list[list[Mention]]:
         chosen = self.parameters
-        names = self._known_names()
+        names = self._known
         if chosen.recogniser == RULES:
             if chosen.kind == "last":
                 return find_last_names(tokens, names)
@@ -164,29 +213,25 @@ class NameSwap(FairnessPerturbation):
             for text, found in zip(tokens, spans, strict=True)
         ]
 
-    def _known_names(self) -> Mapping[str, Gender]:
-        """Give who has which first name, with the names of both groups."""
-        return _known_names(self.parameters.source, self.parameters.target)
-
-    def _target(self, named: Sequence[str], rng: Random) -> NameGroup:
+    def _choose_target(self, named: Sequence[str], rng: Random) -> NameGroup:
         targets = self._targets()
         if len(targets) == 1:
-            return name_group(targets[0])
+            return self._group(targets[0])
         free = [
             group
             for group in targets
-            if group != self.parameters.source
-            and not set(named) & set(_first(name_group(group)))
+            if group != self._source
+            and not set(named) & set(_first(self._group(group)))
         ]
-        return name_group(rng.choice(free or targets))
+        return self._group(rng.choice(free or targets))
 
     def _is_wanted(self, name: str, target: NameGroup, rng: Random) -> bool:
         chosen = self.parameters
         is_last = chosen.kind == "last"
         if not is_last and name in _first(target):
             return False
-        if chosen.source is not None:
-            group = name_group(chosen.source)
+        if self._source is not None:
+            group = self._group(self._source)
             names = _lower(group.last) if is_last else _first(group)
             if name not in names:
                 return False
@@ -200,7 +245,7 @@ class NameSwap(FairnessPerturbation):
         if chosen.kind == "last":
             names = target.last
         elif not chosen.preserve_gender:
-            names = (*target.female, *target.male)
+            names = (*target.female, *target.male, *target.either)
         elif gender == "either":
             return ()
         else:
@@ -208,13 +253,14 @@ class NameSwap(FairnessPerturbation):
         return rng.sample(names, len(names))
 
 
-@cache
-def _known_names(*groups: str | None) -> Mapping[str, Gender]:
+@lru_cache(maxsize=16)
+def _known_names(*groups: NameGroup) -> Mapping[str, Gender]:
+    """Return who has which first name, with the names of groups."""
     known: dict[str, Gender] = {}
     for group in groups:
-        if group is not None:
-            known.update(dict.fromkeys(_lower(name_group(group).female), "female"))
-            known.update(dict.fromkeys(_lower(name_group(group).male), "male"))
+        known.update(dict.fromkeys(_lower(group.either), "either"))
+        known.update(dict.fromkeys(_lower(group.female), "female"))
+        known.update(dict.fromkeys(_lower(group.male), "male"))
     known.update(first_names())
     return known
 
@@ -223,8 +269,9 @@ def _lower(names: Sequence[str]) -> frozenset[str]:
     return frozenset(name.lower() for name in names)
 
 
+@lru_cache(maxsize=16)
 def _first(group: NameGroup) -> frozenset[str]:
-    return _lower(group.female) | _lower(group.male)
+    return _lower(group.female) | _lower(group.male) | _lower(group.either)
 
 
 _FEMALE = frozenset(("she", "her", "hers", "herself"))
@@ -234,7 +281,7 @@ _MALE = frozenset(("he", "him", "his", "himself"))
 def _genders(
     tokens: Sequence[Tokens], mentions: Sequence[Sequence[Mention]]
 ) -> dict[str, Gender]:
-    """Give who has each name; the pronouns tell for a name of both genders."""
+    """Return who has each name; the pronouns tell for a name of both genders."""
     words = frozenset().union(*(text.lower for text in tokens))
     female, male = not words.isdisjoint(_FEMALE), not words.isdisjoint(_MALE)
     fallback: Gender = "either"

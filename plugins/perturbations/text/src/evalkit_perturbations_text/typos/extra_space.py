@@ -25,7 +25,11 @@ class ExtraSpaceParameters(Parameters):
 
 
 class ExtraSpace(TextPerturbation):
-    """Writes each blank (U+0020) several times. Deterministic."""
+    """Writes each blank (U+0020) several times.
+
+    Each run of blanks gets `times` its length, 2 by default (HELM's `extra_space`).
+    Deterministic; other white space stays, and so does the answer.
+    """
 
     Parameters: ClassVar[type[BaseModel]] = ExtraSpaceParameters
     label_effect = UNCHANGED_ANSWER

@@ -11,14 +11,13 @@ from pydantic import BaseModel, model_validator
 from evalkit import Edit, Parameters
 from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
 from evalkit_perturbations_text.grammar.tokens import Tokens, article_edits
-from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.text_perturbations import Share
-from evalkit_perturbations_text.wording.dialect_mapping import (
-    Phrase,
+from evalkit_perturbations_text.wording.word_mappings import (
     Phrases,
-    plain_sign,
+    match_phrase,
     read_phrases,
     shipped_phrases,
+    with_case_of_phrase,
 )
 
 
@@ -86,11 +85,10 @@ class Dialect(FairnessPerturbation):
 def _find(tokens: Tokens, phrases: Phrases, prob: float, rng: Random) -> list[Edit]:
     edits: list[Edit] = []
     end = 0
-    for position, word in enumerate(tokens.lower):
-        candidates = phrases.get(word)
-        if candidates is None or position < end or _is_name(tokens, position):
+    for position in range(len(tokens)):
+        if position < end or _is_name(tokens, position):
             continue
-        phrase = _first_match(tokens, position, candidates)
+        phrase = match_phrase(tokens, position, phrases)
         if phrase is None or (prob < 1 and rng.random() >= prob):
             continue
         end = position + len(phrase.words)
@@ -98,16 +96,6 @@ def _find(tokens: Tokens, phrases: Phrases, prob: float, rng: Random) -> list[Ed
         new = choices[0] if len(choices) == 1 else rng.choice(choices)
         edits += _edits_of(tokens, position, end, new)
     return edits
-
-
-def _first_match(
-    tokens: Tokens, position: int, candidates: Sequence[Phrase]
-) -> Phrase | None:
-    for phrase in candidates:
-        end = position + len(phrase.words)
-        if tuple(map(plain_sign, tokens.lower[position:end])) == phrase.words:
-            return phrase
-    return None
 
 
 def _is_name(tokens: Tokens, position: int) -> bool:
@@ -121,10 +109,5 @@ def _is_name(tokens: Tokens, position: int) -> bool:
 
 def _edits_of(tokens: Tokens, position: int, end: int, new: str) -> list[Edit]:
     start, stop = tokens.spans[position][0], tokens.spans[end - 1][1]
-    written = with_case_of(_model(tokens.text[start:stop]), new)
+    written = with_case_of_phrase(tokens.text[start:stop], new)
     return [*article_edits(tokens, position, new), Edit(start, stop, written)]
-
-
-def _model(old: str) -> str:
-    """Give a word in the letter case of a phrase; `DVD player` has a first capital."""
-    return old if old.isupper() or not old[:1].isupper() else "Xx"

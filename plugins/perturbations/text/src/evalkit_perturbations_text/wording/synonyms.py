@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from evalkit import Edit
 from evalkit_perturbations_text.letter_case import with_case_of
@@ -19,11 +19,13 @@ from evalkit_perturbations_text.text_perturbations import (
 from evalkit_perturbations_text.wording.lexicons import read_lexicon, wordnet_lookup
 from evalkit_perturbations_text.words import WORD
 
+_EXAMPLE = "big\tlarge, huge\nnew\trecent\nhappy\tglad\nfilm\tmovie\ngood\tfine\n"
+
 
 class SynonymsParameters(StrengthParameters):
     """How much is changed, and where the synonyms come from."""
 
-    lexicon: Path | None = None
+    lexicon: Annotated[Path | None, Field(examples=[_EXAMPLE])] = None
     """Path of a JSON file with an object of lists, or of a tab-separated file with a
     word and its synonyms in each line, commas between them; WordNet without one."""
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from evalkit.catalog import describe_component, find_components
-from evalkit.plugins.components import Component
+from evalkit.catalog import Component, find_components
+from evalkit_cli.printing.descriptions import describe_component
 
 SUMMARY = "A distribution made by a test"
-SOURCE = '''"""A module."""
+SINGLE = "class Single:\n    '''Says twice. Or more.'''\n\n"
+SOURCE = (
+    SINGLE
+    + '''"""A module."""
 
 from somewhere import borrowed
 
@@ -62,6 +65,7 @@ class Empty:
 class Unended:
     """Never ends
 '''
+)
 
 
 @pytest.fixture
@@ -82,6 +86,7 @@ def describe(fake_distribution: Callable[..., Any]) -> Callable[[str], str]:
         ("Plain.inner", "Counts the words"),
         ("Wrapped", "Counts words, e.g. of poems, as `wc` does"),
         ("waits", "Waits"),
+        ("Single", "Says twice"),
         ("Escaped", 'Says "hello" in cafés'),
     ],
 )

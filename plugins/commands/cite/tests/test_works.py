@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.runs.citations import Work, bibtex_entries, cited_works
+from evalkit.catalog import Registry, Resolver
+from evalkit_commands_cite.works import Work, bibtex_entries, cited_works
 
 ENTRY = "@article{doe-2020,\n  title = {On Hits},\n  year = {2020}\n}"
 
@@ -151,6 +150,16 @@ def test_a_file_is_not_blamed_for_naming_no_licence(tmp_path: Path) -> None:
     )
 
 
+def test_rows_are_not_blamed_either() -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "positive"}]
+    said = [{"id": "1", "label": "positive"}]
+    result = evalkit.evaluate(data=rows, predictions=said, task="sentiment")
+    assert works_of(result)[1] == (
+        "data was given as rows, whose citation is not known",
+        "data was given as rows, whose licence is not known",
+    )
+
+
 def test_a_plugin_that_is_gone_is_remarked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +182,6 @@ def test_an_object_and_a_distribution_that_are_gone_have_no_citation() -> None:
         *("metrics/own", None, None),
     )
     assert remarks == (
-        "metrics/own cannot be asked for a citation: it was given as an object when "
-        "the run was made",
+        "metrics/own cannot be asked for a citation: metrics/own was given as an "
+        "object when the run was made; only installed plugins can be loaded again",
     )

@@ -1,19 +1,15 @@
-"""Says how to cite what a run used, and under which licences it is."""
+"""Finds out how to cite what a run used, and under which licences it is."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit.errors import PluginError
-from evalkit.examples.files import AS_FILE
-from evalkit.plugins.functions import FunctionMetric
-from evalkit.plugins.resolver import GIVEN, Resolver
-from evalkit.runs import recorded
-from evalkit.runs.results import Result
-from evalkit.runs.stored import bound_component
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.catalog import Bound, Resolver
 
 _BIBTEX = re.compile(r"\s*@\w+\s*[{(]")
 
@@ -80,36 +76,17 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
     Returns:
         The works, and what is not known of them.
     """
-    record, data = result.record, result.record.data
-    name = f"datasets/{result.dataset}"
-    works = [
-        Work(
-            name,
-            data.version,
-            data.citation or None,
-            data.license or None,
-            data.source_url or None,
-        )
-    ]
-    is_file = any(
-        each.kind == "datasets" and each.distribution == AS_FILE
-        for each in record.components
-    )
-    remarks = [
-        f"{result.dataset} was {AS_FILE}, whose {what} is not known"
-        if is_file
-        else f"{name} names no {what} of its data"
-        for what, value in (
-            ("citation", works[0].citation),
-            ("licence", works[0].license),
-        )
-        if value is None
-    ]
+    from evalkit.errors import PluginError
+    from evalkit.runs import bound_component
+
+    record = result.record
+    data, remarks = _data(result)
+    works = [data]
     for component in record.components:
         if component.kind == "datasets":
             continue
         try:
-            citation = _citation(component, resolver)
+            citation = _citation(bound_component(component, resolver))
         except PluginError as error:
             citation = None
             remarks.append(f"{component.id} cannot be asked for a citation: {error}")
@@ -119,10 +96,33 @@ def cited_works(result: Result, resolver: Resolver) -> Works:
     return Works((*works, _evalkit(core)), tuple(remarks))
 
 
-def _citation(component: recorded.Component, resolver: Resolver) -> str | None:
-    if component.distribution == GIVEN:
-        raise PluginError("it was given as an object when the run was made")
-    bound = bound_component(component, resolver)
+def _data(result: Result) -> tuple[Work, list[str]]:
+    """Return the data, and what is not known of them."""
+    from evalkit.catalog import WITHOUT_PLUGIN
+
+    data, name = result.record.data, f"datasets/{result.dataset}"
+    work = Work(
+        name,
+        data.version,
+        data.citation or None,
+        data.license or None,
+        data.source_url or None,
+    )
+    origins = (c.distribution for c in result.record.components if c.id == name)
+    given = next((each for each in origins if each in WITHOUT_PLUGIN), None)
+    remarks = [
+        f"{result.dataset} was {given}, whose {what} is not known"
+        if given
+        else f"{name} names no {what} of its data"
+        for what, value in (("citation", work.citation), ("licence", work.license))
+        if value is None
+    ]
+    return work, remarks
+
+
+def _citation(bound: Bound) -> str | None:
+    from evalkit.catalog import FunctionMetric
+
     plugin = bound.plugin
     declarer = plugin.function if isinstance(plugin, FunctionMetric) else plugin
     citation = getattr(declarer, "citation", None)

@@ -7,19 +7,18 @@ import os
 import re
 import sys
 from functools import lru_cache
-from importlib.machinery import (
-    BuiltinImporter,
-    FrozenImporter,
-    ModuleSpec,
-    PathFinder,
-)
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalkit.base.failures import hook_failures
-from evalkit.plugins.components import Component
+from evalkit.catalog import hook_failures
+
+if TYPE_CHECKING:
+    from evalkit.catalog import Component
 
 _READ_BYTES = 1 << 20
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
+_QUOTES = re.compile("(\"{3}|'{3})")
 _USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
@@ -116,8 +115,8 @@ def _changed(folder: str) -> int:
 
 def _docstring(definition: str) -> str:
     """Return the docstring of a class or function whose source begins a text."""
-    header, quotes, rest = definition.partition('"""')
-    text, end, _ = rest.partition('"""')
+    header, quotes, rest = (*_QUOTES.split(definition, maxsplit=1), "", "")[:3]
+    text, end, _ = rest.partition(quotes or '"""')
     raw = header[-1:] if header[-1:] in ("r", "R") else ""
     try:
         # what stands before the docstring is a header, and no statement after it

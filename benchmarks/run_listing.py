@@ -1,0 +1,116 @@
+"""Times commands that look into a folder of many runs, with and without its index.
+
+    python benchmarks/run_listing.py --runs 1000
+
+The runs are copies of two that were evaluated, each with an id, a model, a data set
+and a start of its own, and sealed again. Times are of processor, user and system, of a
+process for each command; the budget is one second each, with the index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from evalkit.runs.digests import sealed
+from evalkit.runs.index import INDEX_FILE
+
+BUDGET = 1.0
+"""Seconds of processor for each command."""
+
+MODELS = 20
+DATASETS = 5
+
+EVALKIT = [sys.executable, "-m", "evalkit"]
+
+COMMANDS = {
+    "runs": ["runs"],
+    "show latest": ["show", "latest", "-q"],
+    "compare by name": [
+        *("compare", "model-1@set-1", "model-2@set-1", "-m", "accuracy", "-q"),
+    ],
+}
+
+
+def main() -> None:
+    """Make the runs, time the commands and print a verdict."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        make_runs(root, options.runs)
+        settle()
+        print(f"{options.runs} runs, medians of {options.rounds} rounds of CPU time")
+        found = [measure(root, options.rounds, *each) for each in COMMANDS.items()]
+    kept = max(found) < BUDGET
+    print(f"budget: {BUDGET} s each with the index; {'kept' if kept else 'NOT KEPT'}")
+    sys.exit(0 if kept else 1)
+
+
+def make_runs(root: Path, count: int) -> None:
+    """Evaluate two models once, and copy their runs under other names."""
+    run(root, ["eval", "sample-sentiment", "-q", "-o", "made"])
+    originals = sorted((root / "made" / "sample-sentiment").glob("*/run.json"))
+    records = [json.loads(path.read_bytes()) for path in originals]
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    for number in range(count):
+        original, record = (
+            each[number % len(originals)] for each in (originals, records)
+        )
+        run_id = f"{number:016x}"
+        dataset = f"set-{number // MODELS % DATASETS}"
+        folder = root / "runs" / dataset / run_id
+        shutil.copytree(original.parent, folder)
+        started = (begin + timedelta(minutes=number)).isoformat()
+        changes = {
+            "run_id": run_id,
+            "dataset": dataset,
+            "model": f"model-{number % MODELS}",
+            "timings": {"started": started, "seconds": 1.0},
+        }
+        content = {key: value for key, value in record.items() if key != "digest"}
+        (folder / "run.json").write_bytes(sealed({**content, **changes}))
+
+
+def settle() -> None:
+    """Wait until the files are old enough to be kept in an index."""
+    time.sleep(2.1)
+
+
+def measure(root: Path, rounds: int, label: str, command: list[str]) -> float:
+    """Time a command without and with the index; return the latter."""
+    index = root / "runs" / INDEX_FILE
+    index.unlink(missing_ok=True)
+    first = run(root, command)
+    again = statistics.median(run(root, command) for _ in range(rounds))
+    print(f"{label:16}  index made {first:5.2f} s   index there {again:5.2f} s")
+    return again
+
+
+def run(root: Path, command: list[str]) -> float:
+    """Run a command; return the seconds of processor that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [*EVALKIT, *command],
+        cwd=root,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Finds the runs that a user names, and says which they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.printing.streams import echo
+
+if TYPE_CHECKING:
+    from evalkit.runs import FoundRun
+
+
+def read_since(
+    _context: click.Context, _option: click.Parameter, given: str | None
+) -> datetime | None:
+    """Read `--since`: a callback of click."""
+    if given is None:
+        return None
+    from evalkit.errors import EvalkitError
+    from evalkit.runs import read_moment
+
+    try:
+        return read_moment(given)
+    except EvalkitError as error:
+        raise click.UsageError(f"--since {error}.") from error
+
+
+since_option = click.option(
+    "--since",
+    metavar="AGO|DATE",
+    callback=read_since,
+    envvar="EVALKIT_SINCE",
+    help="Only runs evaluated since then, of those that a model's name or `latest` may "
+    "mean: 7d (min, h, d or w) ago, or a date in UTC, such as 2026-11-18.",
+)
+"""The option `--since` of a command that names runs; it passes a moment or None."""
+
+
+def run_paths(
+    references: Sequence[str],
+    folder: Path,
+    *,
+    since: datetime | None = None,
+    quiet: bool = False,
+) -> list[Path]:
+    """Find runs, and say on the standard error which run a model's name means.
+
+    Args:
+        references: What the runs are called.
+        folder: The folder that they are looked for in.
+        since: Names of models and `latest` mean only runs evaluated since then.
+        quiet: Say nothing.
+
+    Returns:
+        The run folders, in the same order.
+
+    Raises:
+        StorageError: One is not found.
+    """
+    found = named_runs(references, folder, since=since, quiet=quiet)
+    return [run.path for run in found]
+
+
+def named_runs(
+    references: Sequence[str], folder: Path, *, since: datetime | None, quiet: bool
+) -> list[FoundRun]:
+    """Do what `run_paths` does, and return also how each run was chosen."""
+    from evalkit.runs import LATEST, find_runs
+
+    found = find_runs(references, folder, since)
+    for run in found:
+        if run.chosen is not None and run.reference != LATEST and not quiet:
+            echo(f"evalkit: {_which(run)}", err=True)
+    return found
+
+
+def other_data_hint(runs: Sequence[FoundRun]) -> str:
+    """Say how to name runs on one data set, where names meant runs on several.
+
+    Args:
+        runs: Runs that cannot be compared.
+
+    Returns:
+        What a message ends with; nothing where the names were not the reason.
+    """
+    chosen = [run for run in runs if run.chosen is not None]
+    datasets = {run.chosen.dataset for run in chosen if run.chosen is not None}
+    if len(datasets) < 2:
+        return ""
+    shown = ", ".join(
+        f"{run.reference} is a run on {run.chosen.dataset}"
+        for run in chosen
+        if run.chosen is not None
+    )
+    return f". {shown}: name the data set, too, as MODEL@DATASET"
+
+
+def _which(run: FoundRun) -> str:
+    assert run.chosen is not None
+    facts = [str(run.chosen.dataset)]
+    if run.chosen.evaluated is not None:
+        moment = datetime.fromisoformat(run.chosen.evaluated).astimezone(UTC)
+        facts.append(f"evaluated {moment:%Y-%m-%d %H:%M} UTC")
+    if run.older:
+        runs = "run" if run.older == 1 else "runs"
+        facts.append(f"the newest complete one, before {run.older} older {runs}")
+    return f"{run.reference} is {run.path} ({', '.join(facts)})"

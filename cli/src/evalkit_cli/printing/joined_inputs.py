@@ -1,0 +1,93 @@
+"""Looks up in a file of data what a model was sent, which a run does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.runs import RunRecord
+
+
+class JoinedInputs(NamedTuple):
+    """What a model was sent for some examples or copies of a run."""
+
+    by_id: Mapping[str, Mapping[str, Any]]
+    """The values of the task's `input_keys`; nothing for an id that the file lacks."""
+    keys: tuple[str, ...]
+    """Those of the keys that the file has."""
+    sensitive: bool
+    """Whether the run's data or its task warns of the texts."""
+    notices: tuple[str, ...]
+    """Whether the file is another than the run's, and how many ids it lacks."""
+
+
+def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs:
+    """Read the texts of some examples from a file.
+
+    Rows go through the adapters that the run recorded for this file: those of its
+    copies where it is a file of them, else those of its data.
+
+    Args:
+        result: The run.
+        file: Its data, or perturbed copies of it.
+        ids: Ids of examples or copies.
+
+    Returns:
+        The texts.
+
+    Raises:
+        DataError: The file cannot be read.
+        PluginError: The run's task is not installed.
+        SchemaError: Rows break the task's `Input`.
+    """
+    from evalkit import Registry, load_inputs
+    from evalkit.adapters import data_sha256
+    from evalkit.catalog import BoundTask, Resolver, local_path
+
+    path, record, registry = local_path(file), result.record, Registry()
+    used = next(each for each in record.components if each.kind == "tasks")
+    task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
+    # what is not there, loading names
+    sha256 = data_sha256(path) if path.exists() else ""
+    stages = _stages(record, sha256)
+    adapters = {"data": stages} if stages else None
+    found = load_inputs(path, task=task, adapters=adapters, registry=registry)
+    wanted = {*ids}
+    by_id = {
+        row["uid"]: {key: row[key] for key in found.keys}
+        for row in found
+        if row["uid"] in wanted
+    }
+    warned = (record.data.content_warning, task.content_warning)
+    return JoinedInputs(
+        by_id,
+        found.keys,
+        any(warning is not None for warning in warned),
+        tuple(_notices(record, path, sha256, len(wanted - {*by_id}))),
+    )
+
+
+def _stages(record: RunRecord, sha256: str) -> list[dict[str, Any]]:
+    """Return the adapters that the rows of a file went through in a run."""
+    copies = (each.adapters for each in record.perturbed if each.sha256 == sha256)
+    return [each.stage for each in next(copies, record.data.adapters)]
+
+
+def _notices(record: RunRecord, path: Path, sha256: str, lacking: int) -> list[str]:
+    from evalkit.reporting import count_of
+
+    notices = []
+    own = {each.sha256: each.name for each in record.data.files}
+    own |= {each.sha256: str(each.file) for each in record.perturbed}
+    if sha256 not in own:
+        names = ", ".join(dict.fromkeys(own.values())) or "rows that came from no file"
+        notices.append(
+            f"{path} is not a file that the run was made from ({names}): its SHA-256 "
+            f"is {sha256[:12]}…, and the texts may be others"
+        )
+    if lacking:
+        notices.append(f"{path} has no row for {count_of(lacking, 'id')} shown")
+    return notices

@@ -1,0 +1,43 @@
+"""Leaves columns out of tables that are wider than the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+_LEAST_FIRST = (
+    *("if wrong to right", "detectable", "ties", "losses", "wins", "chance"),
+    *("majority", "rank", "shrunk", "expected", "consistent", "worst", "agreement"),
+    *("flips", "coverage", "left out", "as wrong", "original", "perturbed", "p"),
+    *("adjusted p", "note", "tags", "share", "evaluated (UTC)", "status", "n"),
+)
+"""Headers of columns that are left out, the least important first. Intervals are left
+out after them; what names a row and what it is about never is."""
+
+_INTERVAL = " CI"
+
+
+def fit_columns(
+    rows: Sequence[Sequence[str]], width: int, measure: Callable[[str], int]
+) -> tuple[list[int], list[str]]:
+    """Choose the columns that fit beside each other, two blanks apart.
+
+    Args:
+        rows: A header and rows of cells.
+        width: Columns of the terminal.
+        measure: Says how wide a text is.
+
+    Returns:
+        The numbers of the columns that are kept, in their order, and the headers of the
+        others. More than fit are kept where none of them may be left out.
+    """
+    widths = [max(map(measure, column)) for column in zip(*rows, strict=True)]
+    kept = list(range(len(widths)))
+    # one model's columns are headed `model: column` where there are several
+    names = [name.rpartition(": ")[2] for name in rows[0]]
+    intervals = [name for name in dict.fromkeys(names) if name.endswith(_INTERVAL)]
+    for name in (*_LEAST_FIRST, *intervals):
+        if sum(widths[number] + 2 for number in kept) - 2 <= width:
+            break
+        kept = [number for number in kept if names[number] != name or number == 0]
+    left_out = [names[n] for n in range(len(names)) if n not in kept]
+    return kept, list(dict.fromkeys(left_out))

@@ -1,0 +1,167 @@
+"""The cards of `evalkit show KIND/NAME`: what they hold, and that it is true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import evalkit
+from evalkit import find_components
+from evalkit.catalog import BoundTask, Registry
+from evalkit_cli.printing.cards import WIDTH, print_card
+
+Invoke = Callable[..., Result]
+
+WITH_EXAMPLES = [
+    found.id
+    for found in find_components().components
+    if found.kind in ("tasks", "metrics", "perturbations")
+]
+
+
+@pytest.mark.parametrize("component", WITH_EXAMPLES)
+def test_a_card_has_a_description_and_an_example(
+    invoke: Invoke, component: str
+) -> None:
+    described = json.loads(invoke("show", component, "--json").stdout)
+    assert described["documentation"].startswith(described["description"][:40])
+    assert described["distribution"].startswith("evalkit-")
+    example = described["example"]
+    assert example
+    rest = described["documentation"].partition("\n\n")[2]
+    if component.startswith("perturbations/"):
+        assert rest
+        assert example["before"] != example["after"]
+    if component.startswith("metrics/"):
+        words = " ".join(rest.split())
+        assert "Range 0 to 1, in %, higher is better; " in words
+        assert described["attributes"]["bounds"] == [0.0, 1.0]
+        assert described["attributes"]["unit"] == "%"
+
+
+@pytest.mark.parametrize(
+    "component",
+    [
+        *("tasks/nli", "datasets/sample-hs", "metrics/f1", "metrics/pass-at-k"),
+        *("perturbations/word-swap", "perturbations/styled-unicode", "adapters/map"),
+        *("commands/cite", "schemas/run.Score"),
+    ],
+)
+def test_no_line_is_longer_than_eighty_columns(invoke: Invoke, component: str) -> None:
+    for options in ((), ("-v",)):
+        done = invoke("show", component, *options)
+        assert done.exit_code == 0, done.output
+        assert max(map(len, done.stdout.splitlines())) <= WIDTH
+        assert "\n\n\n" not in done.stdout
+
+
+@pytest.mark.parametrize("component", [i for i in WITH_EXAMPLES if i[:5] == "tasks"])
+def test_the_rows_of_a_task_are_valid(invoke: Invoke, component: str) -> None:
+    example = json.loads(invoke("show", component, "--json").stdout)["example"]
+    name = component.partition("/")[2]
+    task = BoundTask.of(Registry().load("tasks", name))
+    data, prediction = example["data"], example["prediction"]
+    task.validate_input({key: data[key] for key in task.example})
+    task.validate_output(prediction)
+    assert prediction["id"] == data["uid"]
+    assert data[task.answer_field or ""] == prediction[task.answer_field or ""]
+
+
+def test_the_example_of_a_metric_is_what_it_computes(invoke: Invoke) -> None:
+    example = json.loads(invoke("show", "metrics/macro-f1", "--json").stdout)["example"]
+    scope = {"evalkit": evalkit, **example}
+    result = eval(example["call"], scope)
+    assert result["macro-f1"].value == example["values"]["macro-f1"]
+    shown = invoke("show", "metrics/macro-f1").stdout
+    assert f"  predictions = {example['predictions']}\n" in shown
+    assert "    macro-f1  73.33 %\n" in shown
+
+
+def test_the_example_of_alternatives_is_what_they_score(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = json.loads(invoke("show", "metrics/pass-at-k:k=2", "--json").stdout)
+    example = shown["example"]
+    for name, rows in (("data", "targets"), ("predictions", "predictions")):
+        text = "".join(json.dumps(row) + "\n" for row in example[rows])
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = eval(example["call"], {"evalkit": evalkit})
+    assert result.headline.value == 1.0 == example["values"][result.headline.metric]
+
+
+def test_the_example_of_a_perturbation_is_what_it_writes(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("color\tshape\n", encoding="utf-8")
+    named = f"word-swap:mapping={path}"
+    example = json.loads(invoke("show", f"perturbations/{named}", "--json").stdout)
+    example = example["example"]
+    row = {"uid": "1", "statement": example["before"]}
+    (copy,) = evalkit.perturb([row], named, fields=["statement"])
+    assert copy["statement"] == example["after"]
+    assert "the shape of her" in example["after"]
+
+
+def test_a_wrong_file_is_told(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("color\n", encoding="utf-8")
+    done = invoke("show", f"perturbations/word-swap:mapping={path}")
+    assert done.exit_code == 1
+    assert "words.tsv, line 1: has 1 columns" in done.stderr
+
+
+def test_a_data_set_is_cited_and_its_texts_are_not_shown(invoke: Invoke) -> None:
+    shown = invoke("show", "datasets/hatecheck").stdout
+    for line in (
+        "  licence        CC-BY-4.0",
+        "  warning        contains hateful statements and slurs",
+        "@inproceedings{rottger-etal-2021-hatecheck,",
+        "evalkit-datasets-hatecheck 0.1.0",
+    ):
+        assert f"{line}\n" in shown
+
+
+def test_a_command_is_shown_by_its_help(invoke: Invoke) -> None:
+    shown = invoke("show", "commands/cite").stdout
+    assert "cite [OPTIONS] RUN\n" in shown
+    assert shown.endswith("evalkit-commands-cite 0.1.0\n")
+    assert invoke("show", "commands/eval").stdout.endswith("evalkit-cli 0.1.0\n")
+    done = invoke("show", "commands/evil")
+    assert done.exit_code == 2
+    assert "evil" in done.stderr
+
+
+def test_a_schema_is_shown_by_its_fields(invoke: Invoke) -> None:
+    shown = invoke("show", "schemas/Item").stdout
+    assert "fields\n  _index_  integer from 0" in shown
+    assert "evalkit schema show Item\n" in shown
+    schema = json.loads(invoke("show", "schemas/Item", "--json").stdout)
+    assert schema["attributes"]["JSON Schema"]["title"] == "Item"
+    done = invoke("show", "schemas/Itm")
+    assert done.exit_code == 1
+    assert "there is no schema 'Itm'; there are Item, " in done.stderr
+
+
+def test_what_is_indented_or_a_list_stays_as_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    documentation = (
+        f"One.\n\n{'word ' * 30}\n\n- a\n- b\n\n```\n  x\n```\n\nRaises:\n    E: If.\n"
+    )
+    described = {
+        **{key: {} for key in ("example", "parameters", "attributes")},
+        **{"id": "adapters/a", "documentation": documentation},
+        **{"distribution": "d", "version": "1", "object": "m:a"},
+    }
+    print_card(described, verbose=False)
+    shown = capsys.readouterr().out
+    assert "- a\n- b\n" in shown
+    assert "```\n  x\n```" in shown
+    assert "Raises" not in shown
+    assert max(map(len, shown.splitlines())) <= WIDTH

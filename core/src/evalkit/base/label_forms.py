@@ -1,0 +1,45 @@
+"""Labels that differ only in case, surrounding blanks or Unicode form."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+HOW_TO_NORMALISE = "--normalise labels (normalise='labels' in Python)"
+
+
+def folded(label: str) -> str:
+    """Return a label without case and surrounding blanks, in the Unicode form NFC."""
+    composed = unicodedata.normalize("NFC", label.strip())
+    return unicodedata.normalize("NFC", composed.casefold())
+
+
+def by_form(labels: Iterable[str]) -> Mapping[str, str]:
+    """Return labels by their folded forms.
+
+    Args:
+        labels: The labels.
+
+    Raises:
+        ValueError: Two of them have one form.
+    """
+    found: dict[str, str] = {}
+    for label in labels:
+        other = found.setdefault(folded(label), label)
+        if other != label:
+            raise ValueError(f"{other!r} and {label!r} are two labels of one form")
+    return found
+
+
+def would_mend(values: Iterable[object], labels: Iterable[str]) -> bool:
+    """Tell whether all of several values are labels but for their form.
+
+    Args:
+        values: The values; at least one.
+        labels: The labels.
+    """
+    try:
+        forms = by_form(labels)
+    except ValueError:
+        return False
+    return all(isinstance(each, str) and folded(each) in forms for each in values)

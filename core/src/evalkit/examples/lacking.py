@@ -1,0 +1,157 @@
+"""Says in one message which keys no example has, and which columns may be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.columns import unnamed
+from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.base.nearest import guess_columns, how_to_map, shown_columns
+from evalkit.errors import SchemaError
+from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
+from evalkit.examples.rows import ExampleRows
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import AS_FILE
+
+ID = "id"
+
+_ADAPTERS = "`evalkit list adapters` shows what reads files that other programs wrote"
+
+
+def lacking_error(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    absent: Sequence[str] | None = None,
+) -> SchemaError:
+    """Return the error of data in which no row has some keys that must be there.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: The rows.
+        absent: The fields of `Input` that no row has; None to find them by the names
+            of the columns.
+
+    Returns:
+        The error, which names all keys, the columns that are there and, where a guess
+        is plausible, those that may be meant.
+    """
+    columns = loaded.columns
+    fields = _absent_inputs(task, columns) if absent is None else [*absent]
+    answer = _absent_answer(dataset, task, loaded)
+    name = None if answer is None else answer[0]
+    named = [repr(each) for each in fields]
+    if not {*columns} & {*EXAMPLE_ID_KEYS}:
+        named.insert(0, "an id ('uid' or 'id')")
+        fields.insert(0, ID)
+    if answer is not None and answer[0] not in fields:
+        named.append(f"{answer[0]!r} (the right answer, by {answer[1]})")
+        fields.append(answer[0])
+    mapping = _guess(dataset, task, loaded, fields, name)
+    is_whole = {*mapping} == {*fields}
+    how = how_to_map("data", mapping)
+    is_file = dataset.component.distribution == AS_FILE
+    if is_file and not is_whole and dataset.pipeline is None:
+        how += f"; {_ADAPTERS}"
+    return SchemaError(
+        f"{loaded.source(dataset)}: no example has {_joined(named)}; the data has "
+        f"the columns {shown_columns(fields, columns)}; {how}",
+        # what mends a part leads to the next error
+        mapping=mapping if is_whole else {},
+    )
+
+
+def _joined(named: Sequence[str]) -> str:
+    *others, last = named
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def refuse_absent_answer(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> None:
+    """Refuse data without the column that answers are in, where one is declared.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        loaded: The rows, checked.
+
+    Raises:
+        SchemaError: It is not there.
+    """
+    if _absent_answer(dataset, task, loaded) is not None:
+        raise lacking_error(dataset, task, loaded, ())
+
+
+def _absent_inputs(task: BoundTask, columns: Sequence[str]) -> list[str]:
+    """Return the required fields of `Input` that no column is named after."""
+    validators = task.Input.__pydantic_decorators__.model_validators.values()
+    if any(each.info.mode != "after" for each in validators):
+        return []  # which may make a field of any columns
+    return [
+        name
+        for name, field in task.Input.model_fields.items()
+        if field.is_required()
+        and name not in {*columns, *EXAMPLE_ID_KEYS}
+        and field.validation_alias is None
+    ]
+
+
+def _absent_answer(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> tuple[str, str] | None:
+    """Return the column of answers that is not there, and who declares it."""
+    if not loaded.needs_answer or task.answer_kind == "none":
+        return None
+    bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
+    name = None if declared is None else declared.get("answer")
+    known = {*loaded.columns, *loaded.frame.columns, *task.Input.model_fields}
+    known |= task.Input.model_computed_fields.keys()
+    is_absent = isinstance(name, str) and name not in known and name != "uid"
+    return (str(name), bound.component.origin) if is_absent else None
+
+
+def _guess(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    fields: Sequence[str],
+    answer: str | None,
+) -> dict[str, str]:
+    """Guess which columns are meant by fields, by their names and values."""
+    taken = {*task.Input.model_fields, *EXAMPLE_ID_KEYS, "tags"}
+    columns = [name for name in loaded.columns if name not in taken]
+    labels = dataset.labels if dataset.labels is not None else task.labels
+    fitting: dict[str, Sequence[str]] = {}
+    if answer is not None and labels is not None:
+        known = [*labels]
+        found = [n for n in columns if _holds_only(loaded.frame, n, known)]
+        if found:
+            fitting[answer] = found
+    unfit = {ID: [*_no_ids(loaded.frame, columns)]} if ID in fields else {}
+    guessed = guess_columns(fields, columns, fitting, unfit)
+    if ID in fields and ID not in guessed and len(guessed) == len(fields) - 1:
+        return {ID: "#row", **guessed}
+    return guessed
+
+
+def _holds_only(frame: pl.DataFrame, name: str, labels: Sequence[Any]) -> bool:
+    if name not in frame.columns or frame[name].dtype != pl.String:
+        return False
+    values = unnamed(frame[name]).drop_nulls().unique()
+    return not values.is_empty() and values.is_in([str(each) for each in labels]).all()
+
+
+def _no_ids(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[str]:
+    """Return the columns that hold no ids: other values, none, or one twice."""
+    for name in columns:
+        if name not in frame.columns:
+            continue
+        column = unnamed(frame[name])
+        is_id = column.dtype == pl.String or column.dtype.is_integer()
+        if not is_id or column.null_count() or column.is_duplicated().any():
+            yield name

@@ -1,0 +1,44 @@
+"""What a list of runs says about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit.runs.score_columns import Score
+
+
+class RunSummary(NamedTuple):
+    """What a list of runs says about one of them, from its `run.json` alone."""
+
+    path: Path
+    """The run folder."""
+    run_id: str
+    """The recorded id; the folder's name where there is no record."""
+    started: str | None = None
+    """When the evaluation began, in ISO 8601; None where it was not recorded."""
+    dataset: str | None = None
+    task: str | None = None
+    split: str | None = None
+    model: str | None = None
+    status: str | None = None
+    """`complete`, `partial` or `refused`."""
+    headline: Score | None = None
+    """The main score; None where there is none."""
+    problem: str | None = None
+    """Why the run cannot be read; None where it can. Then only `path` and `run_id`
+    are known."""
+    bounds: Mapping[str, Sequence[float | None]] = {}
+    """The least and the greatest value of each metric that has bounds."""
+    parent: str | None = None
+    """The run that this one was rescored from; None where it was evaluated."""
+    evaluated: str | None = None
+    """When the last evaluation of just this run began, in ISO 8601: later than
+    `started` where it was repeated; None where neither was recorded."""
+    repeat_of: str | None = None
+    """The run of the same inputs that has other numbers; None where there is none."""
+    warning: str | None = None
+    """Why `evaluated` may be too early; None where it is known."""
+    confidence: float | None = None
+    """Probability of the run's intervals."""

@@ -1,0 +1,363 @@
+"""Own data from end to end: mapped, normalised, given in Python, kept for later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit import AlignmentError, DataError, EvalkitError, SchemaError
+from evalkit.reporting import score_crossings
+
+TASK = "text-classification"
+LABELS = ("no", "yes")
+ROWS = [
+    {
+        "key": n,
+        "text": f"text {n}",
+        "gold": LABELS[n % 2],
+        "site": "abc"[n % 3],
+        "words": n,
+        "note": "x" * 65 if n else "y",
+        "one": 1,
+    }
+    for n in range(12)
+]
+SAID = [{"key": row["key"], "pred": row["gold"]} for row in ROWS]
+MAPS: dict[str, Any] = {
+    "map": {"id": "key", "statement": "text", "label": "gold"},
+    "map_predictions": {"id": "key", "label": "pred"},
+    "task": "sentiment",
+    "metrics": ["accuracy"],
+}
+MOODS = {"no": "negative", "yes": "positive"}
+MOODY = [{**row, "gold": MOODS[str(row["gold"])]} for row in ROWS]
+MOODY_SAID = [{"key": row["key"], "pred": row["gold"]} for row in MOODY]
+
+
+def evaluate(data: Any = MOODY, said: Any = MOODY_SAID, **options: Any) -> Any:
+    return evalkit.evaluate(data=data, predictions=said, **{**MAPS, **options})
+
+
+def test_rows_and_tables_are_one_run() -> None:
+    table = pl.DataFrame(MOODY)
+    found = [evaluate(each) for each in (MOODY, iter(MOODY), table, table.lazy())]
+    found.append(evaluate(table.to_arrow()))
+    found.append(evalkit.evaluate(MOODY, MOODY_SAID, **MAPS))
+    assert {each["accuracy"].value for each in found} == {1.0}
+    assert {each.dataset for each in found} == {"data"}
+    assert len({each.run_id for each in found}) == 1
+    assert found[0].record.data.rows_sha256
+    other = evaluate([*MOODY[:-1], {**MOODY[-1], "text": "other"}])
+    assert other.run_id != found[0].run_id
+
+
+def test_a_mapping_is_recorded_as_adapters() -> None:
+    record = evaluate().record
+    [of_data], [of_predictions] = record.data.adapters, record.predictions.adapters
+    assert (of_data.kind, of_data.configuration) == ("map-fields", MAPS["map"])
+    assert of_predictions.configuration == MAPS["map_predictions"]
+    assert evaluate(map={**MAPS["map"], "facet:s": "site"}).run_id != record.run_id
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.jsonl", "data.parquet"])
+def test_files_are_mapped_alike(tmp_path: Path, name: str) -> None:
+    frame, path = pl.DataFrame(MOODY), tmp_path / name
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson}
+    write.get(path.suffix[1:], frame.write_parquet)(path)
+    fields = {**MAPS["map"], "facet:site": "site"}
+    result = evaluate(path, map=fields)
+    assert result["accuracy"].value == 1.0
+    tags = set(result.by_tag["tag"].drop_nulls())
+    assert {"site:a", "site:b", "site:c"} <= tags
+
+
+def test_cells_of_csv_are_read_as_their_fields_are(tmp_path: Path) -> None:
+    data, said = tmp_path / "data.csv", tmp_path / "said.csv"
+    data.write_text('key,text,gold\n007,"[""a""]",1\n1e3,null,true\n')
+    said.write_text("key,pred\n007,1\n1e3,true\n")
+    result = evaluate(data, said, task=TASK)
+    assert result["accuracy"].value == 1.0
+    assert result.examples["id"].to_list() == ["007", "1e3"]
+    assert result.examples["pred"].to_list() == ["1", "true"]
+
+
+def test_missing_keys_are_named_at_once_with_what_would_mend_them() -> None:
+    with pytest.raises(SchemaError) as caught:
+        evaluate(map={})
+    wanted = "no example has an id ('uid' or 'id'), 'statement' or 'label' (the right"
+    assert wanted in str(caught.value)
+    assert caught.value.mapping == MAPS["map"]
+    with pytest.raises(AlignmentError) as refused:
+        evaluate(map_predictions={})
+    assert "no row has 'id' or 'label'; rows have 'key', 'pred', which" in str(
+        refused.value
+    )
+    assert refused.value.mapping == MAPS["map_predictions"]
+
+
+def test_strange_and_repeated_rows_do_not_hide_what_all_rows_lack() -> None:
+    said = [*MOODY_SAID, {**MOODY_SAID[0]}, {**MOODY_SAID[0], "key": "elsewhere"}]
+    problem = "no row has 'label'; rows have 'pred'"
+    with pytest.raises(AlignmentError, match=problem) as refused:
+        evaluate(said=said, map_predictions={"id": "key"})
+    assert refused.value.mapping == {"label": "pred"}
+
+
+def test_a_mend_of_some_keys_only_is_not_offered_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"doc_id": {}, "target": "positive", "resps": []}\n')
+    with pytest.raises(SchemaError, match="--map label=target") as caught:
+        evaluate(path, map={})
+    assert str(caught.value).endswith(
+        "; `evalkit list adapters` shows what reads files that other programs wrote"
+    )
+    assert caught.value.mapping == {}
+
+
+def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
+    rows = [
+        {"number": n % 3, "sentence": "x", "verdict": row["gold"]}
+        for n, row in enumerate(MOODY)
+    ]
+    with pytest.raises(SchemaError) as caught:
+        evaluate(rows, map={})
+    assert caught.value.mapping == {
+        "id": "#row",
+        "statement": "sentence",
+        "label": "verdict",
+    }
+
+
+@pytest.mark.parametrize("name", ["^a$", "^(", "*", "^.*$"])
+def test_names_that_look_like_patterns_are_names_where_keys_are_missing(
+    name: str,
+) -> None:
+    rows = [{name: row["gold"], "sentence": "x"} for row in MOODY]
+    with pytest.raises(SchemaError) as caught:
+        evaluate(rows, map={})
+    assert caught.value.mapping == {
+        "id": "#row",
+        "statement": "sentence",
+        "label": name,
+    }
+
+
+@pytest.mark.parametrize("place", ["data", "predictions"])
+def test_a_column_that_no_row_has_is_an_error(place: str) -> None:
+    keyword = "map" if place == "data" else "map_predictions"
+    with pytest.raises(DataError, match="no row has 'lable'"):
+        evaluate(**{keyword: {**MAPS[keyword], "label": "lable"}})
+
+
+def test_labels_are_normalised_on_both_sides_and_it_is_recorded() -> None:
+    rows = [{**row, "gold": f" {str(row['gold']).upper()}"} for row in MOODY]
+    said = [{**row, "pred": str(row["pred"]).title()} for row in MOODY_SAID]
+    result = evaluate(rows, said, normalise="labels")
+    assert result["accuracy"].value == 1.0
+    kinds = [each.kind for each in result.record.data.adapters]
+    assert kinds == ["map-fields", "normalise-labels"]
+    assert evaluate(normalise="labels").run_id != evaluate().run_id
+
+
+def test_normalising_is_offered_where_it_mends_all_rows_and_only_then() -> None:
+    rows = [{**row, "gold": str(row["gold"]).upper()} for row in MOODY]
+    with pytest.raises(SchemaError, match=r"--normalise labels .* mends all of them"):
+        evaluate(rows)
+    with pytest.raises(SchemaError) as caught:
+        evaluate([*rows[:-1], {**rows[-1], "gold": "odd"}])
+    assert "normalise" not in str(caught.value)
+    said = [{**row, "pred": str(row["pred"]).upper()} for row in MOODY_SAID]
+    with pytest.raises(AlignmentError, match="mends all of the 12 invalid rows"):
+        evaluate(said=said)
+    with pytest.raises(AlignmentError) as refused:
+        evaluate(said=[*said[:-1], {**said[-1], "pred": "odd"}])
+    assert "--normalise" not in str(refused.value)
+
+
+def kept(result: Any) -> list[str]:
+    names = [n for n in result.examples.columns if n.startswith("column/")]
+    assert [name.removeprefix("column/") for name in names] == [*result.record.kept]
+    return [*result.record.kept]
+
+
+def test_columns_of_few_short_values_are_kept_for_later(tmp_path: Path) -> None:
+    result = evaluate(out=tmp_path)
+    assert kept(result) == ["site"]
+    assert any("keeps the column 'site' of the data" in n for n in result.notices)
+    found = score_crossings(result.path, ["site"], folder=tmp_path)
+    tags = set(found.by_tag["tag"].drop_nulls())
+    assert tags >= {"site:a", "site:b", "site:c"}
+
+
+def test_who_names_columns_keeps_these(tmp_path: Path) -> None:
+    assert kept(evaluate(keep=["note", "words"])) == ["note", "words"]
+    assert kept(evaluate(keep="statement")) == ["statement"]
+    assert kept(evaluate(keep="none")) == []
+    assert kept(evaluate(include_examples=False)) == []
+    with pytest.raises(EvalkitError, match="--keep sit: the data has no such column"):
+        evaluate(keep=["sit"])
+    with pytest.raises(EvalkitError, match="which --no-examples leaves out"):
+        evaluate(keep=["site"], include_examples=False)
+    assert evaluate(keep="none").run_id != evaluate().run_id
+
+
+def test_large_columns_of_json_lines_are_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    rows = [
+        {"uid": r["key"], "statement": r["text"], "label": r["gold"], "site": r["site"]}
+        | {"note": r["note"]}
+        for r in MOODY
+    ]
+    pl.DataFrame(rows).write_ndjson(path)
+    said = [{"id": row["key"], "label": row["pred"]} for row in MOODY_SAID]
+    assert kept(evalkit.evaluate(path, said, task="sentiment")) == ["site"]
+
+
+def test_verify_and_rescore_say_what_they_need() -> None:
+    result = evaluate()
+    sha256 = result.record.data.rows_sha256
+    needed = f"what it needs are the rows with the SHA-256 {sha256}"
+    assert needed in evalkit.verify(result).data
+
+
+@pytest.mark.parametrize("given", [{}, {"dataset": "sample-nli", "data": ROWS}])
+def test_a_data_set_or_data_and_not_both(given: Any) -> None:
+    with pytest.raises(EvalkitError, match="name a data set, or give data="):
+        evalkit.evaluate(predictions=SAID, **given)
+
+
+def test_rows_need_a_task_and_an_evaluation_needs_predictions() -> None:
+    with pytest.raises(EvalkitError, match="rows of examples need their task"):
+        evalkit.evaluate(data=ROWS, predictions=SAID)
+    with pytest.raises(EvalkitError, match="evaluate needs predictions="):
+        evalkit.evaluate(data=ROWS, task=TASK)
+    assert evalkit.validate(data=MOODY, task="sentiment", map=MAPS["map"]).counts == {
+        "examples": 12
+    }
+
+
+def test_float_ids_are_named() -> None:
+    floats = [{**row, "key": float(row["key"])} for row in MOODY_SAID]
+    with pytest.raises(AlignmentError, match=r"refused: ids are floats, such as 0\.0"):
+        evaluate(said=floats)
+    texts = [{**row, "key": f"{row['key']}.0"} for row in MOODY_SAID]
+    with pytest.raises(AlignmentError, match=r"as floats, such as '0\.0' where the da"):
+        evaluate(said=texts)
+    of_data = [{**row, "key": f"{row['key']}.0"} for row in MOODY]
+    with pytest.raises(AlignmentError, match="the ids of the data are written as floa"):
+        evaluate(of_data)
+    with pytest.raises(SchemaError, match="write them as integers, in pandas by"):
+        evaluate([{**row, "key": float(row["key"])} for row in MOODY])
+
+
+def test_probabilities_in_columns_are_named_and_can_be_used() -> None:
+    others = {"Prob_Negative": 0.25, "p_positive": 0.5, "neutral-score": 0.25}
+    said = [{**row, **others} for row in MOODY_SAID]
+    [notice] = [n for n in evaluate(said=said).notices if "look like prob" in n]
+    assert "'p_positive', 'Prob_Negative', 'neutral-score' look like" in notice
+    assert "--map-predictions prob.positive=p_positive" in notice
+    fields = {
+        **MAPS["map_predictions"],
+        "prob.positive": "p_positive",
+        "prob.negative": "Prob_Negative",
+        "prob.neutral": "neutral-score",
+    }
+    used = evaluate(said=said, map_predictions=fields)
+    assert not any("look like prob" in n for n in used.notices)
+    assert used.examples["prob"].null_count() == 0
+    hidden = evaluate(said=said, include_examples=False)
+    assert not any("p_positive" in n for n in hidden.notices)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"key;text;gold\n1;a;positive\n", "its cells are separated by ';', and are"),
+        (b"key\ttext\n1\ta\n", "separated by tabs, .* call it .tsv, or pandas"),
+        (b"key|text\n1|a\n", r"separated by '\|'"),
+        ("key,text\n".encode("utf-16"), "must be text in UTF-8; .* written as UTF-16"),
+        (b"key,text,gold\n1,caf\xe9,positive\n", "it is not UTF-8: it was probably"),
+        (b"key,caf\xe9\n1,a\n", "its header must be text in UTF-8; it was prob"),
+    ],
+)
+def test_what_other_programs_write_is_named(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=problem):
+        evaluate(path)
+    if b"\xe9" in content and b"gold" in content:
+        path.write_bytes(content.replace(b"gold", b"pred"))
+        with pytest.raises(AlignmentError, match="refused: the file is not UTF-8: it"):
+            evaluate(said=path)
+
+
+def test_a_tsv_of_commas_is_told_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "data.tsv"
+    path.write_text("key,text\n1,a\n")
+    with pytest.raises(DataError, match=r"read as separated by tabs .* call it .csv"):
+        evaluate(path)
+
+
+def test_what_runs_keep_is_merged_where_all_keep_it(tmp_path: Path) -> None:
+    halves = [MOODY[:6], [{**row, "words": "w"} for row in MOODY[6:]]]
+    said = [MOODY_SAID[:6], MOODY_SAID[6:]]
+    keep = ["site", "words"]
+    parts = [evaluate(*each, keep=keep) for each in zip(halves, said, strict=True)]
+    merged = evalkit.merge(parts, dataset="whole")
+    assert kept(merged) == ["site"]
+    bare = evaluate(halves[1], said[1], include_examples=False)
+    assert kept(evalkit.merge([parts[0], bare], dataset="whole")) == []
+
+
+def test_columns_of_any_name_are_kept_and_mean_what_they_do_in_an_evaluation(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "uid": str(n),
+            "statement": "x",
+            "label": "positive",
+            "status": f"s{n % 2}",
+            "^a.*$": f"a{n % 3}",
+            **dict.fromkeys(("answer", "pred", "a, b", " c"), f"v{n % 2}"),
+        }
+        for n in range(12)
+    ]
+    said = [{"id": str(n), "label": "positive"} for n in range(12)]
+    run = evalkit.evaluate(data=rows, predictions=said, task="sentiment", out=tmp_path)
+    assert run.record.kept == ("status", "^a.*$")
+    for name in run.record.kept:
+        later = score_crossings(run, [name])
+        at_once = evalkit.evaluate(
+            data=rows, predictions=said, task="sentiment", by=[name]
+        )
+        tags = {score.tag for score in later.scores if score.aggregate is None}
+        assert tags == {score.tag for score in at_once.scores if not score.aggregate}
+        assert f"{name}:{rows[0][name]}" in tags
+
+
+@pytest.mark.parametrize("column", ["gold", "^a$"])
+def test_facets_that_tell_the_answers_are_no_part_of_a_run_without_examples(
+    column: str,
+) -> None:
+    data = [{**row, "^a$": str(row["gold"]).upper()} for row in MOODY]
+    options: dict[str, Any] = {
+        "map": {**MAPS["map"], "facet:mood": column},
+        "include_examples": False,
+    }
+    with pytest.raises(EvalkitError) as caught:
+        evaluate(data, **options)
+    assert str(caught.value) == (
+        f"--map facet:mood={column}: its tags would be named after answers, which "
+        "--no-examples leaves out of the run; leave out one of the two"
+    )
+    with pytest.raises(EvalkitError, match=r"--by \^a\$: groups by '\^a\$' would be"):
+        evaluate(data, by="^a$", include_examples=False)
+    options["map"] = {**MAPS["map"], "facet:site": "site"}
+    assert "site:a" in evaluate(data, **options).by_tag["tag"]

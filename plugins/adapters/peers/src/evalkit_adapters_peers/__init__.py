@@ -1,0 +1,1 @@
+"""Adapters that read what other evaluation programs wrote."""

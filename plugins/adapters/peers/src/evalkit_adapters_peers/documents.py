@@ -1,0 +1,49 @@
+"""Files that are one JSON document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import AdapterError
+
+MOST_BYTES = 2 << 30
+"""How large a document may be: it is read at once."""
+
+
+def read_document(path: Path) -> Any:
+    """Read a file that is one JSON document.
+
+    Args:
+        path: The file.
+
+    Raises:
+        AdapterError: It cannot be read, or is no JSON.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise AdapterError(f"a document may have {MOST_BYTES >> 30} GiB")
+        content = path.read_bytes()
+    except OSError as error:
+        raise AdapterError(f"cannot be read: {error.strerror or error}") from error
+    return parse_document(content)
+
+
+def parse_document(content: bytes, name: str = "") -> Any:
+    """Parse a JSON document.
+
+    Args:
+        content: Its bytes.
+        name: What it is called within a file, for messages.
+
+    Raises:
+        AdapterError: It is no JSON.
+    """
+    where = f"{name}: " if name else ""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise AdapterError(f"{where}is nested too deeply") from error
+    except ValueError as error:  # UnicodeDecodeError too
+        raise AdapterError(f"{where}is no JSON: {error}") from error

@@ -1,0 +1,244 @@
+"""Files of HELM: `scenario_state.json` and `per_instance_stats.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from evalkit.adapters import AdapterSettings
+from evalkit.errors import AdapterError
+from evalkit_adapters_peers.documents import read_document
+from evalkit_adapters_peers.values import list_at, object_row, text_of, value_at
+
+_TRIALS = "_trials_"
+"""How many trials a run has, which its requests do not say."""
+
+_OF_ALL = ("name", "robustness", "fairness", "computed_on")
+"""What every description of a perturbation has; the rest are its parameters."""
+
+Copies = Literal["without", "only", "all"]
+
+
+class _StateSettings(AdapterSettings):
+    copies: Copies = Field(
+        default="without",
+        description="Whether perturbed copies are read: `without`, `only` or `all`",
+    )
+
+    def takes(self, instance: Mapping[str, Any]) -> bool:
+        """Tell whether an instance is read."""
+        is_copy = instance.get("perturbation") is not None
+        return self.copies == "all" or is_copy == (self.copies == "only")
+
+
+class HelmState:
+    """Read what a model answered from a `scenario_state.json` of HELM.
+
+    Completions are ranked by their log-probability, as HELM does; letters of choices
+    become the texts that they stand for. A perturbed copy has the id
+    `<instance>_<perturbation>`. Several trials are replications.
+
+    Example:
+        ```yaml
+        - kind: helm-state
+          configuration: {field: label}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(_StateSettings):
+        """Where the answer goes, and whether copies are read."""
+
+        field: str = Field(default="answer", description="The task's field")
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Read the requests of a run."""
+        return _request_states(path)
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield the response to a request."""
+        row = object_row(row)
+        instance = object_row(value_at(row, "instance"))
+        if not self.settings.takes(instance):
+            return
+        if row.get("reference_index") is not None:
+            raise AdapterError(
+                "the request is for one of several references, of which no answer can "
+                "be read; run HELM with multiple_choice_joint",
+                field="reference_index",
+            )
+        found: dict[str, Any] = {"id": _id_of(instance)}
+        if row.get(_TRIALS, 1) != 1:
+            found["_replication_"] = value_at(row, "train_trial_index")
+        yield {**found, **self._answers(row)}
+
+    def _answers(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        result = object_row(value_at(row, "result"))
+        if not result.get("success", True):
+            return {"error": str(result.get("error") or "the request failed")}
+        given = [object_row(each) for each in list_at(result, "completions")]
+        ranked = sorted(given, key=lambda each: -float(each.get("logprob") or 0))
+        texts = [text_of(each.get("text"), "text").strip() for each in ranked]
+        mapping = row.get("output_mapping")
+        if isinstance(mapping, dict):
+            # a letter that is none of a choice is no answer
+            texts = [mapping[text] for text in texts if text in mapping]
+        if len(texts) == 1:
+            return {self.settings.field: texts[0]}
+        return {"responses": [{self.settings.field: text} for text in texts]}
+
+
+class HelmInstances:
+    """Read examples from a `scenario_state.json` of HELM: its instances.
+
+    An example has `uid`, `input`, `target` (the right references: a text or several),
+    `choices` (all references), `split` and `sub_split`; a perturbed copy also
+    `input_id`, `perturbation`, `families` and `label_effect`, which is `uncertain`, as
+    HELM says nothing of it. Instances of later trials are the same, and are left out.
+
+    Example:
+        ```yaml
+        - kind: helm-instances
+        - kind: Rename
+          configuration: {input: question, target: answer}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(_StateSettings):
+        """Whether perturbed copies are read."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Read the requests of a run."""
+        return _request_states(path)
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield the instance of a request, unless it came before."""
+        row = object_row(row)
+        instance = object_row(value_at(row, "instance"))
+        is_first = not row.get("train_trial_index") and not row.get("reference_index")
+        if not is_first or not self.settings.takes(instance):
+            return
+        references = [object_row(each) for each in list_at(instance, "references")]
+        texts = [value_at(each, "output.text") for each in references]
+        right = [
+            text
+            for text, each in zip(texts, references, strict=True)
+            if "correct" in (each.get("tags") or ())
+        ]
+        yield {
+            "uid": _id_of(instance),
+            "input": value_at(instance, "input.text"),
+            "target": right[0] if len(right) == 1 else right,
+            "choices": texts,
+            "split": instance.get("split"),
+            "sub_split": instance.get("sub_split"),
+            **_copy_fields(instance),
+        }
+
+
+class HelmStats:
+    """Read HELM's own scores of instances from `per_instance_stats.json`.
+
+    A row has `id`, `train_trial_index`, and a field for each statistic with its mean;
+    that of a perturbed copy the id `<instance>_<perturbation>`. HELM's file has several
+    entries for one instance, which become one row.
+
+    Example:
+        ```yaml
+        - kind: helm-stats
+          configuration: {names: [exact_match]}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(AdapterSettings):
+        """Which statistics are read."""
+
+        names: list[str] | None = Field(
+            default=None, description="Names of statistics; all by default"
+        )
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.names = None if parameters.names is None else {*parameters.names}
+
+    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Read the statistics of each instance, put together."""
+        entries = read_document(path)
+        if not isinstance(entries, list):
+            raise AdapterError("is no per_instance_stats.json of HELM, which is a list")
+        found: dict[tuple[str, Any], dict[str, Any]] = {}
+        for entry in map(object_row, entries):
+            instance = {**entry, "id": value_at(entry, "instance_id")}
+            trial = value_at(entry, "train_trial_index")
+            key = _id_of(instance), trial
+            row = found.setdefault(key, {"id": key[0], "train_trial_index": trial})
+            for stat in map(object_row, list_at(entry, "stats")):
+                name = text_of(value_at(stat, "name.name"), "name")
+                mean = stat.get("mean")  # none of a statistic of nothing
+                if row.setdefault(name, mean) != mean:
+                    raise AdapterError(f"has two values of {name} for {key[0]!r}")
+        yield from found.values()
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield the row with the statistics that are wanted."""
+        row = object_row(row)
+        if self.names is None:
+            yield row
+            return
+        kept = ("id", "train_trial_index", *sorted(self.names))
+        yield {name: value_at({**row}, name) for name in kept}
+
+
+def _request_states(path: Path) -> Iterator[dict[str, Any]]:
+    """Return the requests of a run, each with the number of trials."""
+    state = read_document(path)
+    if not isinstance(state, dict) or not isinstance(state.get("request_states"), list):
+        raise AdapterError("is no scenario_state.json of HELM: has no request_states")
+    states = [object_row(each) for each in state["request_states"]]
+    trials = len({each.get("train_trial_index") for each in states})
+    return ({**each, _TRIALS: trials} for each in states)
+
+
+def _id_of(instance: Mapping[str, Any]) -> str:
+    own = text_of(value_at(instance, "id"), "id")
+    name = _perturbation_of(instance)
+    return own if name is None else f"{own}_{name}"
+
+
+def _perturbation_of(instance: Mapping[str, Any]) -> str | None:
+    """Return the name of a copy's perturbation with its parameters."""
+    given = instance.get("perturbation")
+    if given is None:
+        return None
+    described = object_row(given)
+    name = text_of(value_at(described, "name"), "perturbation.name")
+    settings = sorted({*described} - {*_OF_ALL})
+    own = ",".join(f"{key}={described[key]}" for key in settings)
+    return f"{name}:{own}" if own else name
+
+
+def _copy_fields(instance: Mapping[str, Any]) -> dict[str, Any]:
+    name = _perturbation_of(instance)
+    if name is None:
+        return {}
+    described = object_row(instance["perturbation"])
+    families = [each for each in ("fairness", "robustness") if described.get(each)]
+    return {
+        "input_id": value_at(instance, "id"),
+        "perturbation": name,
+        "families": families,
+        "label_effect": "uncertain",
+    }

@@ -1,0 +1,187 @@
+"""Folders that `datasets` of Hugging Face wrote by `save_to_disk`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from pydantic import Field
+
+from evalkit.adapters import AdapterSettings
+from evalkit.errors import AdapterError
+from evalkit_adapters_peers.documents import read_document
+from evalkit_adapters_peers.values import object_row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DICT, _STATE, _INFO = "dataset_dict.json", "state.json", "dataset_info.json"
+
+
+class HfDataset:
+    """Read a folder that `save_to_disk` of Hugging Face's `datasets` wrote.
+
+    Numbers of a `ClassLabel` become its names, and -1, which stands for none, no value.
+    The library is not needed.
+
+    Example:
+        ```yaml
+        - kind: hf-dataset
+          configuration: {split: test, number: uid}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(AdapterSettings):
+        """Which part is read, and what is added."""
+
+        split: str | None = Field(
+            default=None, description="Split to read, of a folder with several"
+        )
+        labels: bool = Field(
+            default=True, description="Give the names of labels in place of numbers"
+        )
+        number: str | None = Field(
+            default=None,
+            description="New field for the position of a row, from 0; for sets "
+            "without ids",
+        )
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> pl.DataFrame | None:
+        """Read the rows of a folder; files are left to evalkit."""
+        if not path.is_dir():
+            return None
+        folder = self._split_folder(path)
+        frame = _read_table(folder)
+        if not self.settings.labels:
+            return frame
+        features = _document(folder / _INFO).get("features") or {}
+        return frame.with_columns(
+            _named(frame[name], feature, name)
+            for name, feature in features.items()
+            if name in frame.columns
+        )
+
+    def _split_folder(self, path: Path) -> Path:
+        wanted = self.settings.split
+        if not (path / _DICT).is_file():
+            if wanted is not None:
+                raise AdapterError(f"has no splits ({_DICT}); `split` is for those")
+            return path
+        splits = _document(path / _DICT).get("splits")
+        names = [str(each) for each in splits] if isinstance(splits, list) else []
+        if wanted is None and len(names) == 1:
+            wanted = names[0]
+        if wanted not in names:
+            raise AdapterError(
+                f"has the splits {', '.join(names)}; say which with `split`"
+            )
+        return path / wanted
+
+    def adapt_row(self, row: Any, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the row, with its position where that is asked for."""
+        row, field = object_row(row), self.settings.number
+        if field in row:
+            raise AdapterError(f"the row has a field {field!r} already", field=field)
+        yield row if field is None else {**row, field: number - 1}
+
+    def adapt_frame(
+        self, frame: pl.DataFrame, numbers: pl.Series | None
+    ) -> pl.DataFrame | None:
+        """Return the table, with the positions of its rows where they are known."""
+        field = self.settings.number
+        if field is None:
+            return frame
+        if numbers is None or field in frame.columns:
+            return None
+        return frame.with_columns((numbers - 1).alias(field))
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise AdapterError(
+            f"has no {path.name}; `save_to_disk` of Hugging Face's datasets writes one"
+        )
+    found = read_document(path)
+    if not isinstance(found, dict):
+        raise AdapterError(f"{path.name} must hold an object")
+    return found
+
+
+def _read_table(folder: Path) -> pl.DataFrame:
+    """Read the rows of a folder without splits."""
+    import pyarrow as pa
+
+    state = _document(folder / _STATE)
+    if state.get("_indices_files"):
+        raise AdapterError(
+            f"{_STATE} names files of indices, as old versions wrote them; "
+            "`flatten_indices()` before `save_to_disk` makes rows of them"
+        )
+    files = state.get("_data_files")
+    names = [each.get("filename") for each in files] if isinstance(files, list) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise AdapterError(f"{_STATE} names no files of data")
+    tables = []
+    for name in names:
+        if Path(name).name != name:
+            raise AdapterError(f"{_STATE} names {name!r}, which is in another folder")
+        try:
+            with pa.memory_map(str(folder / name)) as source:
+                tables.append(pa.ipc.open_stream(source).read_all())
+        except (pa.ArrowException, OSError) as error:
+            raise AdapterError(f"{name}: cannot be read: {error}") from error
+    return _frame_of(pa.concat_tables(tables))
+
+
+def _frame_of(table: pa.Table) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    if not isinstance(found, pl.DataFrame):
+        raise AdapterError("its files hold no table")
+    return found
+
+
+def _named(column: pl.Series, feature: Any, name: str) -> pl.Series:
+    """Return a column with the names of labels, also within lists."""
+    names = _label_names(feature)
+    if names is None:
+        return column
+    known = dict(enumerate(names))
+    if isinstance(column.dtype, pl.List):
+        items = column.explode()
+        named = pl.element().replace_strict(known, default=None, return_dtype=pl.String)
+        found = column.list.eval(named)
+    else:
+        items = column
+        found = column.replace_strict(known, default=None, return_dtype=pl.String)
+    strange = items.drop_nulls().filter(~items.drop_nulls().is_in([-1, *known]))
+    if len(strange):
+        raise AdapterError(
+            f"{name}: the label {strange[0]} is none of the {len(names)} that "
+            f"{_INFO} names"
+        )
+    return found
+
+
+def _inner(feature: Any) -> Any:
+    """Return what the items of a list are."""
+    if isinstance(feature, list):
+        return feature[0] if feature else {}
+    return feature.get("feature", {}) if isinstance(feature, Mapping) else {}
+
+
+def _label_names(feature: Any) -> list[str] | None:
+    """Return the names of a `ClassLabel`, or of a list of such; None for others."""
+    if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
+        names = feature.get("names")
+        return list(map(str, names)) if isinstance(names, list) else None
+    is_list = isinstance(feature, list) or (
+        isinstance(feature, Mapping) and feature.get("_type") in ("Sequence", "List")
+    )
+    return _label_names(_inner(feature)) if is_list else None

@@ -1,0 +1,128 @@
+"""Values within rows, found by their path, and what is said where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit.errors import AdapterError
+
+_MOST_NAMES = 12
+
+
+def object_row(row: Any) -> dict[str, Any]:
+    """Return a row that is an object.
+
+    Args:
+        row: The row.
+
+    Raises:
+        AdapterError: It is something else.
+    """
+    if isinstance(row, dict):
+        return row
+    raise AdapterError(f"the row must be an object with fields, is {word_for(row)}")
+
+
+def value_at(row: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a path, such as `doc.key`.
+
+    Args:
+        row: The row.
+        path: Names of fields, and positions in lists, joined by dots.
+
+    Raises:
+        AdapterError: There is none.
+    """
+    found: Any = row
+    for part in path.split("."):
+        if isinstance(found, Mapping) and part in found:
+            found = found[part]
+        elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            raise AdapterError(
+                f"there is no {path!r}: {part!r} is not among {_named(found)}",
+                field=path,
+            )
+    return found
+
+
+def list_at(row: Mapping[str, Any], path: str) -> list[Any]:
+    """Return the list at a path.
+
+    Args:
+        row: The row.
+        path: As for `value_at`.
+
+    Raises:
+        AdapterError: There is none.
+    """
+    found = value_at(row, path)
+    if isinstance(found, list):
+        return found
+    raise AdapterError(f"{path!r} must be a list, is {word_for(found)}", field=path)
+
+
+def text_of(value: Any, field: str) -> str:
+    """Return a value that is a text.
+
+    Args:
+        value: The value.
+        field: Where it stands, for the message.
+
+    Raises:
+        AdapterError: It is something else.
+    """
+    if isinstance(value, str):
+        return value
+    raise AdapterError(f"{field!r} must be a text, is {word_for(value)}", field=field)
+
+
+def answers(
+    texts: Sequence[str | None], field: str, is_stripped: bool
+) -> dict[str, Any]:
+    """Return the fields of a response with one answer or several.
+
+    Args:
+        texts: The answers, the best one first.
+        field: The task's field for an answer.
+        is_stripped: Whether blanks around them are left out.
+
+    Returns:
+        One answer under its field; several as ranked alternatives.
+    """
+    found = [each.strip() if is_stripped and each else each for each in texts]
+    if len(found) == 1:
+        return {field: found[0]}
+    return {"responses": [{field: each} for each in found]}
+
+
+def word_for(value: Any) -> str:
+    """Return what a person calls a value of JSON, such as "a text"."""
+    if value is None:
+        return "null"
+    for kind, word in _WORDS.items():
+        if isinstance(value, kind):
+            return word
+    return f"of the type {type(value).__name__}"
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, Mapping):
+        names = [repr(name) for name in value]
+        more = ["…"] if len(names) > _MOST_NAMES else []
+        return ", ".join([*names[:_MOST_NAMES], *more]) or "no fields"
+    if isinstance(value, list):
+        return f"the {len(value):,} items of a list"
+    return f"the fields of a value that is {word_for(value)}"
+
+
+_WORDS: dict[type, str] = {
+    bool: "true or false",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}

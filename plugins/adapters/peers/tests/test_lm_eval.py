@@ -1,0 +1,222 @@
+"""Samples that lm-evaluation-harness wrote; `made_by/make_lm_eval.py` made them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit.adapters import as_pipeline, file_rows
+
+FOLDER = Path(__file__).parent / "lm_eval"
+PROBLEMS = FOLDER / "samples_word_problems.jsonl"
+REPEATED = FOLDER / "samples_word_problems_repeated.jsonl"
+REVIEWS = FOLDER / "samples_reviews.jsonl"
+SCORES = json.loads((FOLDER / "results.json").read_text())
+
+
+def adapted(path: Path, adapter: str) -> list[dict[str, Any]]:
+    through = as_pipeline(adapter)
+    assert through is not None
+    return list(through(dict(row.values or {}) for row in file_rows(path)))
+
+
+def sample(**changes: Any) -> dict[str, Any]:
+    first = next(iter(file_rows(REVIEWS))).values
+    return {**(first or {}), **changes}
+
+
+def test_texts_are_read_as_a_filter_left_them() -> None:
+    assert adapted(PROBLEMS, "lm-eval:filter=first-number,id=doc.key") == [
+        {"id": "m1", "answer": "8"},
+        {"id": "m2", "answer": "5"},
+        {"id": "m3", "answer": "12"},
+        {"id": "m4", "answer": "4"},
+    ]
+    assert adapted(PROBLEMS, "lm-eval:filter=none")[1] == {
+        "id": 1,
+        "answer": " So the answer is 5.",
+    }
+    raw = adapted(PROBLEMS, "lm-eval:filter=first-number,answers=raw,strip=true")
+    assert raw[1]["answer"] == "So the answer is 5."
+
+
+def test_every_filter_is_read_where_none_is_named() -> None:
+    assert len(adapted(PROBLEMS, "lm-eval")) == 8
+
+
+def test_repeats_are_ranked_alternatives() -> None:
+    assert adapted(REPEATED, "lm-eval:field=text")[0] == {
+        "id": 0,
+        "responses": [{"text": " 7"}, {"text": " 8"}],
+    }
+
+
+def test_the_likeliest_choice_is_the_answer() -> None:
+    found = adapted(REVIEWS, "lm-eval:id=doc.key,field=label")
+    labels = ["positive", "negative", "positive"]
+    assert [row["label"] for row in found] == labels
+    assert found[0]["id"] == "s1"
+
+
+def test_choices_by_length_are_those_of_acc_norm() -> None:
+    # -4.5 / 8 letters of "negative" is more than -4.0 / 7 letters of "neutral"
+    row = sample(filtered_resps=[["-5.0", "False"], ["-4.5", "False"], ["-4.0", "F"]])
+    for name, wanted in (("acc", "neutral"), ("acc_norm", "negative")):
+        through = as_pipeline(f"lm-eval:choose={name}")
+        assert through is not None
+        assert [each["answer"] for each in through([row])] == [wanted]
+
+
+def test_documents_are_examples() -> None:
+    assert adapted(PROBLEMS, "lm-eval-docs:filter=none,target=gold")[0] == {
+        "key": "m1",
+        "question": "Ann has 3 eggs and buys 5. How many eggs has she?",
+        "answer": "8",
+        "tags": ["operation:add"],
+        "uid": 0,
+        "gold": "8",
+    }
+
+
+@pytest.mark.parametrize("target", [1, "1", "negative"])
+def test_a_target_that_is_a_number_is_the_text_of_the_choice(target: Any) -> None:
+    through = as_pipeline("lm-eval-docs:target=label")
+    assert through is not None
+    assert [row["label"] for row in through([sample(target=target)])] == ["negative"]
+    assert [r["label"] for r in through([sample(target=7)])] == [7]
+
+
+def test_arguments_of_older_versions_are_read() -> None:
+    arguments = [["Good.", " positive"], ["Good.", " negative"], ["Good.", " neutral"]]
+    through = as_pipeline("lm-eval")
+    assert through is not None
+    [found] = through([sample(arguments=arguments)])
+    assert found["answer"] == "positive"
+
+
+def test_scores_are_those_of_the_harness() -> None:
+    of_numbers = evalkit.evaluate(
+        PROBLEMS,
+        PROBLEMS,
+        task="math-qa",
+        adapters={
+            "data": "lm-eval-docs:filter=none",
+            "predictions": "lm-eval:filter=first-number",
+        },
+        by=["operation"],
+        min_n=1,
+    )
+    wanted = SCORES["word_problems"]["exact_match,first-number"]
+    assert of_numbers["exact-match"].value == wanted
+    assert of_numbers.by_tag.height >= 4
+    docs = [
+        {"kind": "lm-eval-docs"},
+        {"kind": "Rename", "configuration": {"text": "statement"}},
+    ]
+    of_choices = evalkit.evaluate(
+        REVIEWS,
+        REVIEWS,
+        task="sentiment",
+        adapters={"data": docs, "predictions": "lm-eval:field=label"},
+    )
+    assert of_choices["accuracy"].value == pytest.approx(SCORES["reviews"]["acc,none"])
+
+
+def test_answers_among_words_are_counted() -> None:
+    found = evalkit.evaluate(
+        PROBLEMS,
+        PROBLEMS,
+        task="math-qa",
+        adapters={
+            "data": "lm-eval-docs:filter=none",
+            "predictions": "lm-eval:filter=none,strip=true",
+        },
+    )
+    [notice] = [each for each in found.notices if "among other words" in each]
+    assert "1 prediction that scores 0 holds" in notice
+    assert "'So the answer is 5.' for '5'" in notice
+
+
+def test_a_filter_that_no_row_has_is_not_taken_for_an_empty_file() -> None:
+    adapters = {"data": "lm-eval-docs:filter=none", "predictions": "lm-eval:filter=x"}
+    with pytest.raises(evalkit.AlignmentError, match="the adapters left no row of the"):
+        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+    adapters = {**adapters, "data": "lm-eval-docs:filter=x"}
+    with pytest.raises(evalkit.DataError, match="no examples; its adapters left no"):
+        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+
+
+def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
+    result = evalkit.evaluate(
+        REVIEWS,
+        REVIEWS,
+        task="text-classification",
+        adapters={
+            "data": [
+                {"kind": "lm-eval-docs"},
+                {"kind": "Rename", "configuration": {"text": "statement"}},
+            ],
+            "predictions": "lm-eval:field=label",
+        },
+        out=tmp_path,
+    )
+    [adapter] = result.record.predictions.adapters
+    assert adapter.kind == "lm-eval"
+    assert adapter.distribution == "evalkit-adapters-peers"
+    assert adapter.configuration["field"] == "label"
+    assert evalkit.verify(result.path, predictions=REVIEWS).agrees
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"filtered_resps": None}, "'filtered_resps' must be a list, is null"),
+        ({"filtered_resps": []}, "has 0 values for 3 choices"),
+        ({"filtered_resps": [["a", ""]] * 3}, "must hold log-likelihoods"),
+        ({"arguments": {}}, "is no sample of"),
+        ({"arguments": None}, "is no sample of"),
+    ],
+)
+def test_rows_that_are_no_samples_are_refused(
+    changes: dict[str, Any], problem: str
+) -> None:
+    through = as_pipeline("lm-eval")
+    assert through is not None
+    with pytest.raises(evalkit.AdapterError, match=problem):
+        list(through([sample(**changes)]))
+
+
+def test_texts_that_are_none_are_refused() -> None:
+    row = next(iter(file_rows(PROBLEMS))).values or {}
+    through = as_pipeline("lm-eval")
+    assert through is not None
+    with pytest.raises(evalkit.AdapterError, match="has no answer"):
+        list(through([{**row, "filtered_resps": []}]))
+    with pytest.raises(evalkit.AdapterError, match="must be a text, is a number"):
+        list(through([{**row, "filtered_resps": [5]}]))
+
+
+@pytest.mark.parametrize(
+    ("adapter", "problem"),
+    [
+        ("lm-eval:id=doc.nothing", "there is no 'doc.nothing': 'nothing' is not among"),
+        ("lm-eval:id=doc.key.x", "a value that is a text"),
+        ("lm-eval-docs:id=doc.tags.4", "the 1 items of a list"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(adapter: str, problem: str) -> None:
+    with pytest.raises(evalkit.AdapterError, match=problem):
+        adapted(REVIEWS, adapter)
+
+
+def test_a_document_that_is_no_object_is_refused() -> None:
+    through = as_pipeline("lm-eval-docs")
+    assert through is not None
+    with pytest.raises(evalkit.AdapterError, match="'doc' must be an object"):
+        list(through([sample(doc="text")]))
+    with pytest.raises(evalkit.AdapterError, match="must be an object with fields"):
+        list(through(["text"]))

@@ -1,0 +1,225 @@
+"""The section of comparisons: each pair's differences, and what may be concluded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.commanding import NO_VALUE, show_compared, show_compared_interval
+from evalkit_commands_report.axes import Axis, make_axis
+from evalkit_commands_report.gathering import Gathered
+from evalkit_commands_report.intervals import axis_line, interval_line
+from evalkit_commands_report.markup import Child, Markup, element, fragment
+from evalkit_commands_report.numbers import exact
+
+if TYPE_CHECKING:
+    from evalkit import ComparedScore, Comparison
+
+Widest = Mapping[str, float]
+"""The greatest difference that there can be, by metric, as stored."""
+
+MOST_TAGS = 20
+"""Tags of a pair that are shown: the worst for the first beside the other."""
+
+
+def comparison_section(group: Gathered, name: str) -> Markup | None:
+    """Return the comparison of the runs; None where there is nothing to compare.
+
+    Args:
+        group: The runs of a data set.
+        name: Beginning of the ids of its elements.
+    """
+    if group.comparison is None and not group.not_compared:
+        return None
+    heading = element("h3", "Comparison", id=f"{name}-comparison")
+    if group.comparison is None:
+        why = element("p", f"Not compared: {group.not_compared}.", class_="warning")
+        return element("section", heading, why, aria_labelledby=f"{name}-comparison")
+    return element(
+        "section",
+        heading,
+        comparison_body(group.comparison),
+        aria_labelledby=f"{name}-comparison",
+    )
+
+
+def comparison_body(comparison: Comparison) -> Markup:
+    """Return the tables and conclusions of all pairs, then notices."""
+    pairs: dict[tuple[str, str], list[ComparedScore]] = {}
+    for row in comparison.rows:
+        pairs.setdefault((row.model_a, row.model_b), []).append(row)
+    best = [
+        element(
+            "p",
+            f"{metric}: not distinguishable from the best, by all pairs: "
+            f"{', '.join(names)}",
+        )
+        for metric, names in comparison.best.items()
+    ]
+    notices = [element("li", notice) for notice in comparison.notices]
+    return fragment(
+        [_pair(rows, comparison) for rows in pairs.values()],
+        best,
+        element("ul", notices, class_="notices") if notices else None,
+    )
+
+
+def _pair(rows: Sequence[ComparedScore], comparison: Comparison) -> Markup:
+    whole = [row for row in rows if row.tag is None]
+    metric = rows[0].metric
+    tags = [row for row in rows if row.tag is not None and row.metric == metric]
+    conclusions = [
+        element("li", element("strong", row.metric), f": {row.conclusion}")
+        for row in whole
+    ]
+    return element(
+        "div",
+        element("h4", f"{rows[0].model_a} against {rows[0].model_b}"),
+        element("ul", conclusions, class_="conclusions"),
+        _differences(whole, comparison, "Metric"),
+        _by_tag(tags, comparison) if tags else None,
+        class_="pair",
+    )
+
+
+def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
+    """Return what was shown on tags, and those where the first does worst."""
+    from evalkit.reporting import count_of
+
+    shown = [row for row in tags if row.different]
+    words = [element("li", f"{row.tag}: {row.conclusion}") for row in shown]
+    size = tags[0].family_size or len(tags)
+    level = f"{1 - comparison.confidence:.10g}"
+    comparisons = count_of(size, "comparison")
+    none = (
+        f"On no tag was a difference of {tags[0].metric} shown at {level}, adjusted "
+        f"for {comparisons}."
+    )
+    few = tags[:MOST_TAGS]
+    title = f"{tags[0].metric} by tag ({len(few)} of {len(tags)} tags"
+    title += f", worst for {tags[0].model_a} first)"
+    return fragment(
+        element("ul", words, class_="conclusions")
+        if words
+        else element("p", none, class_="note"),
+        element(
+            "details", element("summary", title), _differences(few, comparison, "Tag")
+        ),
+    )
+
+
+def _differences(
+    rows: Sequence[ComparedScore], comparison: Comparison, first: str
+) -> Markup:
+    widest = comparison.widest
+    axes = {unit: _axis(rows, unit, widest) for unit in {row.unit for row in rows}}
+    one = next(iter(axes.values())) if len(axes) == 1 else None
+    adjusted = any(row.p_adjusted is not None for row in rows)
+    interval = f"{100 * comparison.confidence:g} % interval"
+    interval = f"adjusted {interval}" if adjusted else interval
+    names = (rows[0].model_a, rows[0].model_b)
+    head = element(
+        "tr",
+        element("th", first, scope="col"),
+        element("th", "n", scope="col", class_="n"),
+        [element("th", name, scope="col", class_="n value") for name in names],
+        element("th", axis_line(one) if one else None, scope="col", class_="plot"),
+        element("th", "Difference", scope="col", class_="n"),
+        element("th", interval, scope="col", class_="ci"),
+        element("th", "adjusted p" if adjusted else "p", scope="col", class_="n p"),
+        role="row",
+    )
+    body = [_row(row, axes[row.unit], first == "Tag", widest) for row in rows]
+    return element(
+        "div",
+        element(
+            "table",
+            element("thead", head, role="rowgroup"),
+            element("tbody", body, role="rowgroup"),
+            class_="intervals differences",
+            role="table",
+        ),
+        class_="wide",
+    )
+
+
+def _axis(rows: Sequence[ComparedScore], unit: str, widest: Widest) -> Axis:
+    of_unit = [row for row in rows if row.unit == unit]
+    values = [row.difference for row in of_unit if row.difference is not None]
+    values += [end for row in of_unit for end in shown_ends(row, widest) or ()]
+    return make_axis(values, of_unit[0].scale, include=(0.0,))
+
+
+def _row(row: ComparedScore, axis: Axis, of_tag: bool, widest: Widest) -> Markup:
+    from evalkit.reporting import show_p
+
+    ends = shown_ends(row, widest)
+    is_adjusted = row.p_adjusted is not None
+    p_value = row.p_adjusted if is_adjusted else row.p_value
+    shown_p = show_p(p_value, at_most=bool(row.p_at_most))
+    p_field = "p_adjusted" if is_adjusted else "p_value"
+    cells: list[tuple[str, Child]] = [
+        ("n", _number(row, "n", str(row.n))),
+        ("n value", _number(row, "value_a", show_compared(row.value_a, row))),
+        ("n value", _number(row, "value_b", show_compared(row.value_b, row))),
+        ("plot", interval_line(axis, 0, row.difference, ends, 0.0)),
+        ("n", _number(row, "difference", show_compared(row.difference, row, "+"))),
+        ("ci", _interval(row, widest)),
+        ("n p", _number(row, p_field, shown_p) if p_value is not None else NO_VALUE),
+    ]
+    return element(
+        "tr",
+        element(
+            "th",
+            row.tag if of_tag else row.metric,
+            scope="row",
+            role="rowheader",
+            class_="tag",
+        ),
+        [element("td", cell, class_=name, role="cell") for name, cell in cells],
+        class_="different" if row.different else None,
+        role="row",
+    )
+
+
+def _interval(row: ComparedScore, widest: Widest) -> Child:
+    shown = show_compared_interval(row, widest.get(row.metric))
+    if not shown.startswith("["):
+        return fragment(shown, element("small", row.reason) if row.reason else None)
+    low, high = shown.strip("[]").split(", ")
+    fields = ("ci_low", "ci_high")
+    if row.p_adjusted is not None:
+        fields = ("ci_low_adjusted", "ci_high_adjusted")
+    return fragment(
+        "[", _number(row, fields[0], low), ", ", _number(row, fields[1], high), "]"
+    )
+
+
+def _number(row: ComparedScore, field: str, shown: str) -> Markup:
+    return exact(
+        shown,
+        getattr(row, field),
+        data_first=row.model_a,
+        data_second=row.model_b,
+        data_metric=row.metric,
+        data_tag=row.tag,
+        data_field=field,
+    )
+
+
+def shown_ends(row: ComparedScore, widest: Widest) -> tuple[float, float] | None:
+    """Return the interval beside a p-value, cut where no difference can be.
+
+    Args:
+        row: The difference.
+        widest: The greatest difference that there can be, by metric.
+
+    Returns:
+        Its ends, as stored; None where there is no interval.
+    """
+    low, high = row.tested_interval
+    if low is None or high is None:
+        return None
+    most = widest.get(row.metric, math.inf)
+    return max(low, -most), min(high, most)

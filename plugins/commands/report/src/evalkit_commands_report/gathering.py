@@ -1,0 +1,134 @@
+"""Gathers what a report shows: runs by data set, and their comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit import Comparison, Result, Score
+
+Bounds = tuple[float | None, float | None]
+
+_FEWEST_COMPARED = 2
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run that is shown.
+
+    Attributes:
+        result: The run.
+        label: What it is called: its model, with the id where two have the same name.
+        place: Its place among the runs of the data set, which gives colour and mark.
+    """
+
+    result: Result
+    label: str
+    place: int
+
+    @property
+    def bounds(self) -> dict[str, Bounds]:
+        """The least and the greatest value of each metric that has them."""
+        return dict(self.result.record.bounds)
+
+    @cached_property
+    def whole(self) -> dict[str, Score]:
+        """The scores of the whole set, by metric."""
+        return {score.metric: score for score in self.result.scores if score.is_whole}
+
+    @cached_property
+    def tags(self) -> dict[str, dict[str, Score]]:
+        """The scores of tags and crossings, by metric and tag."""
+        found: dict[str, dict[str, Score]] = {}
+        for score in self.result.scores:
+            if score.tag is None or score.perturbation is not None:
+                continue
+            if score.aggregate is None:
+                found.setdefault(score.metric, {})[score.tag] = score
+        return found
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The runs of one data set, and their comparison.
+
+    Attributes:
+        dataset: Name of the data set.
+        runs: The runs, in the order that they were named.
+        comparison: Their comparison; None for one run.
+        not_compared: Why there is no comparison; "" where there is one.
+    """
+
+    dataset: str
+    runs: Sequence[Shown]
+    comparison: Comparison | None = None
+    not_compared: str = ""
+
+    @property
+    def scored(self) -> list[Shown]:
+        """The runs that have scores."""
+        return [run for run in self.runs if run.result.status != "refused"]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Every metric of any run, the headline metric of the first first."""
+        names: dict[str, None] = {}
+        for run in self.scored:
+            headline = run.result.headline
+            if headline is not None and not names:
+                names[headline.metric] = None
+            names |= dict.fromkeys(run.whole)
+        return list(names)
+
+
+def gather(
+    results: Sequence[Result],
+    compare: Callable[[Sequence[Result]], Comparison] | None,
+) -> list[Gathered]:
+    """Put runs of the same data set together.
+
+    Args:
+        results: The runs.
+        compare: Compares some of them; None for no comparison.
+
+    Returns:
+        One for each data set, in the order that they were named.
+    """
+    by_dataset: dict[str, list[Result]] = {}
+    for result in results:
+        by_dataset.setdefault(str(result.dataset), []).append(result)
+    return [_gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()]
+
+
+def _gathered(
+    dataset: str,
+    results: Sequence[Result],
+    compare: Callable[[Sequence[Result]], Comparison] | None,
+) -> Gathered:
+    from evalkit import EvalkitError
+
+    runs = [
+        Shown(*each)
+        for each in zip(results, _labels(results), range(len(results)), strict=True)
+    ]
+    group = Gathered(dataset, runs)
+    scored = [run.result for run in group.scored]
+    if len(runs) < _FEWEST_COMPARED or compare is None:
+        return group
+    if len(scored) < _FEWEST_COMPARED:
+        return Gathered(dataset, runs, None, "fewer than two runs have scores")
+    try:
+        return Gathered(dataset, runs, compare(scored))
+    except EvalkitError as error:
+        return Gathered(dataset, runs, None, str(error))
+
+
+def _labels(results: Iterable[Result]) -> list[str]:
+    names = [str(result.model) for result in results]
+    return [
+        name if names.count(name) == 1 else f"{name} ({result.run_id[:8]})"
+        for name, result in zip(names, results, strict=True)
+    ]

@@ -1,0 +1,281 @@
+"""Puts a leaderboard together: scores, means, win rates and ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evalkit_cli.commanding import show_coverage
+from evalkit_commands_report.leaderboard_ranks import (
+    Progress,
+    Ranked,
+    mean_win_rates,
+    rank_column,
+    rank_means,
+)
+from evalkit_commands_report.leaderboard_statistics import (
+    Estimate,
+    Ranks,
+    error_of_mean,
+    mean_of,
+    win_rates,
+)
+
+if TYPE_CHECKING:
+    from evalkit import Score
+    from evalkit_commands_report.leaderboard_runs import Column
+
+MEAN, WIN_RATE, MODEL = "mean", "win-rate", "model"
+"""What a leaderboard can be sorted by, beside its data sets."""
+
+
+@dataclasses.dataclass
+class Board:
+    """A leaderboard."""
+
+    columns: Sequence[Column]
+    tag: str | None
+    confidence: float
+    models: list[str]
+    """Sorted."""
+    means: dict[str, Score]
+    """By model; without an interval with the `reason`."""
+    win_rates: dict[str, tuple[float, int]]
+    """The mean win rate by model, and over how many data sets it is."""
+    ranked: Sequence[Ranked]
+    """For each column."""
+    mean_ranks: dict[str, Ranks]
+    sorted_by: str
+    notices: list[str]
+
+
+def make_board(
+    columns: Sequence[Column], tag: str | None, *, ranks: bool, progress: Progress
+) -> Board:
+    """Compute means, win rates and ranks.
+
+    Args:
+        columns: The scores, by data set.
+        tag: The tag whose examples count.
+        ranks: Whether models are compared.
+        progress: Told what is being done.
+    """
+    models = list(dict.fromkeys(name for each in columns for name in each.entries))
+    confidence, notices = _confidence(columns)
+    notices += _partly_scored(columns)
+    ranked = [
+        rank_column(column, tag, confidence, progress)
+        if ranks
+        else Ranked({}, [], "they were not asked for")
+        for column in columns
+    ]
+    if ranks:
+        notices += [
+            f"{column.data.name}: no ranks: {each.reason}"
+            for column, each in zip(columns, ranked, strict=True)
+            if each.reason is not None
+        ]
+    notices += [
+        f"{column.data.name}: the runs are of other files of the data, so that it is "
+        "not known whether the scores are of the same examples"
+        for column, each in zip(columns, ranked, strict=True)
+        if not each.rows and len(_data_of(column)) > 1
+    ]
+    comparable, why = _can_be_averaged(columns)
+    if not comparable:
+        notices.append(f"no means over data sets: {why}")
+    means = _means(columns, models) if comparable else {}
+    missing = [model for model in models if comparable and model not in means]
+    if missing:
+        notices.append(
+            f"no mean of {', '.join(missing)}: there is no score on every data set"
+        )
+    notices += [
+        f"mean of {model}: no interval: {score.reason}"
+        for model, score in means.items()
+        if score.ci is None
+    ]
+    mean_ranks = _mean_ranks(columns, means, ranked, notices if ranks else [])
+    rates = mean_win_rates([_win_rates(column) for column in columns], models)
+    board = Board(
+        *(columns, tag, confidence, models, means, rates, ranked, mean_ranks),
+        sorted_by=MODEL,
+        notices=notices,
+    )
+    sort_board(board, _default_order(board))
+    return board
+
+
+def _confidence(columns: Sequence[Column]) -> tuple[float, list[str]]:
+    levels = levels_of(columns)
+    if len(levels) == 1:
+        return levels[0], []
+    shown = show_levels(levels)
+    return 0.95, [f"intervals of runs are of {shown}; models are compared at 95 %"]
+
+
+def levels_of(columns: Sequence[Column]) -> list[float]:
+    """Return the probabilities of the intervals of all runs of a board, sorted."""
+    entries = (entry for column in columns for entry in column.entries.values())
+    return sorted({entry.run.record.confidence for entry in entries})
+
+
+def show_levels(levels: Sequence[float]) -> str:
+    """Return probabilities of intervals in percent."""
+    return " and ".join(f"{100 * level:g} %" for level in levels)
+
+
+def _partly_scored(columns: Sequence[Column]) -> list[str]:
+    """Name scores that do not count all examples, which others may count."""
+    notices = []
+    for column in columns:
+        for model, entry in column.entries.items():
+            share, between = show_coverage(entry.score)
+            if share:
+                notices.append(
+                    f"{model} on {column.data.name}: {share} of the examples scored; "
+                    f"with the rest wrong to right: {between}"
+                )
+    return notices
+
+
+def _data_of(column: Column) -> set[str | None]:
+    """Return the digests of the data that the runs of a column are of."""
+    return {entry.run.record.data.sha256 for entry in column.entries.values()}
+
+
+def _scores(column: Column) -> list[Score]:
+    return [entry.score for entry in column.entries.values()]
+
+
+def _can_be_averaged(columns: Sequence[Column]) -> tuple[bool, str]:
+    """Tell whether a mean over the data sets means anything, or why not."""
+    if len(columns) < 2:
+        return False, "there is one data set"
+    kinds = {
+        (score.unit, score.scale, score.higher_is_better)
+        for column in columns
+        for score in _scores(column)
+    }
+    if len(kinds) > 1:
+        units = ", ".join(
+            f"{column.metric} on {column.data.name}" for column in columns
+        )
+        return False, f"their scores differ in unit or direction ({units})"
+    return True, ""
+
+
+def _means(columns: Sequence[Column], models: Sequence[str]) -> dict[str, Score]:
+    found = {}
+    for model in models:
+        if all(model in column.entries for column in columns):
+            entries = [column.entries[model] for column in columns]
+            scores = [entry.score for entry in entries]
+            levels = {entry.run.record.confidence for entry in entries}
+            if all(score.value is not None for score in scores):
+                found[model] = _mean(scores, one_level=len(levels) == 1)
+    return found
+
+
+def _mean(scores: Sequence[Score], *, one_level: bool) -> Score:
+    """Return the mean of a model's scores over data sets, as a score."""
+    values = [score.value for score in scores if score.value is not None]
+    errors = [score.se for score in scores if score.se is not None]
+    whole = len(errors) == len(scores)
+    reason = next(
+        (score.reason or score.ci_method for score in scores if score.ci is None), None
+    )
+    if reason is not None:
+        reason = f"that of a data set is missing ({reason})"
+    elif not one_level:
+        reason = "those of its runs are of different probabilities"
+    parts = [
+        Estimate(score.value, *score.ci)
+        for score in scores
+        if score.value is not None and score.ci is not None
+    ]
+    interval = mean_of(parts) if reason is None else None
+    return scores[0]._replace(
+        tag=scores[0].tag,
+        value=sum(values) / len(values),
+        se=error_of_mean(errors) if whole else None,
+        ci_low=None if interval is None else interval.low,
+        ci_high=None if interval is None else interval.high,
+        ci_method="none" if interval is None else "mover",
+        n=sum(score.n for score in scores),
+        n_clusters=None,
+        coverage=None,
+        reason=reason,
+        flag=None,
+        aggregate=None,
+    )
+
+
+def _mean_ranks(
+    columns: Sequence[Column],
+    means: dict[str, Score],
+    ranked: Sequence[Ranked],
+    notices: list[str],
+) -> dict[str, Ranks]:
+    if len(means) < 2:
+        return {}
+    higher = _scores(columns[0])[0].higher_is_better
+    if higher is None:
+        return {}
+    found = rank_means(list(means), ranked, higher)
+    if found.reason is not None:
+        notices.append(f"no ranks of means: {found.reason}")
+    return found.ranks
+
+
+def _win_rates(column: Column) -> dict[str, float]:
+    scores = _scores(column)
+    higher = scores[0].higher_is_better
+    values = {
+        model: entry.score.value
+        for model, entry in column.entries.items()
+        if entry.score.value is not None
+    }
+    return {} if higher is None else win_rates(values, higher)
+
+
+def _default_order(board: Board) -> str:
+    if len(board.columns) == 1:
+        return board.columns[0].data.name
+    if len(board.means) == len(board.models):
+        return MEAN
+    return WIN_RATE if board.win_rates else MODEL
+
+
+def sort_board(board: Board, by: str) -> None:
+    """Sort the models of a board, the best first; those without a number come last.
+
+    Args:
+        board: The board, which is changed.
+        by: `mean`, `win-rate`, `model`, or the name of a data set that it has.
+
+    """
+    keys: dict[str, float | None] = {}
+    if by == MEAN:
+        keys = {model: _oriented(score) for model, score in board.means.items()}
+    elif by == WIN_RATE:
+        keys = {model: rate for model, (rate, _) in board.win_rates.items()}
+    elif by != MODEL:
+        entries = next(
+            column.entries for column in board.columns if by in column.data.names
+        )
+        keys = {model: _oriented(entry.score) for model, entry in entries.items()}
+
+    def order(model: str) -> tuple[bool, float, str]:
+        key = keys.get(model)
+        return key is None, -(key or 0.0), model
+
+    board.models.sort(key=order)
+    board.sorted_by = by
+
+
+def _oriented(score: Score) -> float | None:
+    if score.value is None:
+        return None
+    return -score.value if score.higher_is_better is False else score.value

@@ -1,0 +1,161 @@
+"""Chooses the runs of a leaderboard: the newest complete one of each model and data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from evalkit import Score
+    from evalkit.runs import Result, RunSummary
+
+
+class DataSet(NamedTuple):
+    """A column of a leaderboard."""
+
+    name: str
+    split: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What it may be called: also with its split, where there are several."""
+        return self.name, f"{self.name} ({self.split})"
+
+
+class Chosen(NamedTuple):
+    """The runs of a leaderboard."""
+
+    runs: dict[DataSet, dict[str, Result]]
+    """By data set and model, both by name."""
+    notices: list[str]
+    """What was left out, and why."""
+
+
+class Entry(NamedTuple):
+    """The score of a model on a data set."""
+
+    run: Result
+    score: Score
+
+
+class Column(NamedTuple):
+    """The scores of all models on a data set."""
+
+    data: DataSet
+    metric: str
+    aggregate: str | None
+    entries: dict[str, Entry]
+    """By model; those without a value have a `reason`."""
+
+
+def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
+    """Choose the newest complete run of each model on each data set.
+
+    Args:
+        folders: Folders of runs.
+        since: Leave out runs evaluated before.
+
+    Returns:
+        The runs. One that was rescored stands behind the one that it became.
+
+    Raises:
+        StorageError: A folder is not there, or a chosen run cannot be read.
+    """
+    from evalkit import read_run
+    from evalkit.errors import StorageError
+    from evalkit.runs import COMPLETE, is_since, list_runs
+
+    listed: list[RunSummary] = []
+    notices: list[str] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise StorageError(f"there is no folder {folder}")
+        found = list_runs(folder)
+        notices += [run.problem for run in found if run.problem is not None]
+        listed += [run for run in found if run.problem is None]
+    recent = [run for run in listed if is_since(run.evaluated, since)]
+    complete = [run for run in recent if run.status == COMPLETE and run.model]
+    parents = {run.parent for run in complete}
+    complete = [run for run in complete if run.run_id not in parents]
+    complete.sort(key=_moment, reverse=True)
+    newest: dict[DataSet, dict[str, RunSummary]] = {}
+    for run in complete:
+        data = DataSet(str(run.dataset), str(run.split))
+        newest.setdefault(data, {}).setdefault(str(run.model), run)
+    notices += _only_incomplete(recent, newest)
+    runs = {
+        data: {model: read_run(newest[data][model].path) for model in newest[data]}
+        for data in sorted(newest)
+    }
+    return Chosen(runs, notices)
+
+
+def _moment(run: RunSummary) -> float:
+    if run.evaluated is None:
+        return 0.0
+    return datetime.fromisoformat(run.evaluated).timestamp()
+
+
+def _only_incomplete(
+    runs: Sequence[RunSummary], newest: dict[DataSet, dict[str, RunSummary]]
+) -> list[str]:
+    """Name models that have runs on a data set, of which none is complete."""
+    left = dict.fromkeys(
+        (str(run.model), str(run.dataset), str(run.split), str(run.status))
+        for run in runs
+        if str(run.model)
+        not in newest.get(DataSet(str(run.dataset), run.split or ""), ())
+    )
+    return [
+        f"{model} on {dataset} ({split}): only a {status} run, which does not count"
+        for model, dataset, split, status in left
+    ]
+
+
+def columns_of(
+    chosen: Chosen, metric: str | None, tag: str | None
+) -> tuple[list[Column], list[str]]:
+    """Take the score of each run that the leaderboard shows.
+
+    Args:
+        chosen: The runs.
+        metric: The metric; None for the main score of the newest run of each data set.
+        tag: The tag whose examples count; None for the whole set.
+
+    Returns:
+        A column for each data set in which a model has a score, and notices about
+        those without.
+    """
+    columns, notices = [], []
+    for data, runs in chosen.runs.items():
+        name, aggregate = metric, None
+        headlines = [run.headline for run in runs.values() if run.headline is not None]
+        if name is None and headlines:
+            name = headlines[0].metric
+            aggregate = None if tag is not None else headlines[0].aggregate
+        entries = {}
+        for model, run in runs.items():
+            score = None if name is None else _score(run, name, aggregate, tag)
+            if score is not None:
+                entries[model] = Entry(run, score)
+        lacking = [model for model in runs if model not in entries]
+        what = f"{name or 'main score'}{f' on {tag}' if tag else ''}"
+        if lacking:
+            notices.append(
+                f"{data.name}: no score {what} in the runs of {', '.join(lacking)}"
+            )
+        if name is not None and entries:
+            columns.append(Column(data, name, aggregate, entries))
+    return columns, notices
+
+
+def _score(
+    run: Result, metric: str, aggregate: str | None, tag: str | None
+) -> Score | None:
+    wanted = (metric, aggregate, tag, None)
+    for score in run.scores:
+        if (score.metric, score.aggregate, score.tag, score.perturbation) == wanted:
+            return score
+    return None

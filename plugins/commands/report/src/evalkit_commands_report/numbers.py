@@ -1,0 +1,125 @@
+"""Numbers of scores: shown as the terminal shows them, and whole beside that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalkit_cli.commanding import (
+    show_coverage,
+    show_interval,
+    show_n,
+    show_value,
+)
+from evalkit_commands_report.markup import Markup, element, fragment
+
+if TYPE_CHECKING:
+    from evalkit import Score
+    from evalkit_commands_report.gathering import Shown
+
+
+def exact(shown: str, value: float | None, **slots: Any) -> Markup:
+    """Return a number as it is read, with all of its digits as its `value`.
+
+    Args:
+        shown: What is read.
+        value: The number as stored; None where there is none.
+        **slots: Further attributes, which say what the number is.
+
+    Returns:
+        A `data` element.
+    """
+    whole = "" if value is None else repr(value)
+    return element("data", shown, value=whole, **slots)
+
+
+def score_number(run: Shown, score: Score, field: str, shown: str) -> Markup:
+    """Return a number of a score, with what names it in the run.
+
+    Args:
+        run: The run.
+        score: The score.
+        field: Which field of the score it is.
+        shown: What is read.
+
+    Returns:
+        A `data` element whose attributes name run, metric, tag, view and field.
+    """
+    return exact(
+        shown,
+        getattr(score, field),
+        data_run=run.result.run_id,
+        data_metric=score.metric,
+        data_tag=score.tag,
+        data_aggregate=score.aggregate,
+        data_perturbation=score.perturbation,
+        data_on=score.computed_on,
+        data_field=field,
+    )
+
+
+def value_of(run: Shown, score: Score) -> Markup:
+    """Return the value of a score with its unit."""
+    return score_number(run, score, "value", show_value(score))
+
+
+def interval_of(run: Shown, score: Score) -> Markup:
+    """Return the interval of a score; why there is none where there is none."""
+    shown = show_interval(score, run.bounds)
+    if not shown.startswith("["):
+        why = element("small", score.reason) if score.reason else None
+        return fragment(shown, why)
+    low, high = shown.strip("[]").split(", ")
+    return fragment(
+        "[",
+        score_number(run, score, "ci_low", low),
+        ", ",
+        score_number(run, score, "ci_high", high),
+        "]",
+    )
+
+
+def n_of(run: Shown, score: Score) -> Markup:
+    """Return the number of examples, and which share of them was scored."""
+    return fragment(
+        score_number(run, score, "n", show_n(score)), element_of_coverage(score)
+    )
+
+
+def element_of_coverage(score: Score) -> Markup | None:
+    """Return the share that was scored; None where it is all."""
+    share = coverage_text(score)
+    return element("small", share) if share else None
+
+
+def coverage_text(score: Score) -> str:
+    """Return which share of the examples was scored; "" for all of them."""
+    share, between = show_coverage(score)
+    if not share:
+        return ""
+    return f" ({share} scored; the rest wrong to right: {between})"
+
+
+def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the interval, cut where no value of the metric can be.
+
+    Args:
+        score: The score.
+        bounds: The least and the greatest value by metric.
+
+    Returns:
+        Its ends, as stored; None where there is no interval.
+    """
+    from evalkit.catalog import metric_of
+
+    if score.ci is None:
+        return None
+    name = metric_of(score.metric, bounds)
+    least, greatest = bounds[name] if name is not None else (None, None)
+    if score.computed_on == "drop" and least is not None and greatest is not None:
+        least, greatest = least - greatest, greatest - least
+    low, high = score.ci
+    return (
+        low if least is None else max(low, least),
+        high if greatest is None else min(high, greatest),
+    )

@@ -1,0 +1,131 @@
+"""The section of reliability: whether probabilities are what happens."""
+
+from __future__ import annotations
+
+from evalkit_commands_report.gathering import Gathered, Shown
+from evalkit_commands_report.intervals import colour_class, mark
+from evalkit_commands_report.markup import Markup, element, fragment
+from evalkit_commands_report.numbers import exact
+from evalkit_commands_report.reliability import Bin, Reliability, reliability_of
+from evalkit_commands_report.tables import table
+
+_SIDE = 220
+_MARGIN = 34
+_LARGEST = 9.0
+
+
+def reliability_section(group: Gathered, name: str) -> Markup | None:
+    """Return the reliability of each run; None where no run has probabilities.
+
+    Args:
+        group: The runs of a data set.
+        name: Beginning of the ids of its elements.
+    """
+    found = [(run, reliability_of(run)) for run in group.scored]
+    figures = [_figure(run, known) for run, known in found if known is not None]
+    if not figures:
+        return None
+    without = [run.label for run, known in found if known is None]
+    rest = f" No probabilities: {', '.join(without)}." if without else ""
+    return element(
+        "section",
+        element("h3", "Reliability", id=f"{name}-reliability"),
+        element(
+            "p",
+            "How often predictions are right, by the probability that the model gave "
+            "them. On the diagonal, probabilities are what happens; below it, the "
+            f"model is too sure. The area of a dot is the number of predictions.{rest}",
+            class_="note",
+        ),
+        element("div", figures, class_="figures"),
+        aria_labelledby=f"{name}-reliability",
+    )
+
+
+def _figure(run: Shown, known: Reliability) -> Markup:
+    rest = f"; {known.without} without one are left out" if known.without else ""
+    caption = f"{run.label}: {known.n} predictions with a probability{rest}"
+    rows = [
+        [
+            f"{bin_.low:.1f} to {bin_.high:.1f}",
+            _number(run, bin_, "n", str(bin_.n)),
+            _number(run, bin_, "mean", f"{100 * bin_.mean:.1f} %"),
+            _number(run, bin_, "right", f"{100 * bin_.right:.1f} %"),
+        ]
+        for bin_ in known.bins
+    ]
+    header = ("Probability", "n", "Mean", "Right")
+    return element(
+        "figure",
+        element("figcaption", mark(run.place), " ", caption),
+        _diagram(run, known),
+        element(
+            "details",
+            element("summary", "Numbers"),
+            table(header, rows, caption=f"Reliability of {run.label}"),
+        ),
+    )
+
+
+def _number(run: Shown, bin_: Bin, field: str, shown: str) -> Markup:
+    return exact(
+        shown,
+        getattr(bin_, field),
+        data_run=run.result.run_id,
+        data_bin=bin_.low,
+        data_field=field,
+    )
+
+
+def _diagram(run: Shown, known: Reliability) -> Markup:
+    largest = max(bin_.n for bin_ in known.bins)
+    dots = [
+        element(
+            "circle",
+            element("title", f"n = {bin_.n}"),
+            cx=_x(bin_.mean),
+            cy=_y(bin_.right),
+            r=round(max(2.5, _LARGEST * (bin_.n / largest) ** 0.5), 2),
+            class_="dot",
+        )
+        for bin_ in known.bins
+    ]
+    path = " ".join(f"{_x(bin_.mean)},{_y(bin_.right)}" for bin_ in known.bins)
+    size = _SIDE + _MARGIN + 12
+    return element(
+        "svg",
+        _frame(),
+        element("polyline", points=path, class_="path"),
+        dots,
+        class_=f"reliability {colour_class(run.place)}",
+        viewBox=f"0 0 {size} {size}",
+        width=size,
+        role="img",
+        aria_label=f"Reliability of {run.label}; its numbers are in the table below",
+    )
+
+
+def _frame() -> Markup:
+    parts = []
+    for share in (0.0, 0.5, 1.0):
+        x, y = _x(share), _y(share)
+        label = f"{100 * share:.0f} %"
+        parts += [
+            element("line", x1=x, x2=x, y1=_y(0), y2=_y(1), class_="grid"),
+            element("line", x1=_x(0), x2=_x(1), y1=y, y2=y, class_="grid"),
+            element("text", label, x=x, y=_y(0) + 15, text_anchor="middle"),
+            element("text", label, x=_x(0) - 6, y=y + 4, text_anchor="end"),
+        ]
+    diagonal = element(
+        "line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="reference"
+    )
+    name = element("text", "probability", x=_x(0.5), y=_y(0) + 30, text_anchor="middle")
+    return fragment(parts, diagonal, name)
+
+
+def _x(share: float) -> float:
+    return round(_MARGIN + 6 + share * (_SIDE - 12), 2)
+
+
+def _y(share: float) -> float:
+    return round(8 + (1 - share) * (_SIDE - 12), 2)

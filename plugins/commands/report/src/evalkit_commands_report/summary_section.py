@@ -1,0 +1,193 @@
+"""The first section: the main score of each run, then all scores of the whole set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit_cli.commanding import score_label, show_number, show_value
+from evalkit_commands_report.axes import Axis, make_axis
+from evalkit_commands_report.gathering import Gathered, Shown
+from evalkit_commands_report.intervals import axis_line, interval_line, mark
+from evalkit_commands_report.markup import Child, Markup, element, fragment
+from evalkit_commands_report.numbers import (
+    clipped,
+    exact,
+    interval_of,
+    n_of,
+    score_number,
+    value_of,
+)
+from evalkit_commands_report.tables import table, without_empty_columns
+
+if TYPE_CHECKING:
+    from evalkit import Score
+
+
+def summary_section(group: Gathered, name: str) -> Markup:
+    """Return the section of the scores of whole runs.
+
+    Args:
+        group: The runs of a data set.
+        name: Beginning of the ids of its elements.
+    """
+    return element(
+        "section",
+        element("h3", "Scores", id=f"{name}-scores"),
+        _headlines(group),
+        _refusals(group),
+        _all_metrics(group),
+        aria_labelledby=f"{name}-scores",
+    )
+
+
+def headline_table(group: Gathered) -> Markup:
+    """Return the main score of each run with its interval."""
+    scores = [
+        (run, run.result.headline)
+        for run in group.scored
+        if run.result.headline is not None
+    ]
+    axis = _axis(scores)
+    rows = []
+    for run, score in scores:
+        model = fragment(mark(run.place), " ", run.label)
+        line = interval_line(axis, run.place, score.value, clipped(score, run.bounds))
+        big = score_number(run, score, "value", show_value(score))
+        rows.append(
+            element(
+                "tr",
+                element("th", model, scope="row", role="rowheader", class_="model"),
+                element("td", score_label(score), role="cell", class_="metric"),
+                element("td", big, role="cell", class_="n main"),
+                element("td", interval_of(run, score), role="cell", class_="ci"),
+                element("td", line, role="cell", class_="plot"),
+                element("td", n_of(run, score), role="cell", class_="n"),
+                role="row",
+            )
+        )
+    confidence = {f"{100 * run.result.record.confidence:g} %" for run, _ in scores}
+    interval = f"{' or '.join(sorted(confidence))} interval"
+    head = element(
+        "tr",
+        element("th", "Model", scope="col"),
+        element("th", "Metric", scope="col", class_="metric"),
+        element("th", "Score", scope="col", class_="n"),
+        element("th", interval, scope="col", class_="ci"),
+        element("th", axis_line(axis), scope="col", class_="plot"),
+        element("th", "n", scope="col", class_="n"),
+        role="row",
+    )
+    return element(
+        "div",
+        element(
+            "table",
+            element("thead", head, role="rowgroup"),
+            element("tbody", rows, role="rowgroup"),
+            class_="intervals headlines",
+            role="table",
+        ),
+        class_="wide",
+    )
+
+
+def _headlines(group: Gathered) -> Markup | None:
+    if not any(run.result.headline is not None for run in group.scored):
+        return None
+    return fragment(headline_table(group), _baselines(group))
+
+
+def _axis(scores: list[tuple[Shown, Score]]) -> Axis:
+    values: list[float] = []
+    scale = 1.0
+    for run, score in scores:
+        scale = score.scale
+        values += [] if score.value is None else [score.value]
+        values += clipped(score, run.bounds) or ()
+    return make_axis(values, scale)
+
+
+def _baselines(group: Gathered) -> Markup | None:
+    """Say what answers would score that ignore the input."""
+    for run in group.scored:
+        found, headline = run.result.record.baselines, run.result.headline
+        if found is None or headline is None or headline.aggregate:
+            continue
+        parts: list[Child] = []
+        for value, words in (
+            (found.majority, f"always “{found.majority_label}” scores "),
+            (found.chance, "chance scores "),
+        ):
+            if value is not None:
+                shown = show_number(headline, value)
+                parts += [", " if parts else "", words, exact(shown, value)]
+        if parts:
+            text = f"Without reading the input ({headline.metric}): "
+            return element("p", text, parts, ".", class_="note")
+    return None
+
+
+def _refusals(group: Gathered) -> Markup:
+    return fragment(
+        [
+            element(
+                "p",
+                element("strong", run.label),
+                ": the predictions were refused, so there are no scores. See Problems.",
+                class_="warning",
+            )
+            for run in group.runs
+            if run.result.status == "refused"
+        ],
+        [
+            element("p", element("strong", run.label), f": {error}", class_="warning")
+            for run in group.runs
+            for error in run.result.errors
+        ],
+    )
+
+
+def _all_metrics(group: Gathered) -> Markup | None:
+    """Return all scores of the whole set, and those over the tags of facets."""
+    rows: list[list[Child]] = []
+    for run in group.scored:
+        for score in run.result.scores:
+            is_aggregate = score.aggregate is not None and score.perturbation is None
+            if score.is_whole or is_aggregate:
+                rows.append(_metric_row(run, score))
+    if not rows:
+        return None
+    header: list[Child] = ["Metric", "Of", "Model", "Score", "Interval", "n"]
+    header += ["Adjusted p", "What to know"]
+    header, rows = without_empty_columns(header, rows)
+    texts = [n for n, name in enumerate(header) if name not in ("Score", "n")]
+    return element(
+        "details",
+        element("summary", f"All metrics and facets ({len(rows)} scores)"),
+        table(header, rows, texts=texts, caption="All metrics and facets"),
+    )
+
+
+_WORDS = {"macro": "mean over", "worst": "worst tag of", "gap": "largest gap of"}
+
+
+def _metric_row(run: Shown, score: Score) -> list[Child]:
+    from evalkit.reporting import show_p
+
+    kind, _, facet = (score.aggregate or "").partition(":")
+    about = f"{_WORDS.get(kind, kind)} {facet}".strip() or "all examples"
+    if score.tag is not None:
+        about += f": {score.tag}"
+    p_value: Child = ""
+    if score.p_adjusted is not None:
+        p_value = score_number(run, score, "p_adjusted", show_p(score.p_adjusted))
+    known = [text for text in (score.flag, score.reason) if text]
+    return [
+        score.metric,
+        about,
+        fragment(mark(run.place), " ", run.label),
+        value_of(run, score),
+        interval_of(run, score),
+        n_of(run, score),
+        p_value,
+        "; ".join(known),
+    ]

@@ -1,0 +1,75 @@
+"""Single plots: drawn by matplotlib, and refused clearly without it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import Result as Done
+
+from evalkit_commands_report.report import PLOTS
+
+from .conftest import HOSTILE
+
+Invoke = Callable[..., Done]
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_each_plot_is_drawn_as_svg(
+    invoke: Invoke, runs: Path, tmp_path: Path, plot: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    common = ("report", "good", "bad", HOSTILE, "--runs", str(runs), "--format", "svg")
+    done = invoke(*common, "--plot", plot, "-m", "accuracy")
+    assert done.exit_code == 0
+    assert done.stderr.endswith(f"written to {plot}.svg\n")
+    text = (tmp_path / f"{plot}.svg").read_text("utf-8")
+    ElementTree.fromstring(text)
+    assert "<script" not in text
+    assert "good" in text
+
+
+def test_a_picture_of_dots_is_written_too(
+    invoke: Invoke, runs: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    common = ("report", "good", "--runs", str(runs), "--format", "png")
+    assert invoke(*common, "-o", "a.png", "-q").exit_code == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("plot", "model", "why"),
+    [
+        ("tags", "refused", "the runs have no scores of tags"),
+        ("comparison", "good", "name two runs of a data set to compare"),
+        ("perturbations", "bad", "no run was evaluated with perturbed copies"),
+        ("confusion", "refused", "no scores"),
+        ("reliability", "refused", "no run has probabilities of labels"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    invoke: Invoke, runs: Path, refused: str, plot: str, model: str, why: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    named = refused if model == "refused" else model
+    common = ("report", named, "--runs", str(runs), "--format", "svg", "--plot", plot)
+    done = invoke(*common)
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"evalkit: error: there is nothing to plot: {why}"
+    )
+
+
+def test_without_matplotlib_the_extra_is_named(
+    invoke: Invoke, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = invoke("report", "good", "--runs", str(runs), "--format", "png")
+    assert done.exit_code == 1
+    assert "the extra `plots`: pip install 'evalkit-commands-report[plots]'" in (
+        done.stderr
+    )

@@ -1,0 +1,163 @@
+"""Names of the other gender that keep the group which a list says a name is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+
+from evalkit_perturbations_text.names.census_origins import (
+    ENGLISH_LOCALES,
+    REVIEWED_LOCALES,
+    census_origins,
+)
+from evalkit_perturbations_text.names.country_names import (
+    OneGender,
+    country_first_names,
+    country_names,
+)
+from evalkit_perturbations_text.names.groups import PAIRED, name_group
+from evalkit_perturbations_text.names.lists import (
+    common_first_names,
+    country_of,
+    is_census_name,
+    names_of_country,
+    rank_of,
+    ranked_names,
+)
+
+UNMARKED = ""
+"""The group of names that no list gives to a group of people: most of the US census."""
+
+_NEAREST = 20
+"""How many names of like frequency a replacement is drawn from."""
+
+
+@cache
+def group_of(name: str) -> str:
+    """Say which group of people the lists give a first name to.
+
+    Args:
+        name: A first name in lower case.
+
+    Returns:
+        `bertrand-mullainathan-2004-white` or `-black` for a name of that study; one of
+        Faker's locales for one that is known from that country, or from one with like
+        names; else `UNMARKED`.
+    """
+    for study in PAIRED:
+        if name in _of_study(study):
+            return study
+    if not is_census_name(name):
+        locale = country_of(name)
+        return UNMARKED if locale in ENGLISH_LOCALES else locale
+    origin = census_origins().get(name)
+    if origin is not None:
+        return origin
+    known = country_first_names().get(name)
+    if known is None or name in common_first_names() or name in _english_names():
+        return UNMARKED
+    return known.locale if known.locale in REVIEWED_LOCALES else UNMARKED
+
+
+@cache
+def _of_study(study: str) -> frozenset[str]:
+    names = name_group(study)
+    return frozenset(name.lower() for name in (*names.female, *names.male))
+
+
+@cache
+def _english_names() -> frozenset[str]:
+    """Return the names on the lists of English-speaking countries, in lower case."""
+    return frozenset(
+        name.lower()
+        for locale in ENGLISH_LOCALES
+        for names in country_names(locale)[:2]
+        for name in names
+    )
+
+
+def counterparts(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
+    """Return names of a gender that are of the group of a name.
+
+    Args:
+        name: A name in lower case.
+        gender: The gender of the names that are returned.
+        rng: Chooses with which to begin.
+
+    Yields:
+        For a name of a study or country all others of it; for any other first the
+        twenty that are about as frequent, then those that are less, then those that
+        are more.
+    """
+    group = group_of(name)
+    if group == UNMARKED:
+        yield from nearest_in_rank(name, gender, rng)
+        return
+    names = _names_of(group, gender)
+    first = int(rng.random() * len(names))
+    yield from names[first:]
+    yield from names[:first]
+
+
+@cache
+def _names_of(group: str, gender: OneGender) -> tuple[str, ...]:
+    """Return the names of a group; a country's without those known from elsewhere."""
+    if group in PAIRED:
+        names = name_group(group)
+        return names.female if gender == "female" else names.male
+    return tuple(
+        name
+        for name in names_of_country(group, gender)
+        if region_of(group_of(name.lower())) == region_of(group)
+    )
+
+
+def region_of(group: str) -> str:
+    """Return the countries of a language as one, where their lists have like names.
+
+    Args:
+        group: From `group_of`.
+
+    Returns:
+        The language for locales of Spanish, Portuguese, German, French and Dutch; the
+        group itself for any other, and for Algeria's, whose names are Arabic.
+    """
+    language = group.partition("_")[0]
+    is_shared = language in ("es", "pt", "de", "fr", "nl") and group != "fr_DZ"
+    return language if is_shared else group
+
+
+@cache
+def unmarked_names(gender: OneGender) -> tuple[str, ...]:
+    """Return the names that an unmarked one may become, most frequent first.
+
+    Args:
+        gender: `female` or `male`.
+
+    Returns:
+        The `ranked_names` of the US census that are of no group, in lower case.
+    """
+    return tuple(name for name in ranked_names(gender) if group_of(name) == UNMARKED)
+
+
+def nearest_in_rank(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
+    """Return unmarked names of a gender, those first that are about as frequent.
+
+    Args:
+        name: A name in lower case.
+        gender: `female` or `male`.
+        rng: Chooses with which of the twenty nearest in rank to begin.
+
+    Yields:
+        All of `unmarked_names`: the twenty nearest, then those that are less frequent,
+        then those that are more.
+    """
+    ranked = unmarked_names(gender)
+    middle = min(rank_of(name), len(ranked) - _NEAREST // 2)
+    low = max(0, min(middle - _NEAREST // 2, len(ranked) - _NEAREST))
+    first = low + int(rng.random() * _NEAREST)
+    yield from ranked[first : low + _NEAREST]
+    yield from ranked[low:first]
+    yield from ranked[low + _NEAREST :]
+    yield from reversed(ranked[:low])

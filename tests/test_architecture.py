@@ -88,6 +88,9 @@ def test_every_public_module_that_the_page_names_exists(named: str) -> None:
         ("workflows/options.py", ("EvaluationOptions",)),
         ("scoring/records.py", ("GroupScore", "AggregateScore")),
         ("predictions/alignment.py", ("Alignment",)),
+        ("adapting/files.py", ("with_map",)),
+        ("adapting/mapping.py", ("MapFields",)),
+        ("comparing/records.py", ("ComparedScore", "Comparison")),
     ],
 )
 def test_the_names_that_the_page_sends_to_are_defined_there(

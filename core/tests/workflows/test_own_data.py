@@ -130,6 +130,7 @@ def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
         "statement": "sentence",
         "label": "verdict",
     }
+    assert str(caught.value).endswith("#row counts the rows from 1, #row0 from 0")
 
 
 @pytest.mark.parametrize("name", ["^a$", "^(", "*", "^.*$"])
@@ -252,6 +253,22 @@ def test_float_ids_are_named() -> None:
         evaluate(of_data)
     with pytest.raises(SchemaError, match="write them as integers, in pandas by"):
         evaluate([{**row, "key": float(row["key"])} for row in MOODY])
+
+
+def test_rows_counted_from_0_are_named_where_the_data_are_counted_from_1() -> None:
+    fields = {**MAPS["map"], "id": "#row"}
+    said = [{**row, "key": n} for n, row in enumerate(MOODY_SAID)]
+    with pytest.raises(AlignmentError, match="the data has the ids 1 to 12, and the pr"):
+        evaluate(said=said, map=fields)
+    [notice] = [
+        text
+        for text in evaluate(said=said, map=fields, on_missing="wrong").notices
+        if "count the rows from 0" in text
+    ]
+    assert notice.endswith("--map 'id=#row0' numbers the data from 0")
+    assert evaluate(said=said, map={**fields, "id": "#row0"})["accuracy"].value == 1.0
+    others = evaluate(said=[*MOODY_SAID, {"key": "0x", "pred": "positive"}])
+    assert not [text for text in others.notices if "rows from 0" in text]
 
 
 def test_probabilities_in_columns_are_named_and_can_be_used() -> None:

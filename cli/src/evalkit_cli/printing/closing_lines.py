@@ -147,14 +147,19 @@ def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
     """
     if verbose or len(notices) <= 1:
         return [f"notice: {notice}" for notice in notices]
-    # what changes scores comes before anything else
-    first = min(notices, key=lambda text: not _is_about_scores(text))
+    first = min(notices, key=_place)
     return [f"{len(notices)} notices (-v shows all), such as: {first}"]
 
 
-def _is_about_scores(notice: str) -> bool:
-    words = ("left out", "counted as wrong", "repeated id", "only ")
-    return any(each in notice for each in words)
+_CAUSES = ("ids are ", "the ids of the data ", "the data has the ids ", "the file is not ")
+_ABOUT_SCORES = ("left out", "counted as wrong", "repeated id", "only ")
+
+
+def _place(notice: str) -> int:
+    """Put why many rows come to nothing first, then what else changes scores."""
+    if notice.startswith(_CAUSES):
+        return 0
+    return 1 if any(each in notice for each in _ABOUT_SCORES) else 2
 
 
 def _warnings(result: Result, _verbose: bool) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.adapting.mapping import ROW_NUMBER, ROW_NUMBER_FROM_0
 from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.nearest import guess_columns, how_to_map, shown_columns
@@ -54,6 +55,8 @@ def lacking_error(
     mapping = _guess(dataset, task, loaded, fields, name)
     is_whole = {*mapping} == {*fields}
     how = how_to_map("data", mapping)
+    if mapping.get(ID) == ROW_NUMBER:
+        how += f"; {ROW_NUMBER} counts the rows from 1, {ROW_NUMBER_FROM_0} from 0"
     is_file = dataset.component.distribution == AS_FILE
     if is_file and not is_whole and dataset.pipeline is None:
         how += f"; {_ADAPTERS}"
@@ -135,7 +138,7 @@ def _guess(
     unfit = {ID: [*_no_ids(loaded.frame, columns)]} if ID in fields else {}
     guessed = guess_columns(fields, columns, fitting, unfit)
     if ID in fields and ID not in guessed and len(guessed) == len(fields) - 1:
-        return {ID: "#row", **guessed}
+        return {ID: ROW_NUMBER, **guessed}
     return guessed
 
 

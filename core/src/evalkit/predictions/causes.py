@@ -49,6 +49,19 @@ def find_causes(problems: Problems, ids: pl.Series) -> Iterator[str]:
         )
     strangers = [p.id for p in problems.first("unknown", _MOST_PROBLEMS) if p.id]
     yield from _float_texts(strangers, ids)
+    if "0" in strangers and _counts_from_1(ids):
+        yield (
+            f"the data has the ids 1 to {len(ids)}, and the predictions have the id 0: "
+            "where they count the rows from 0, each is scored on the row before its "
+            "own; --map 'id=#row0' numbers the data from 0"
+        )
+
+
+def _counts_from_1(ids: pl.Series) -> bool:
+    """Tell whether ids, none of which is there twice, are 1 to their number."""
+    numbers = ids.cast(pl.Int64, strict=False)
+    bounds = (numbers.null_count(), numbers.min(), numbers.max())
+    return bounds == (0, 1, len(ids))
 
 
 def _is_whole_float_id(violation: Violation) -> bool:

@@ -316,7 +316,7 @@ def test_names_of_models_mean_their_newest_runs_and_it_is_said_which(
     done = invoke("compare", "right@tiny", runs[1], "--no-tags")
     [line] = done.stderr.splitlines()
     assert line.startswith(f"evalkit: right@tiny is runs/tiny/{newest} (tiny, eval")
-    assert line.endswith("UTC, the newest complete one, before 1 older run)")
+    assert line.endswith("UTC, the newest of 2 complete runs)")
     assert invoke("compare", "right", runs[1], "-q").stderr == ""
     done = invoke("compare", "right", "wrong", "--since", "2999-01-01")
     assert (done.exit_code, done.stdout) == (1, "")

@@ -23,7 +23,9 @@ from evalkit_cli.printing.escapes import (
 from evalkit_cli.printing.streams import echo_csv
 from evalkit_cli.printing.tables import draw
 
-SPECIAL = "\\|`*_~[](){}<>&#+-=@!$%^\"' \t\r\n\x00\x1b\x7f\x9b\u2028\u202e\u200d\ufeff–"
+SPECIAL = (
+    "≤\\|`*_~[](){}<>&#+-=@!$%^\"' \t\r\n\x00\x1b\x7f\x9b\u2028\u202e\u200d\ufeff–"
+)
 
 TEXTS = st.text(
     st.one_of(st.sampled_from(SPECIAL), st.characters(codec=None)), max_size=12
@@ -168,6 +170,7 @@ def test_csv_texts_are_no_formulas_and_numbers_stay(
         ("--", "-{}-"),
         ("–", "--"),
         ("p < .05", r"p \textless{} .05"),
+        ("≤ .05", r"$\leq$ .05"),
     ],
 )
 def test_latex_takes_no_part_of_a_cell_for_a_command(text: str, written: str) -> None:
@@ -257,7 +260,7 @@ def parse_markdown(line: str) -> list[str]:
 LATEX = re.compile(
     r"\\\\[ \n]*(?P<star>\*?)[ \n]*(?P<space>\[[^\]]*\]?)?"
     r"|\\(?:begin|end)\{tabular\}(?:\{[lr]+\})?|\\hline[ \n]*"
-    r"|\\(?P<word>[A-Za-z]+)[ \n]*|\\(?P<symbol>[&%$#_{}])"
+    r"|\$\\(?P<sign>[a-z]+)\$|\\(?P<word>[A-Za-z]+)[ \n]*|\\(?P<symbol>[&%$#_{}])"
     r"|(?P<next>&)|(?P<group>[{}])|(?P<dash>--)|(?P<plain>[^\\])",
     re.DOTALL,
 )
@@ -269,6 +272,9 @@ LATEX_WORDS = {
     "textless": "<",
     "textgreater": ">",
     "textbar": "|",
+    "leq": "≤",
+    "geq": "≥",
+    "times": "×",
 }
 
 
@@ -288,8 +294,8 @@ def parse_latex(text: str) -> list[list[str]]:
         elif found["next"]:
             row.append(cell.strip(" "))
             cell = ""
-        elif found["word"]:
-            cell += LATEX_WORDS[found["word"]]
+        elif found["word"] or found["sign"]:
+            cell += LATEX_WORDS[found["word"] or found["sign"]]
         elif found["dash"]:
             cell += "–"
         elif found["plain"]:

@@ -76,7 +76,7 @@ def test_a_score_under_its_threshold_exits_with_3_after_the_scores(
     done = evaluate(threshold)
     assert done.exit_code == 3
     assert done.stdout == evaluate().stdout
-    assert done.stderr == "evalkit: not met: accuracy is 0.75, under 0.8\n"
+    assert done.stderr == "evalkit: not met: tiny: accuracy is 0.75, under 0.8\n"
 
 
 @pytest.mark.parametrize("threshold", ["accuracy=75", "accuracy=75@lower"])
@@ -107,7 +107,7 @@ def test_where_lower_is_better_the_threshold_is_the_most(
     assert evaluate("loss=0.5", metrics=("loss",)).exit_code == 0
     done = evaluate("loss=0.4", metrics=("loss",))
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: not met: loss is 0.5, above 0.4\n"
+    assert done.stderr == "evalkit: not met: tiny: loss is 0.5, above 0.4\n"
 
 
 def test_each_threshold_has_a_line(evaluate: Callable[..., Result]) -> None:
@@ -117,10 +117,23 @@ def test_each_threshold_has_a_line(evaluate: Callable[..., Result]) -> None:
     )
     assert done.exit_code == 3
     assert done.stderr.splitlines() == [
-        "evalkit: not met: accuracy is 0.75, under 0.8",
-        "evalkit: not met: loss is 0.5, above 0.1",
-        "evalkit: not met: accuracy is 0.75, under 0.9",
+        "evalkit: not met: tiny: accuracy is 0.75, under 0.8",
+        "evalkit: not met: tiny: loss is 0.5, above 0.1",
+        "evalkit: not met: tiny: accuracy is 0.75, under 0.9",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("0.76", "accuracy is 0.75, under 0.76"),
+        ("0.75000000000001", "accuracy is 0.75, under 0.75000000000001"),
+    ],
+)
+def test_a_verdict_has_as_many_digits_as_tell_the_numbers_apart(
+    evaluate: Callable[..., Result], value: str, line: str
+) -> None:
+    assert evaluate(f"accuracy={value}").stderr == f"evalkit: not met: tiny: {line}\n"
 
 
 def test_every_model_must_meet_them(
@@ -129,19 +142,19 @@ def test_every_model_must_meet_them(
     other = predict("other.jsonl", ("neutral",) * 4)
     done = evaluate("accuracy=0.5", options=("-p", other))
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: not met: other: accuracy is 0.25, under 0.5\n"
+    assert done.stderr == "evalkit: not met: tiny: other: accuracy is 0.25, under 0.5\n"
 
 
 def test_a_score_without_a_value_meets_none(evaluate: Callable[..., Result]) -> None:
     done = evaluate("nothing=0", metrics=("nothing",))
     assert done.exit_code == 3
-    assert done.stderr.startswith("evalkit: not met: nothing has no value: ")
+    assert done.stderr.startswith("evalkit: not met: tiny: nothing has no value: ")
 
 
 def test_the_variable_holds_several(evaluate: Callable[..., Result]) -> None:
     done = evaluate(EVALKIT_FAIL_UNDER="accuracy=0.8 accuracy=0.1")
     assert done.exit_code == 3
-    assert done.stderr == "evalkit: not met: accuracy is 0.75, under 0.8\n"
+    assert done.stderr == "evalkit: not met: tiny: accuracy is 0.75, under 0.8\n"
     assert evaluate("accuracy=0.1", EVALKIT_FAIL_UNDER="accuracy=1").exit_code == 0
 
 
@@ -178,7 +191,7 @@ def test_a_failure_weighs_more_than_a_threshold(
 ) -> None:
     failing = evaluate("accuracy=0.8", metrics=("accuracy", "failing"))
     assert failing.exit_code == 1
-    assert "evalkit: not met: accuracy is 0.75, under 0.8\n" in failing.stderr
+    assert "evalkit: not met: tiny: accuracy is 0.75, under 0.8\n" in failing.stderr
     unknown = evaluate("accuracy@other=0.8", metrics=("accuracy", "failing"))
     assert unknown.exit_code == 1
     assert "evalkit: error: --fail-under accuracy@other: no example" in unknown.stderr
@@ -210,7 +223,7 @@ def test_several_data_sets_need_a_metric_only_once(
     done = invoke(*arguments, "exact-match=0.5")
     assert done.exit_code == 3
     assert done.stderr.endswith(
-        "evalkit: not met: questions: all: exact-match is 0.0, under 0.5\n"
+        "evalkit: not met: questions: all: exact-match is 0, under 0.5\n"
     )
 
 
@@ -228,8 +241,8 @@ def test_a_bound_of_the_interval_can_be_what_counts(
     done = evaluate("accuracy=0.7@lower", "accuracy=99.5%@upper")
     assert done.exit_code == 3
     assert done.stderr.splitlines() == [
-        f"evalkit: not met: accuracy has the lower bound {low!r}, under 0.7",
-        f"evalkit: not met: accuracy has the upper bound {high!r}, under 0.995",
+        f"evalkit: not met: tiny: accuracy has the lower bound {low:.6g}, under 0.7",
+        f"evalkit: not met: tiny: accuracy has the upper bound {high:.6g}, under 0.995",
     ]
 
 
@@ -244,7 +257,7 @@ def test_a_bound_keeps_its_name_where_lower_is_better(
     done = evaluate("loss=0.5@upper", metrics=("loss",))
     assert done.exit_code == 3
     assert done.stderr == (
-        f"evalkit: not met: loss has the upper bound {high!r}, above 0.5\n"
+        f"evalkit: not met: tiny: loss has the upper bound {high:.6g}, above 0.5\n"
     )
 
 
@@ -288,7 +301,7 @@ def test_a_threshold_can_be_of_a_tag_and_of_a_data_set(
     assert done.exit_code == (3 if line else 0), done.stderr
     verdicts = [said for said in done.stderr.splitlines() if "not met" in said]
     assert len(verdicts) == bool(line)
-    assert all(said.startswith(f"evalkit: not met: {line}") for said in verdicts)
+    assert all(said.startswith(f"evalkit: not met: tiny: {line}") for said in verdicts)
 
 
 def test_a_threshold_of_one_data_set_leaves_the_others_alone(

@@ -19,6 +19,7 @@ from share_intervals import share_interval
 import evalkit
 from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
+from evalkit_cli.printing.tables import draw_with_notes
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -421,6 +422,10 @@ def test_columns_are_left_out_before_words_are_broken() -> None:
         30: ["n", "95 % CI", "shrunk", "rank"],
         10: ["n", "95 % CI", "shrunk", "rank"],
     }
+    both = fit_columns(
+        [["metric", "wins", "losses"], ["accuracy", "10", "12"]], 17, len
+    )
+    assert both == ([0], ["wins", "losses"])
     kept, left_out = fit_columns([["tag", "a: coverage", "b: coverage"]], 5, len)
     assert (kept, left_out) == ([0], ["coverage"])
 
@@ -430,6 +435,19 @@ def test_a_report_fits_into_sixty_columns(invoke: Invoke) -> None:
     assert max(map(len, shown.splitlines())) <= 60
     assert "phenomenon:world-knowledge" in shown
     assert "not shown, as the terminal is narrow: n, 95 % CI\n" in shown
+
+
+def test_what_a_column_means_is_left_out_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["tag", "score", "rank"], ["topic:film", "50 %", "1 to 2"]]
+    notes = ["rank: a place", "notice: a long line of words"]
+    for width, are_there in (("25", True), ("20", False)):
+        monkeypatch.setenv("COLUMNS", width)
+        draw_with_notes(rows, "table", notes)
+        shown = capsys.readouterr().out
+        assert ("rank: a place" in shown) == are_there
+        assert "notice: a long" in shown
 
 
 def test_long_tags_are_folded_after_columns_are_left_out(

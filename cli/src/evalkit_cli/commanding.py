@@ -37,7 +37,7 @@ from evalkit_cli.printing.streams import (
     echo_lines,
     plugin_output_to_stderr,
 )
-from evalkit_cli.printing.tables import NO_VALUE, draw
+from evalkit_cli.printing.tables import NO_VALUE, draw, draw_with_notes
 from evalkit_cli.printing.tag_tables import crossing_of
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "complete_runs",
     "crossing_of",
     "draw",
+    "draw_with_notes",
     "echo",
     "echo_csv",
     "echo_json",

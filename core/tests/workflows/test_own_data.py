@@ -258,7 +258,7 @@ def test_float_ids_are_named() -> None:
 def test_rows_counted_from_0_are_named_where_the_data_are_counted_from_1() -> None:
     fields = {**MAPS["map"], "id": "#row"}
     said = [{**row, "key": n} for n, row in enumerate(MOODY_SAID)]
-    with pytest.raises(AlignmentError, match="the data has the ids 1 to 12, and the pr"):
+    with pytest.raises(AlignmentError, match="the data has the ids 1 to 12, and "):
         evaluate(said=said, map=fields)
     [notice] = [
         text

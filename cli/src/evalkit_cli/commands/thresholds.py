@@ -292,11 +292,15 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
     else:
         is_met = found >= threshold.value
         side = "under"
-    return None if is_met else f"{what} {found!r}, {side} {threshold.value!r}"
+    if is_met:
+        return None
+    shown, asked = f"{found:.6g}", f"{threshold.value!r}"
+    if float(shown) == threshold.value:
+        shown = f"{found!r}"
+    return f"{what} {shown}, {side} {asked}"
 
 
 def _whose(result: Result, results: Sequence[Result]) -> str:
-    if len(results) == 1:
-        return ""
-    several = len({each.dataset for each in results}) > 1
-    return f"{result.dataset}: {result.model}: " if several else f"{result.model}: "
+    """Name the data set, too, as a log holds the lines of several commands."""
+    several = len(results) > 1
+    return f"{result.dataset}: {result.model}: " if several else f"{result.dataset}: "

@@ -107,6 +107,5 @@ def _which(run: FoundRun) -> str:
         moment = datetime.fromisoformat(run.chosen.evaluated).astimezone(UTC)
         facts.append(f"evaluated {moment:%Y-%m-%d %H:%M} UTC")
     if run.older:
-        runs = "run" if run.older == 1 else "runs"
-        facts.append(f"the newest complete one, before {run.older} older {runs}")
+        facts.append(f"the newest of {run.older + 1} complete runs")
     return f"{run.reference} is {run.path} ({', '.join(facts)})"

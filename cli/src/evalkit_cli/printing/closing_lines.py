@@ -151,7 +151,12 @@ def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
     return [f"{len(notices)} notices (-v shows all), such as: {first}"]
 
 
-_CAUSES = ("ids are ", "the ids of the data ", "the data has the ids ", "the file is not ")
+_CAUSES = (
+    "ids are ",
+    "the ids of the data ",
+    "the data has the ids ",
+    "the file is not ",
+)
 _ABOUT_SCORES = ("left out", "counted as wrong", "repeated id", "only ")
 
 

@@ -201,8 +201,11 @@ _LATEX = {
     "|": r"\textbar{}",
     "-": "-{}",
     "–": "--",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "×": r"$\times$",
 }
-_LATEX_SPECIAL = re.compile(r"[\\&%$#_{}~^<>|–]|-(?=-)")  # two make a dash
+_LATEX_SPECIAL = re.compile(r"[\\&%$#_{}~^<>|–≤≥×]|-(?=-)")  # two make a dash
 _LATEX_ARGUMENT = re.compile(r"^(?P<before>\s*)(?P<mark>[\[*])")
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 _LEAST_FIRST = (
-    *("if wrong to right", "detectable", "ties", "losses", "wins", "chance"),
+    *("if wrong to right", "detectable", "ties", "losses", "chance"),
     *("majority", "rank", "shrunk", "expected", "consistent", "worst", "agreement"),
     *("flips", "coverage", "left out", "as wrong", "original", "perturbed", "p"),
     *("adjusted p", "note", "tags", "share", "evaluated (UTC)", "status", "n"),
 )
 """Headers of columns that are left out, the least important first. Intervals are left
 out after them; what names a row and what it is about never is."""
+
+_WITH = {"losses": "wins"}
+"""What says little without the column that is left out."""
 
 _INTERVAL = " CI"
 
@@ -38,6 +41,7 @@ def fit_columns(
     for name in (*_LEAST_FIRST, *intervals):
         if sum(widths[number] + 2 for number in kept) - 2 <= width:
             break
-        kept = [number for number in kept if names[number] != name or number == 0]
+        out = (name, _WITH.get(name))
+        kept = [number for number in kept if names[number] not in out or number == 0]
     left_out = [names[n] for n in range(len(names)) if n not in kept]
     return kept, list(dict.fromkeys(left_out))

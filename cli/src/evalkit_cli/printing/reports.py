@@ -19,7 +19,12 @@ from evalkit_cli.printing.score_cells import (
     show_value,
 )
 from evalkit_cli.printing.streams import echo, echo_csv, echo_lines, echo_wrapped
-from evalkit_cli.printing.tables import Rows, draw, without_empty_columns
+from evalkit_cli.printing.tables import (
+    Rows,
+    draw,
+    draw_with_notes,
+    without_empty_columns,
+)
 from evalkit_cli.printing.tag_tables import Columns, TagTable, tag_tables
 
 if TYPE_CHECKING:
@@ -164,19 +169,19 @@ def _print_tables(
             if talk:
                 echo(f"{under.heading}")
                 echo()
-            draw(under.rows, table_format, (0,))
-            for note in under.notes if talk else ():
-                echo_wrapped(note)
+            notes = under.notes if talk else ()
+            draw_with_notes(under.rows, table_format, notes, (0,))
     if talk:
         echo()
 
 
 def _draw_with_notes(table: TagTable, table_format: str, talk: bool) -> None:
+    notes = table.notes if talk else ()
     if table.rows:
-        draw(table.rows, table_format)
-    of = "" if table.rows else f"By {table.by}: "
-    for note in table.notes if talk else ():
-        echo_wrapped(f"{of}{note}")
+        draw_with_notes(table.rows, table_format, notes)
+        return
+    for note in notes:
+        echo_wrapped(f"By {table.by}: {note}")
 
 
 def _title(results: Sequence[PrintedResult]) -> str:

@@ -42,7 +42,7 @@ Texts = Collection[int] | None
 """Which columns are texts, by number; None for the first two that are no numbers."""
 
 
-def _draw_table(rows: Rows, texts: Texts) -> None:
+def _draw_table(rows: Rows, texts: Texts) -> Sequence[str]:
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -87,6 +87,7 @@ def _draw_table(rows: Rows, texts: Texts) -> None:
             echo_drawn(line.rstrip())
     if left_out:
         echo_wrapped(f"not shown, as the terminal is narrow: {', '.join(left_out)}")
+    return left_out
 
 
 def _is_number(number: int, name: str, texts: Texts) -> bool:
@@ -120,7 +121,7 @@ def _line(cells: Sequence[str], widths: list[int], rights: list[bool]) -> str:
     return "  ".join(aligned).rstrip()
 
 
-def _draw_markdown(rows: Rows, _texts: Texts) -> None:
+def _draw_markdown(rows: Rows, _texts: Texts) -> Sequence[str]:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(map(for_markdown, cells))} |"
 
@@ -128,9 +129,10 @@ def _draw_markdown(rows: Rows, _texts: Texts) -> None:
     echo(f"|{'---|' * len(rows[0])}")
     for row in rows[1:]:
         echo(line(row))
+    return ()
 
 
-def _draw_latex(rows: Rows, texts: Texts) -> None:
+def _draw_latex(rows: Rows, texts: Texts) -> Sequence[str]:
     def line(cells: Sequence[str]) -> str:
         escaped = [
             for_latex(cell, starts_row=not place) for place, cell in enumerate(cells)
@@ -147,12 +149,13 @@ def _draw_latex(rows: Rows, texts: Texts) -> None:
         echo(line(row))
     echo("\\hline")
     echo("\\end{tabular}")
+    return ()
 
 
 _DRAWERS = {"table": _draw_table, "md": _draw_markdown, "latex": _draw_latex}
 
 
-def draw(rows: Rows, table_format: str, texts: Texts = None) -> None:
+def draw(rows: Rows, table_format: str, texts: Texts = None) -> Sequence[str]:
     """Print a table.
 
     Args:
@@ -160,8 +163,29 @@ def draw(rows: Rows, table_format: str, texts: Texts = None) -> None:
         table_format: `table`, `md` or `latex`.
         texts: Which columns are texts, by number; by default the first two that are no
             numbers.
+
+    Returns:
+        The headers of the columns that were left out, as the terminal is narrow.
     """
-    _DRAWERS[table_format](rows, texts)
+    return _DRAWERS[table_format](rows, texts)
+
+
+def draw_with_notes(
+    rows: Rows, table_format: str, notes: Sequence[str], texts: Texts = None
+) -> None:
+    """Print a table, and what is to be known of it below.
+
+    Args:
+        rows: A header and rows of cells.
+        table_format: `table`, `md` or `latex`.
+        notes: Lines; one that begins with the header of a column and a colon says what
+            that means, and is left out with the column.
+        texts: As for `draw`.
+    """
+    left_out = draw(rows, table_format, texts)
+    for note in notes:
+        if note.partition(": ")[0] not in left_out:
+            echo_wrapped(note)
 
 
 def without_empty_columns(rows: Rows) -> Rows:

@@ -103,6 +103,16 @@ def test_the_table_names_every_number(invoke: Invoke) -> None:
 
 
 @pytest.mark.usefixtures("runs")
+def test_it_fits_a_narrow_terminal(invoke: Invoke, monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = invoke("leaderboard").stdout.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "not shown, as the terminal is narrow: rank" in lines
+    assert not [line for line in lines if line.startswith("rank: ")]
+    assert [line for line in lines if line.startswith("win rate: ")]
+
+
+@pytest.mark.usefixtures("runs")
 def test_numbers_are_those_of_the_runs_and_of_independent_code(invoke: Invoke) -> None:
     found = board(invoke)
     assert [each["name"] for each in found["datasets"]] == ["film", "food"]

@@ -12,6 +12,7 @@ import click
 from evalkit_cli.commanding import (
     complete_names,
     draw,
+    draw_with_notes,
     echo,
     echo_csv,
     echo_json,
@@ -156,14 +157,15 @@ def _print(board: Board, table_format: str, quiet: bool) -> None:
     elif table_format == "csv":
         echo_csv(csv_rows(board))
         _say(() if quiet else notices)
+    elif table_format == "table":
+        lines = ["", *notes] if notes else []
+        draw_with_notes(table_of(board), table_format, lines, (0,))
     else:
         draw(table_of(board), table_format, (0,))
-        _say(notes, on_stdout=table_format == "table")
+        _say(notes)
 
 
-def _say(notes: Sequence[str], *, on_stdout: bool = False) -> None:
-    """Print what is to be known of a table, where it stays data by itself elsewhere."""
-    if notes and on_stdout:
-        echo()
+def _say(notes: Sequence[str]) -> None:
+    """Print what is to be known of a table that is data by itself."""
     for note in notes:
-        echo(note, err=not on_stdout)
+        echo(note, err=True)

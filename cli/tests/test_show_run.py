@@ -468,3 +468,10 @@ def test_confusion_of_tweeteval_is_the_known_one(
     )
     found = json.loads(invoke("show", "latest", "--confusion", "--json").stdout)
     assert found["counts"] == [[3146, 773, 53], [1265, 4047, 625], [56, 628, 1691]]
+
+
+def test_several_runs_are_for_other_commands(invoke: Invoke) -> None:
+    done = invoke("show", "gpt", "roberta", "bert")
+    assert done.exit_code == 2
+    assert "gpt and roberta are two things to show; `evalkit compare`" in done.stderr
+    assert "No such option" in invoke("show", "gpt", "--nothing").stderr

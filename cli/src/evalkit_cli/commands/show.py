@@ -39,7 +39,7 @@ _ALL = "*"
 """Stands for all perturbations; no name of one begins with it."""
 
 
-@click.command("show")
+@click.command("show", context_settings={"allow_extra_args": True})
 @click.argument(
     "what",
     metavar="KIND/NAME|RUN",
@@ -151,6 +151,11 @@ def show_command(
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
+    if context.args:
+        raise click.UsageError(
+            f"{what} and {context.args[0]} are two things to show; `evalkit compare` "
+            "and `evalkit report` take several runs."
+        )
     if contract is not None:
         if what is not None:
             raise click.UsageError(f"--contract and {what} are two things to show.")

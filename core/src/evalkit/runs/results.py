@@ -65,10 +65,12 @@ class Result:
         """Whether the run folder was there when it was saved, and was kept."""
 
     def __repr__(self) -> str:
-        return (
-            f"<Result {self.dataset} {self.model} {self.status} "
-            f"{self.run_id or 'no run id'}>"
-        )
+        score = self.headline
+        shown = ""
+        if score is not None and score.value is not None:
+            shown = f": {score.metric} {score.value:.4g}"
+        run = self.run_id or "no run id"
+        return f"<Result {self.dataset} {self.model} {self.status} {run}{shown}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: an installed display, or else a plain table."""

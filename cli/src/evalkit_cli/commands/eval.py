@@ -283,7 +283,9 @@ def _evaluate_all(
             # the others' scores are not lost with this one's
             failures.setdefault(str(error), []).append((job, error))
     for text, failed in failures.items():
-        paths = ", ".join(job.path for job, _ in failed if job.path not in text)
+        # what stops all of them is no fault of their files
+        named = [job.path for job, _ in failed if job.path not in text]
+        paths = "" if len(failed) == len(work) else ", ".join(named)
         message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
         echo_error(failed[0][1], message)
     return results, bool(failures)

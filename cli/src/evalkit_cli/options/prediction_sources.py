@@ -203,10 +203,13 @@ def jobs_of_folder(
         else:
             chosen[name] = path
     wanted = f"data set of the task {task}" if task else "data set that is installed"
+    shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     if not chosen:
-        raise DataError(f"{folder}: no file is named after a {wanted}")
+        raise DataError(
+            f"{folder}: no file is named after a {wanted}; it has {shown or 'no file'}. "
+            "A data set of your own is evaluated by --data FILE -p FILE"
+        )
     if others and not quiet:
-        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
         echo(f"left out, as named after no {wanted}: {shown}", err=True)
     model = model or folder.resolve().name
     return [Job(name, model, str(path)) for name, path in sorted(chosen.items())]

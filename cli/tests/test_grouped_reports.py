@@ -327,9 +327,8 @@ def test_a_facet_of_one_group_is_said_not_to_be_tested(
     show: Callable[..., Any],
 ) -> None:
     lines = show(dataset="lone")
-    start = lines.index("Worst group and gap:")
     untested = "not shown: 2 facets that could not be tested; -v shows all"
-    assert lines[start + 2] == untested
+    assert f"Worst group and gap: {untested}" in lines
     lines = show("-v", dataset="lone")
     start = lines.index("Worst group and gap:")
     assert lines[start + 2 : start + 4] == [

@@ -441,12 +441,17 @@ def test_what_a_column_means_is_left_out_with_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [["tag", "score", "rank"], ["topic:film", "50 %", "1 to 2"]]
-    notes = ["rank: a place", "notice: a long line of words"]
+    notes = ["rank: a place", "n, rank: two", "notice: a long line of words", "rank"]
     for width, are_there in (("25", True), ("20", False)):
         monkeypatch.setenv("COLUMNS", width)
         draw_with_notes(rows, "table", notes)
         shown = capsys.readouterr().out
         assert ("rank: a place" in shown) == are_there
+        assert ("n, rank: two" in shown, "n: two" in shown) == (
+            are_there,
+            not are_there,
+        )
+        assert shown.endswith("\nrank\n")
         assert "notice: a long" in shown
 
 

@@ -33,7 +33,7 @@ def facet_lines(
 
     Returns:
         A heading and a line for each facet and result, or one of a facet with one
-        group; nothing without facets.
+        group; one line where there is none to show, and nothing without facets.
     """
     facets = _facets(results, metric)
     lone = _lone_groups(results, metric, facets)
@@ -53,13 +53,14 @@ def facet_lines(
         if _is_known(result, metric, facet)
     ]
     heading = _heading(results) if lines else "Worst group and gap:"
-    if verbose:
-        lines += [f"{facet}: {said}" for facet, said in lone.items()]
-    else:
-        lines += _not_shown(len(tested) - len(shown), untested)
-    if verbose:
-        said = "\n".join(lines)
-        lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
+    if not verbose:
+        hidden = _not_shown(len(tested) - len(shown), untested)
+        if not lines:
+            return [f"{heading} {said}" for said in hidden]
+        return [heading, "", *lines, *hidden]
+    lines += [f"{facet}: {said}" for facet, said in lone.items()]
+    said = "\n".join(lines)
+    lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
     return [heading, "", *lines] if lines else []
 
 

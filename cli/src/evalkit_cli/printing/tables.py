@@ -178,14 +178,18 @@ def draw_with_notes(
     Args:
         rows: A header and rows of cells.
         table_format: `table`, `md` or `latex`.
-        notes: Lines; one that begins with the header of a column and a colon says what
-            that means, and is left out with the column.
+        notes: Lines; one that begins with the headers of columns, a comma between two,
+            and a colon says what these are, and is left out with them.
         texts: As for `draw`.
     """
     left_out = draw(rows, table_format, texts)
     for note in notes:
-        if note.partition(": ")[0] not in left_out:
+        about, colon, said = note.partition(": ")
+        shown = [name for name in about.split(", ") if name not in left_out]
+        if not colon:
             echo_wrapped(note)
+        elif shown:
+            echo_wrapped(f"{', '.join(shown)}: {said}")
 
 
 def without_empty_columns(rows: Rows) -> Rows:

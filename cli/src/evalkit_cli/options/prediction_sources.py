@@ -206,8 +206,9 @@ def jobs_of_folder(
     shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     if not chosen:
         raise DataError(
-            f"{folder}: no file is named after a {wanted}; it has {shown or 'no file'}. "
-            "A data set of your own is evaluated by --data FILE -p FILE"
+            f"{folder}: no file is named after a {wanted}; it has "
+            f"{shown or 'no file'}. A data set of your own is evaluated by --data FILE "
+            "-p FILE"
         )
     if others and not quiet:
         echo(f"left out, as named after no {wanted}: {shown}", err=True)

@@ -112,6 +112,15 @@ def test_it_fits_a_narrow_terminal(invoke: Invoke, monkeypatch: Any) -> None:
     assert [line for line in lines if line.startswith("win rate: ")]
 
 
+def test_the_folder_may_be_named_as_in_other_commands(
+    invoke: Invoke, runs: Path, monkeypatch: Any
+) -> None:
+    shown = invoke("leaderboard", str(runs), "-q").stdout
+    monkeypatch.setenv("EVALKIT_OUT", "nowhere")
+    assert invoke("leaderboard", "-o", str(runs), "-q").stdout == shown
+    assert invoke("leaderboard", "-q").exit_code == 1
+
+
 @pytest.mark.usefixtures("runs")
 def test_numbers_are_those_of_the_runs_and_of_independent_code(invoke: Invoke) -> None:
     found = board(invoke)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from evalkit_cli.commanding import (
     complete_names,
@@ -36,6 +37,15 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     metavar="[FOLDER…]",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="EVALKIT_OUT",
+)
+@click.option(
+    "-o",
+    "--out",
+    "named",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The same as the argument, as other commands name it; repeatable.",
 )
 @click.option(
     "-m",
@@ -74,6 +84,7 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
 @quiet_with("Print the table and nothing else.")
 def leaderboard_command(
     folders: tuple[Path, ...],
+    named: tuple[Path, ...],
     metric: str | None,
     tag: str | None,
     sort: str | None,
@@ -103,7 +114,10 @@ def leaderboard_command(
     from evalkit_commands_report.leaderboard_board import make_board
     from evalkit_commands_report.leaderboard_runs import choose_runs, columns_of
 
-    places = folders or (Path("runs"),)
+    source = click.get_current_context().get_parameter_source("folders")
+    if named and source is not ParameterSource.COMMANDLINE:
+        folders = ()  # those of the environment
+    places = (*folders, *named) or (Path("runs"),)
     with plugin_output_to_stderr(), watched(quiet) as progress:
         chosen = choose_runs(places, since)
         columns, lacking = columns_of(chosen, metric, tag)

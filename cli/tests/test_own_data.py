@@ -171,3 +171,6 @@ def test_why_all_rows_come_to_nothing_is_the_notice_that_is_shown() -> None:
     assert line.endswith(f"such as: {cause}")
     [line] = notice_lines(given[:2], verbose=False)
     assert line.endswith("such as: 12 rows left out")
+    answers = "2 predictions that score 0 hold the right answer among other words"
+    [line] = notice_lines([given[0], answers], verbose=False)
+    assert line.endswith(f"such as: {answers}")

@@ -157,7 +157,10 @@ _CAUSES = (
     "the data has the ids ",
     "the file is not ",
 )
-_ABOUT_SCORES = ("left out", "counted as wrong", "repeated id", "only ")
+_ABOUT_SCORES = (
+    *("left out", "counted as wrong", "repeated id", "only "),
+    *("that score 0 ", "as they are written takes them"),
+)
 
 
 def _place(notice: str) -> int:

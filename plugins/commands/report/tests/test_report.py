@@ -358,3 +358,33 @@ def test_an_unknown_run_and_no_run_are_refused(invoke: Invoke, runs: Path) -> No
     done = invoke("report", "zz", "--runs", str(runs))
     assert done.exit_code == 1
     assert "evalkit: error: " in done.stderr
+
+
+def test_what_ignores_the_input_is_of_the_examples_of_each_run(
+    results: list[evalkit.Result],
+) -> None:
+    """Runs that leave examples out have other baselines."""
+    text = Page(make_page(gather(results, None))).text
+    for model in MODELS:
+        assert f"Without reading the input, on the examples of {model}" in text or (
+            f", {model} (accuracy): always" in text
+        )
+    alone = Page(make_page(gather(results[:1], None))).text
+    assert "Without reading the input (accuracy): always" in alone
+
+
+def test_predictions_without_a_probability_are_counted_as_examples(
+    tmp_path: Path,
+) -> None:
+    data = [
+        {"uid": str(n), "statement": "x", "label": "positive", "tags": []}
+        for n in range(4)
+    ]
+    prob = {"positive": 0.8, "negative": 0.2, "neutral": 0.0}
+    said = [{"id": str(n), "label": "positive", "prob": prob} for n in range(3)]
+    result = evalkit.evaluate(
+        data=data, predictions=said, task="sentiment", on_missing="wrong"
+    )
+    text = Page(make_page(gather([result], None))).text
+    assert "3 predictions with a probability; 1 example without one left out" in text
+    assert "a small one may be off the diagonal by chance" in text

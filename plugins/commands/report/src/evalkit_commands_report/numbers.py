@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import (
+    NO_VALUE,
     show_coverage,
     show_interval,
     show_n,
@@ -97,7 +98,19 @@ def coverage_text(score: Score) -> str:
     share, between = show_coverage(score)
     if not share:
         return ""
-    return f" ({share} scored; the rest wrong to right: {between})"
+    if between == NO_VALUE:
+        return f" ({share} scored)"
+    return f" ({share} scored; the rest {range_words(score)}: {between})"
+
+
+def range_words(score: Score) -> str:
+    """Say what the range is of that the examples that were left out leave.
+
+    A score that is no mean over examples, such as macro-F1, may fall further by a wrong
+    answer than by none.
+    """
+    least = "without a prediction" if score.mean is None else "wrong"
+    return f"{least} to right"
 
 
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:

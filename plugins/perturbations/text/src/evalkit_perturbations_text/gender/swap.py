@@ -48,8 +48,8 @@ class GenderSwap(FairnessPerturbation):
     frequent that is of no such group. What no list knows is not kept, nor are names
     that are common in English too: `Latasha`, `Maria` and `Sofia` count as any name of
     the census. One name has one replacement in all texts of an example, and no two
-    names have the same. Surnames, names of both genders, names on no list,
-    and names whose group has none left, stay.
+    names have the same. Surnames, names of both genders, names on no list, and names
+    whose group has none left, stay.
     """
 
     Parameters = GenderSwapParameters

@@ -121,6 +121,15 @@ def _of_run(run: Shown, group: Gathered) -> Markup | None:
     return element("div", title, tables, class_="effect")
 
 
+def uncertain_of(run: Shown) -> set[str]:
+    """Return the perturbations after which answers may not hold."""
+    return {
+        each.perturbation
+        for each in run.result.record.perturbations
+        if each.label_effect == "uncertain"
+    }
+
+
 def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
     """Return the table of the effects on one metric of a run.
 
@@ -134,11 +143,7 @@ def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
         if any(view in views for views in effects.values())
     ]
     axis = drop_axis(effects, run)
-    uncertain = {
-        each.perturbation
-        for each in run.result.record.perturbations
-        if each.label_effect == "uncertain"
-    }
+    uncertain = uncertain_of(run)
     head = element(
         "tr",
         element("th", "Perturbation", scope="col"),

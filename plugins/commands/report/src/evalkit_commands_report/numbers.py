@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import (
@@ -17,6 +17,8 @@ from evalkit_commands_report.markup import Markup, element, fragment
 if TYPE_CHECKING:
     from evalkit import Score
     from evalkit_commands_report.gathering import Shown
+
+_MOST_FLAGS = 5
 
 
 def exact(shown: str, value: float | None, **slots: Any) -> Markup:
@@ -111,6 +113,24 @@ def range_words(score: Score) -> str:
     """
     least = "without a prediction" if score.mean is None else "wrong"
     return f"{least} to right"
+
+
+def flag_text(scores: Iterable[Score | None]) -> str:
+    """Say what the asterisk beside a value means; "" where there is none.
+
+    Args:
+        scores: The scores that are shown.
+    """
+    flags = sorted(
+        {
+            score.flag
+            for score in scores
+            if score is not None and score.flag and score.value is not None
+        }
+    )
+    more = len(flags) - _MOST_FLAGS
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"* {'; '.join(flags[:_MOST_FLAGS])}{rest}" if flags else ""
 
 
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:

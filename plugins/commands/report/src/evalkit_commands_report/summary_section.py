@@ -12,6 +12,7 @@ from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import (
     clipped,
     exact,
+    flag_text,
     interval_of,
     n_of,
     score_number,
@@ -93,7 +94,9 @@ def headline_table(group: Gathered) -> Markup:
 def _headlines(group: Gathered) -> Markup | None:
     if not any(run.result.headline is not None for run in group.scored):
         return None
-    return fragment(headline_table(group), _baselines(group))
+    flags = flag_text(run.result.headline for run in group.scored)
+    note = element("p", flags, class_="note") if flags else None
+    return fragment(headline_table(group), note, _baselines(group))
 
 
 def _axis(scores: list[tuple[Shown, Score]]) -> Axis:

@@ -144,8 +144,8 @@ def test_each_unit_is_named_with_its_metrics(
         evaluate("food", model, 5, metrics=[Distance])
     lines = invoke("leaderboard", "--no-ranks").stdout.splitlines()
     assert (
-        "accuracy in %, distance in letters, with 95 % intervals; sorted by win-rate"
-        in lines
+        "accuracy in %, distance (lower is better) in letters, with 95 % intervals; "
+        "sorted by win-rate" in lines
     )
 
 

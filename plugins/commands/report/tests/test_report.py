@@ -427,3 +427,24 @@ def test_a_notebook_counts_the_tags_that_are_large_enough() -> None:
     result = evalkit.evaluate(data=rows, predictions=said, task="sentiment")
     words = "The 1 worst of 1 tag of at least 10 examples; .by_tag has all 2"
     assert words in Page(result._repr_html_()).text
+
+
+def test_a_drop_of_fewer_originals_than_its_scores_says_so() -> None:
+    rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(12)]
+    copies = [
+        {**row, "uid": f"{row['uid']}c", "input_id": row["uid"], "perturbation": "p"}
+        | {"families": ["robustness"], "label_effect": "invariant"}
+        for row in rows
+    ]
+    result = evalkit.evaluate(
+        data=rows,
+        predictions=[{"id": row["uid"], "label": "positive"} for row in rows[1:]],
+        task="sentiment",
+        on_missing="skip",
+        perturbed=[copies],
+        perturbed_predictions=[
+            [{"id": row["uid"], "label": "positive"} for row in copies[:10]]
+        ],
+    )
+    text = Page(make_page(gather([result], None))).text
+    assert "(original: 11, perturbed: 10)" in text  # and 9 for the drop

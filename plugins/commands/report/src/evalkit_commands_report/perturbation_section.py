@@ -187,7 +187,7 @@ def _row(
     if shown is not None:
         ends = clipped(shown, run.bounds)
         line = interval_line(axis, run.place, shown.value, ends, 0.0)
-    cells: list[tuple[str, Child]] = [("n", n_of(run, main))]
+    cells: list[tuple[str, Child]] = [("n", [n_of(run, main), _other_sizes(views)])]
     for view in columns:
         found = views.get(view)
         cells.append(("n value", NO_VALUE if found is None else value_of(run, found)))
@@ -212,6 +212,20 @@ def _row(
         class_="different" if drop is not None and drop.different else None,
         role="row",
     )
+
+
+def _other_sizes(views: Views) -> Markup | None:
+    """Say of how many originals scores are that are not of those of the drop.
+
+    A drop is over the originals that count together with their copies.
+    """
+    size = views["drop"].n if "drop" in views else None
+    others = [
+        f"{view}: {views[view].n}"
+        for view in ("original", "perturbed")
+        if view in views and size is not None and views[view].n != size
+    ]
+    return element("small", f" ({', '.join(others)})") if others else None
 
 
 def _interval(run: Shown, drop: Score) -> Child:

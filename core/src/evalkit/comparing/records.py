@@ -205,7 +205,8 @@ class Comparison:
     def unjudged(self) -> list[ComparedScore]:
         """The rows of the whole set with the first run that could never be in `worse`.
 
-        Of these it is not known what is better, or they differ without interval or test.
+        Of these it is not known what is better, or they differ without interval or
+        test.
         """
         return [row for row in self._of_first if not row.is_judged]
 

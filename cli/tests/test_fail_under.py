@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from evalkit_cli.commands.thresholds import read_thresholds
+
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
@@ -77,6 +79,12 @@ def test_a_score_under_its_threshold_exits_with_3_after_the_scores(
     assert done.exit_code == 3
     assert done.stdout == evaluate().stdout
     assert done.stderr == "evalkit: not met: tiny: accuracy is 0.75, under 0.8\n"
+
+
+def test_a_percentage_is_the_same_number_as_its_proportion() -> None:
+    texts = [f"{number / 10:.1f}" for number in range(1001)]
+    read = read_thresholds([f"accuracy={text}%" for text in texts])
+    assert [each.value for each in read] == [number / 1000 for number in range(1001)]
 
 
 @pytest.mark.parametrize("threshold", ["accuracy=75", "accuracy=75@lower"])

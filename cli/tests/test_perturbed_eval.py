@@ -370,6 +370,7 @@ class Wrong(evalkit.Metric):
     fake_distribution(code, {"evalkit.metrics": {"wrong": "Wrong"}}, name="wrong")
     report = run("-v", metrics=("-m", "wrong")).stdout
     assert "lower: undecided: wrong is worse by " in report
+    assert "\nagreement by wrong: lower is better\n" in report
     table = report[report.index("lower: wrong") :].splitlines()
     assert [row.split()[0] for row in table[2:4]] == ["topic:film", "topic:food"]
     assert "flips" not in report

@@ -1228,3 +1228,16 @@ def test_the_same_predictions_are_compared_alike_with_and_without_clusters(
     assert row.ci_high is not None
     assert row.ci_low < 0 < row.ci_high
     assert row.conclusion.startswith("undecided: no difference was seen (p = 1)")
+
+
+def test_what_two_models_do_alike_is_judged_as_no_worse() -> None:
+    """A nightly run of the same predictions is not one of which nothing is known."""
+    values = [float(number) for number in range(20)]
+    unbounded = {"unit": "words", "scale": 1.0, "higher_is_better": False}
+    same = compare(*runs_of(values, values, **unbounded))
+    assert only(same).reason == "all differences are zero"
+    assert (same.judged, same.unjudged, same.worse) == (same.whole, [], [])
+    more = [value + 1 for value in values]
+    shifted = compare(*runs_of(more, values, **unbounded))
+    assert only(shifted).reason == "all differences are equal"
+    assert (shifted.judged, shifted.unjudged) == ([], shifted.whole)

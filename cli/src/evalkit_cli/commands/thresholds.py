@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -100,7 +101,9 @@ def _read(text: str) -> Threshold:
             "bound of its interval; METRIC@TAG is its score on a tag, and "
             "DATASET:METRIC that of one data set."
         )
-    value = value / 100 if is_percentage else value
+    if is_percentage:
+        # 57.1 / 100 is more than 0.571 in binary, which is no failure at a tie
+        value = float(Decimal(number.removesuffix("%")) / 100)
     return Threshold(target, value, is_percentage, bound or None)
 
 

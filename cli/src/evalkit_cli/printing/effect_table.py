@@ -215,13 +215,21 @@ def _legend(rows: Rows, metric: str, effects: Sequence[_Effect]) -> list[str]:
         )
     shown = [name for name in LEGEND if name in rows[0]]
     lines += [LEGEND[name] for name in shown]
-    others = {
-        score.metric
+    of_pairs = [
+        score
         for effect in effects
         for part, score in effect.scores.items()
         if part in _OF_PAIRS and score.value is not None
-    } - {metric}
+    ]
+    others = {score.metric for score in of_pairs} - {metric}
     if shown and others:
         columns = ", ".join(shown)
         lines.append(f"{columns}: by {', '.join(others)}, where {metric} has none")
+    reversed_ones = {
+        score.metric
+        for score in of_pairs
+        if score.computed_on == "agreement" and score.higher_is_better is False
+    }
+    if reversed_ones:
+        lines.append(f"agreement by {', '.join(reversed_ones)}: lower is better")
     return lines

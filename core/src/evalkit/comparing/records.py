@@ -94,9 +94,10 @@ class ComparedScore(NamedTuple):
 
     @property
     def is_judged(self) -> bool:
-        """Whether it could be shown that the first is worse than the second."""
-        known = (self.higher_is_better, self.p_value, *self.tested_interval)
-        return None not in known
+        """Whether it is known if the first is shown to be worse than the second."""
+        known = (self.p_value, *self.tested_interval)
+        is_known = self.difference == 0 or None not in known
+        return is_known and self.higher_is_better is not None
 
     def is_worse(self, margin: float = 0.0) -> bool:
         """Tell whether the first is shown to be worse than the second.
@@ -204,7 +205,8 @@ class Comparison:
     def unjudged(self) -> list[ComparedScore]:
         """The rows of the whole set with the first run that could never be in `worse`.
 
-        Of these it is not known what is better, or there is no interval or no test.
+        Of these it is not known what is better, or they differ without interval or
+        test.
         """
         return [row for row in self._of_first if not row.is_judged]
 

@@ -144,6 +144,52 @@ def test_each_unit_is_named_with_its_metrics(
         evaluate("food", model, 5, metrics=[Distance])
     lines = invoke("leaderboard", "--no-ranks").stdout.splitlines()
     assert (
-        "accuracy in %, distance in letters, with 95 % intervals; sorted by win-rate"
-        in lines
+        "accuracy in %, distance (lower is better) in letters, with 95 % intervals; "
+        "sorted by win-rate" in lines
+    )
+
+
+class FirstLetters(evalkit.Metric):
+    """Share of the letters of answers that are said, of all at once."""
+
+    unit = "%"
+    scale = 100
+    bounds = (0, 1)
+    higher_is_better = None
+
+    def score_example(self, prediction: str, target: str) -> float:
+        return float(prediction[0] == target[0])
+
+
+def test_what_is_left_out_or_counts_as_wrong_is_named(
+    invoke: Invoke, evaluate: Callable[..., evalkit.Result]
+) -> None:
+    evaluate("film", "sums", 12, 15, on_missing="skip", metrics=["macro-f1"])
+    evaluate("film", "wrong", 12, 15, on_missing="wrong", metrics=["macro-f1"])
+    found = notices(invoke, "--no-ranks")
+    # macro-f1 may fall further by a wrong answer than by none
+    assert found[0].startswith(
+        "sums on film: 75.0% of the examples scored; with the rest without a "
+        "prediction to right: "
+    )
+    assert found[1] == (
+        "wrong on film: missing or invalid predictions count as wrong: 15 of 60"
+    )
+
+
+def test_a_range_that_is_not_known_is_left_out(
+    invoke: Invoke, evaluate: Callable[..., evalkit.Result]
+) -> None:
+    evaluate("film", "some", 12, 15, on_missing="skip", metrics=["f1:label=positive"])
+    assert notices(invoke)[0] == "some on film: 75.0% of the examples scored"
+
+
+def test_without_a_direction_this_is_why_there_are_no_ranks(
+    invoke: Invoke, evaluate: Callable[..., evalkit.Result]
+) -> None:
+    for model in ("good", "same"):
+        evaluate("film", model, 5, metrics=[FirstLetters])
+    assert (
+        "film: no ranks: no two models could be tested: it is not known whether "
+        "higher is better" in notices(invoke)
     )

@@ -10,6 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result as Done
 
+import evalkit
+from evalkit_commands_report.gathering import gather
+from evalkit_commands_report.plots import draw_plot
 from evalkit_commands_report.report import PLOTS
 
 from .conftest import HOSTILE
@@ -73,3 +76,41 @@ def test_without_matplotlib_the_extra_is_named(
     assert "the extra `plots`: pip install 'evalkit-commands-report[plots]'" in (
         done.stderr
     )
+
+
+def test_a_plot_of_drops_says_what_its_intervals_hold_for(
+    invoke: Invoke, runs: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    common = ("report", "good", "--runs", str(runs), "--format", "svg")
+    assert invoke(*common, "--plot", "perturbations").exit_code == 0
+    text = (tmp_path / "perturbations.svg").read_text("utf-8")
+    assert "drop in accuracy (%), adjusted 95 % intervals" in text
+    assert "blur (uncertain)" in text
+    assert "shout (uncertain)" not in text
+
+
+def test_runs_that_left_answers_out_name_their_own_in_a_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [
+        {"uid": str(n), "statement": "x", "label": ("apple", "fig", "pear")[n % 3]}
+        for n in range(60)
+    ]
+    results = []
+    for model, left_out in (("all", None), ("some", "fig")):
+        said = [
+            {"id": row["uid"], "label": row["label"]}
+            for row in rows
+            if row["label"] != left_out
+        ]
+        result = evalkit.evaluate(
+            data=rows,
+            predictions=said,
+            task="text-classification",
+            model=model,
+            on_missing="skip",
+        )
+        results.append(result)
+    text = draw_plot(gather(results, None), "confusion", "svg").decode()
+    # once as an answer and once as a prediction of each run that has it
+    assert (text.count(">apple<"), text.count(">fig<")) == (4, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from click.testing import Result as Done
 
 import evalkit
 from evalkit_commands_report import tag_scores
+from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
 from evalkit_commands_report.page import make_page
 
@@ -358,3 +359,92 @@ def test_an_unknown_run_and_no_run_are_refused(invoke: Invoke, runs: Path) -> No
     done = invoke("report", "zz", "--runs", str(runs))
     assert done.exit_code == 1
     assert "evalkit: error: " in done.stderr
+
+
+def test_what_ignores_the_input_is_of_the_examples_of_each_run(
+    results: list[evalkit.Result],
+) -> None:
+    """Runs that leave examples out have other baselines."""
+    text = Page(make_page(gather(results, None))).text
+    for model in MODELS:
+        assert f"Without reading the input, on the examples of {model}" in text or (
+            f", {model} (accuracy): always" in text
+        )
+    alone = Page(make_page(gather(results[:1], None))).text
+    assert "Without reading the input (accuracy): always" in alone
+
+
+def test_predictions_without_a_probability_are_counted_as_examples(
+    tmp_path: Path,
+) -> None:
+    data = [
+        {"uid": str(n), "statement": "x", "label": "positive", "tags": []}
+        for n in range(4)
+    ]
+    prob = {"positive": 0.8, "negative": 0.2, "neutral": 0.0}
+    said = [{"id": str(n), "label": "positive", "prob": prob} for n in range(3)]
+    result = evalkit.evaluate(
+        data=data, predictions=said, task="sentiment", on_missing="wrong"
+    )
+    text = Page(make_page(gather([result], None))).text
+    assert "3 predictions with a probability; 1 example without one left out" in text
+    assert "a small one may be off the diagonal by chance" in text
+
+
+def one_class(answers: Sequence[str], tag: str) -> evalkit.Result:
+    rows = [
+        {"uid": str(n), "statement": "x", "label": label, "tags": [tag] * (n % 2)}
+        for n, label in enumerate(answers)
+    ]
+    said = [{"id": row["uid"], "label": "positive"} for row in rows]
+    return evalkit.evaluate(data=rows, predictions=said, task="sentiment", min_n=3)
+
+
+def test_what_an_asterisk_means_is_said() -> None:
+    result = one_class(("negative", "positive") * 5, "odd")
+    for shown in (make_page(gather([result], None)), result._repr_html_()):
+        text = Page(shown).text
+        assert "%*" in text
+        assert "* one class: negative; one class: positive" in text
+    lines = list(bar_lines(gather([result], None), 100))
+    assert "* one class: negative; one class: positive" in lines
+    alone = one_class(("positive",) * 8, "odd")
+    text = Page(make_page(gather([alone], None))).text
+    assert text.count("* one class: positive") == 2  # of the headline and by tag
+
+
+def test_a_notebook_counts_the_tags_that_are_large_enough() -> None:
+    rows = [
+        {
+            "uid": str(n),
+            "statement": "x",
+            "label": "positive",
+            "tags": ["large", "small"] if n < 3 else ["large"],
+        }
+        for n in range(12)
+    ]
+    said = [{"id": row["uid"], "label": "positive"} for row in rows]
+    result = evalkit.evaluate(data=rows, predictions=said, task="sentiment")
+    words = "The 1 worst of 1 tag of at least 10 examples; .by_tag has all 2"
+    assert words in Page(result._repr_html_()).text
+
+
+def test_a_drop_of_fewer_originals_than_its_scores_says_so() -> None:
+    rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(12)]
+    copies = [
+        {**row, "uid": f"{row['uid']}c", "input_id": row["uid"], "perturbation": "p"}
+        | {"families": ["robustness"], "label_effect": "invariant"}
+        for row in rows
+    ]
+    result = evalkit.evaluate(
+        data=rows,
+        predictions=[{"id": row["uid"], "label": "positive"} for row in rows[1:]],
+        task="sentiment",
+        on_missing="skip",
+        perturbed=[copies],
+        perturbed_predictions=[
+            [{"id": row["uid"], "label": "positive"} for row in copies[:10]]
+        ],
+    )
+    text = Page(make_page(gather([result], None))).text
+    assert "(original: 11, perturbed: 10)" in text  # and 9 for the drop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.commanding import for_terminal, show_interval, show_n, show_value
 from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.numbers import clipped
+from evalkit_commands_report.numbers import clipped, flag_text
 from evalkit_commands_report.tag_scores import (
     axis_of,
     held_metrics,
@@ -59,6 +59,8 @@ def _run_lines(group: Gathered, run: Shown, width: int) -> Iterator[str]:
     rows += [(tag, scores[tag]) for tag in ranked(run, metric, large) if tag in scores]
     yield f"{group.dataset}, {run.label}: {metric}, worst tags first"
     yield from _drawn(run, rows, axis_of(group, metric), width)
+    if flags := flag_text(score for _, score in rows):
+        yield for_terminal(flags)
     if len(large) < len(tags):
         yield f"tags of fewer than {least} examples not shown: {len(tags) - len(large)}"
     yield ""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evalkit_cli.commanding import show_coverage
+from evalkit_cli.commanding import NO_VALUE, show_coverage
 from evalkit_commands_report.leaderboard_ranks import (
     Progress,
     Ranked,
@@ -21,9 +21,11 @@ from evalkit_commands_report.leaderboard_statistics import (
     mean_of,
     win_rates,
 )
+from evalkit_commands_report.numbers import range_words
 
 if TYPE_CHECKING:
     from evalkit import Score
+    from evalkit.runs import Result
     from evalkit_commands_report.leaderboard_runs import Column
 
 MEAN, WIN_RATE, MODEL = "mean", "win-rate", "model"
@@ -63,7 +65,7 @@ def make_board(
     """
     models = list(dict.fromkeys(name for each in columns for name in each.entries))
     confidence, notices = _confidence(columns)
-    notices += _partly_scored(columns)
+    notices += [*_partly_scored(columns), *_counted_as_wrong(columns)]
     ranked = [
         rank_column(column, tag, confidence, progress)
         if ranks
@@ -133,11 +135,28 @@ def _partly_scored(columns: Sequence[Column]) -> list[str]:
         for model, entry in column.entries.items():
             share, between = show_coverage(entry.score)
             if share:
+                rest = f"; with the rest {range_words(entry.score)}: {between}"
                 notices.append(
-                    f"{model} on {column.data.name}: {share} of the examples scored; "
-                    f"with the rest wrong to right: {between}"
+                    f"{model} on {column.data.name}: {share} of the examples scored"
+                    f"{'' if between == NO_VALUE else rest}"
                 )
     return notices
+
+
+def _counted_as_wrong(columns: Sequence[Column]) -> list[str]:
+    """Name runs of which predictions that are missing or invalid count as wrong."""
+    return [
+        f"{model} on {column.data.name}: missing or invalid predictions count as "
+        f"wrong: {counted} of {entry.run.counts['examples']}"
+        for column in columns
+        for model, entry in column.entries.items()
+        if (counted := _as_wrong(entry.run))
+    ]
+
+
+def _as_wrong(run: Result) -> int:
+    statuses = {"missing", "invalid"}.intersection(run.record.policies.counted)
+    return sum(run.counts[status] for status in statuses)
 
 
 def _data_of(column: Column) -> set[str | None]:

@@ -73,7 +73,9 @@ def rank_column(
         said = "; ".join(comparison.notices) or "not all pairs could be compared"
         return Ranked({}, [], said)
     if not any(row.is_judged for row in rows):
-        why = rows[0].reason or "it is not known whether higher is better"
+        why = rows[0].reason
+        if rows[0].higher_is_better is None:
+            why = "it is not known whether higher is better"
         return Ranked({}, [], f"no two models could be tested: {why}")
     shown = [pair for row in rows for pair in _shown(row)]
     return Ranked(rank_ranges(list(column.entries), shown), rows)

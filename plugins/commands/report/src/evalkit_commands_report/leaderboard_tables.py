@@ -134,8 +134,9 @@ def _metrics_by_unit(columns: Sequence[Column]) -> str:
     """Name the metrics of all columns, each after those of the same unit."""
     metrics: dict[str, dict[str, None]] = {}
     for column in columns:
-        unit = next(iter(column.entries.values())).score.unit
-        metrics.setdefault(unit, {})[metric_name(column)] = None
+        score = next(iter(column.entries.values())).score
+        lower = " (lower is better)" if score.higher_is_better is False else ""
+        metrics.setdefault(score.unit, {})[f"{metric_name(column)}{lower}"] = None
     return ", ".join(
         f"{', '.join(names)}{f' in {unit}' if unit else ''}"
         for unit, names in metrics.items()

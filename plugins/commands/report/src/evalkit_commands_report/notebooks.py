@@ -11,7 +11,7 @@ from evalkit_commands_report.markup import Child, Markup, element, raw_element
 from evalkit_commands_report.page import asset
 from evalkit_commands_report.summary_section import summary_section
 from evalkit_commands_report.tag_scores import held_metrics, largest_n, ranked, tags_of
-from evalkit_commands_report.tag_section import tag_table
+from evalkit_commands_report.tag_section import flag_note, tag_table
 
 if TYPE_CHECKING:
     from evalkit import Comparison, Result
@@ -62,19 +62,24 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _worst_tags(group: Gathered) -> Markup | None:
+    from evalkit.reporting import count_of
+
     for metric in held_metrics(group)[:1]:
         run = group.scored[0]
         least = run.result.record.min_n
         tags = tags_of(group, metric)
         large = [tag for tag in tags if largest_n(group, metric, tag) >= least]
         shown = ranked(run, metric, large)[:MOST_TAGS]
-        words = f"The {len(shown)} worst of {len(tags)} tags; .by_tag has all"
+        words = f"The {len(shown)} worst of {count_of(len(large), 'tag')}"
+        words += f" of at least {least} examples" if len(large) < len(tags) else ""
+        words += f"; .by_tag has all {len(tags)}"
         if len(shown) == len(tags):
             words = "All tags, the worst first"
         return element(
             "section",
             element("p", words, class_="note"),
             tag_table(group, metric, shown, sortable=False),
+            flag_note(group, [metric], shown),
             class_="tags",
         )
     return None

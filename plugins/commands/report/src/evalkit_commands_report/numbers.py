@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import (
+    NO_VALUE,
     show_coverage,
     show_interval,
     show_n,
@@ -16,6 +17,8 @@ from evalkit_commands_report.markup import Markup, element, fragment
 if TYPE_CHECKING:
     from evalkit import Score
     from evalkit_commands_report.gathering import Shown
+
+_MOST_FLAGS = 5
 
 
 def exact(shown: str, value: float | None, **slots: Any) -> Markup:
@@ -97,7 +100,37 @@ def coverage_text(score: Score) -> str:
     share, between = show_coverage(score)
     if not share:
         return ""
-    return f" ({share} scored; the rest wrong to right: {between})"
+    if between == NO_VALUE:
+        return f" ({share} scored)"
+    return f" ({share} scored; the rest {range_words(score)}: {between})"
+
+
+def range_words(score: Score) -> str:
+    """Say what the range is of that the examples that were left out leave.
+
+    A score that is no mean over examples, such as macro-F1, may fall further by a wrong
+    answer than by none.
+    """
+    least = "without a prediction" if score.mean is None else "wrong"
+    return f"{least} to right"
+
+
+def flag_text(scores: Iterable[Score | None]) -> str:
+    """Say what the asterisk beside a value means; "" where there is none.
+
+    Args:
+        scores: The scores that are shown.
+    """
+    flags = sorted(
+        {
+            score.flag
+            for score in scores
+            if score is not None and score.flag and score.value is not None
+        }
+    )
+    more = len(flags) - _MOST_FLAGS
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"* {'; '.join(flags[:_MOST_FLAGS])}{rest}" if flags else ""
 
 
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -121,6 +121,15 @@ def _of_run(run: Shown, group: Gathered) -> Markup | None:
     return element("div", title, tables, class_="effect")
 
 
+def uncertain_of(run: Shown) -> set[str]:
+    """Return the perturbations after which answers may not hold."""
+    return {
+        each.perturbation
+        for each in run.result.record.perturbations
+        if each.label_effect == "uncertain"
+    }
+
+
 def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
     """Return the table of the effects on one metric of a run.
 
@@ -134,11 +143,7 @@ def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
         if any(view in views for views in effects.values())
     ]
     axis = drop_axis(effects, run)
-    uncertain = {
-        each.perturbation
-        for each in run.result.record.perturbations
-        if each.label_effect == "uncertain"
-    }
+    uncertain = uncertain_of(run)
     head = element(
         "tr",
         element("th", "Perturbation", scope="col"),
@@ -182,7 +187,7 @@ def _row(
     if shown is not None:
         ends = clipped(shown, run.bounds)
         line = interval_line(axis, run.place, shown.value, ends, 0.0)
-    cells: list[tuple[str, Child]] = [("n", n_of(run, main))]
+    cells: list[tuple[str, Child]] = [("n", [n_of(run, main), _other_sizes(views)])]
     for view in columns:
         found = views.get(view)
         cells.append(("n value", NO_VALUE if found is None else value_of(run, found)))
@@ -207,6 +212,20 @@ def _row(
         class_="different" if drop is not None and drop.different else None,
         role="row",
     )
+
+
+def _other_sizes(views: Views) -> Markup | None:
+    """Say of how many originals scores are that are not of those of the drop.
+
+    A drop is over the originals that count together with their copies.
+    """
+    size = views["drop"].n if "drop" in views else None
+    others = [
+        f"{view}: {views[view].n}"
+        for view in ("original", "perturbed")
+        if view in views and size is not None and views[view].n != size
+    ]
+    return element("small", f" ({', '.join(others)})") if others else None
 
 
 def _interval(run: Shown, drop: Score) -> Child:

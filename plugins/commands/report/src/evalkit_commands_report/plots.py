@@ -12,7 +12,11 @@ from evalkit_commands_report.comparison_section import shown_ends
 from evalkit_commands_report.confusion_section import confusion_of, used_columns
 from evalkit_commands_report.gathering import Gathered
 from evalkit_commands_report.numbers import clipped
-from evalkit_commands_report.perturbation_section import effects_of, tested
+from evalkit_commands_report.perturbation_section import (
+    effects_of,
+    tested,
+    uncertain_of,
+)
 from evalkit_commands_report.reliability import reliability_of
 from evalkit_commands_report.tag_scores import (
     held_metrics,
@@ -24,12 +28,16 @@ from evalkit_commands_report.tag_scores import (
 
 if TYPE_CHECKING:
     from evalkit import Score
+    from evalkit_commands_report.gathering import Shown
 
 MOST_ROWS = 40
 """Tags, or rows of another kind, that a plot shows."""
 
 _COLOURS = ("#0b5cad", "#b4460f", "#0a7553", "#8a3f8f", "#7a5c00", "#4b5563", "#a8174f")
 _SHAPES = ("o", "s", "D", "^", "v")
+_LARGEST_DOT = 60
+"""Area of the dot of the most predictions, in square points."""
+
 _MISSING = (
     "--format svg and png need matplotlib, the extra `plots`: "
     "pip install 'evalkit-commands-report[plots]', or pip install matplotlib"
@@ -149,6 +157,12 @@ def _unit(metric: str, score: Score) -> str:
     return f"{metric} ({score.unit})" if score.unit else metric
 
 
+def _intervals(runs: Sequence[Shown]) -> str:
+    """Say which probability the intervals of runs have."""
+    levels = sorted({run.result.record.confidence for run in runs})
+    return f"{' or '.join(f'{100 * level:g} %' for level in levels)} intervals"
+
+
 def _plot_tags(group: Gathered, figure: Any) -> None:
     metrics = held_metrics(group)
     if not metrics:
@@ -176,8 +190,7 @@ def _plot_tags(group: Gathered, figure: Any) -> None:
     assert some is not None
     cut = f"; the {len(tags)} worst of {len(large)} tags"
     shown = cut if len(tags) < len(large) else ""
-    confidence = f"{100 * runs[0].result.record.confidence:g} % intervals"
-    rows.name(f"{_unit(metric, some)}, {confidence}{shown}", legend=True)
+    rows.name(f"{_unit(metric, some)}, {_intervals(runs)}{shown}", legend=True)
 
 
 def _plot_comparison(group: Gathered, figure: Any) -> None:
@@ -208,13 +221,17 @@ def _plot_perturbations(group: Gathered, figure: Any) -> None:
         raise _nothing("no run was evaluated with perturbed copies")
     effects = [effects_of(run, metric) for run in runs]
     names = list(dict.fromkeys(name for each in effects for name in each))[:MOST_ROWS]
-    rows = _Rows(figure, names, len(runs))
+    uncertain = {name for run in runs for name in uncertain_of(run)}
+    marked = [f"{name} (uncertain)" if name in uncertain else name for name in names]
+    rows = _Rows(figure, marked, len(runs))
     some: Score | None = None
+    is_adjusted = False
     for number, (run, views) in enumerate(zip(runs, effects, strict=True)):
         found: list[tuple[float | None, tuple[float, float] | None]] = []
         for name in names:
             drop = views.get(name, {}).get("drop")
             some = drop or some
+            is_adjusted |= drop is not None and (drop.family_size or 1) > 1
             shown = tested(drop) if drop is not None else None
             found.append(
                 (None, None)
@@ -225,7 +242,8 @@ def _plot_perturbations(group: Gathered, figure: Any) -> None:
     if some is None:
         raise _nothing("no drop is known")
     rows.axes.axvline(0, color="0.4", linewidth=0.8, linestyle="--")
-    rows.name(f"drop in {_unit(metric, some)}", legend=True)
+    intervals = f"{'adjusted ' if is_adjusted else ''}{_intervals(runs)}"
+    rows.name(f"drop in {_unit(metric, some)}, {intervals}", legend=True)
 
 
 def _plot_confusion(group: Gathered, figure: Any) -> None:
@@ -250,9 +268,10 @@ def _plot_confusion(group: Gathered, figure: Any) -> None:
             [for_terminal(name) for name, _ in columns],
             rotation=35,
         )
-        # the answers are the same of all runs, so the first names them
+        # the first names the answers of all; runs that left some out have others
+        is_named = axes is all_axes[0] or each.labels != known[0][1].labels
         names = [for_terminal(name) for name in each.labels]
-        axes.set_yticks(range(len(table)), names if axes is all_axes[0] else [])
+        axes.set_yticks(range(len(table)), names if is_named else [])
         for row, cells in enumerate(table):
             for column, cell in enumerate(cells):
                 axes.text(column, row, str(cell), ha="center", va="center")
@@ -269,18 +288,21 @@ def _plot_reliability(group: Gathered, figure: Any) -> None:
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.8, linestyle="--")
     for place, (run, each) in enumerate(known):
-        axes.plot(
-            [bin_.mean for bin_ in each.bins],
-            [bin_.right for bin_ in each.bins],
+        points = [bin_.mean for bin_ in each.bins], [bin_.right for bin_ in each.bins]
+        colour = _COLOURS[place % len(_COLOURS)]
+        largest = max(bin_.n for bin_ in each.bins)
+        axes.plot(*points, color=colour, linewidth=0.8, clip_on=False)
+        axes.scatter(
+            *points,
+            s=[_LARGEST_DOT * bin_.n / largest for bin_ in each.bins],
             marker=_SHAPES[place % len(_SHAPES)],
-            markersize=4.5,
-            color=_COLOURS[place % len(_COLOURS)],
+            color=colour,
             label=for_terminal(run.label),
             clip_on=False,
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
-    axes.set_xlabel("mean probability")
+    axes.set_xlabel("mean probability (area: number of predictions)")
     axes.set_ylabel("share right")
     axes.legend(frameon=False)
 

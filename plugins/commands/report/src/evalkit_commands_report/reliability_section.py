@@ -34,7 +34,8 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
             "p",
             "How often predictions are right, by the probability that the model gave "
             "them. On the diagonal, probabilities are what happens; below it, the "
-            f"model is too sure. The area of a dot is the number of predictions.{rest}",
+            "model is too sure. The area of a dot is the number of predictions: a "
+            f"small one may be off the diagonal by chance.{rest}",
             class_="note",
         ),
         element("div", figures, class_="figures"),
@@ -43,7 +44,10 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
 
 
 def _figure(run: Shown, known: Reliability) -> Markup:
-    rest = f"; {known.without} without one are left out" if known.without else ""
+    from evalkit.reporting import count_of
+
+    left_out = count_of(known.without, "example")
+    rest = f"; {left_out} without one left out" if known.without else ""
     caption = f"{run.label}: {known.n} predictions with a probability{rest}"
     rows = [
         [

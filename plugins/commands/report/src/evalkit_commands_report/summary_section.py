@@ -12,6 +12,7 @@ from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import (
     clipped,
     exact,
+    flag_text,
     interval_of,
     n_of,
     score_number,
@@ -93,7 +94,9 @@ def headline_table(group: Gathered) -> Markup:
 def _headlines(group: Gathered) -> Markup | None:
     if not any(run.result.headline is not None for run in group.scored):
         return None
-    return fragment(headline_table(group), _baselines(group))
+    flags = flag_text(run.result.headline for run in group.scored)
+    note = element("p", flags, class_="note") if flags else None
+    return fragment(headline_table(group), note, _baselines(group))
 
 
 def _axis(scores: list[tuple[Shown, Score]]) -> Axis:
@@ -107,23 +110,42 @@ def _axis(scores: list[tuple[Shown, Score]]) -> Axis:
 
 
 def _baselines(group: Gathered) -> Markup | None:
-    """Say what answers would score that ignore the input."""
+    """Say what answers would score that ignore the input.
+
+    They are of the examples that a run was scored on, which may be others in each run.
+    """
+    runs: dict[Markup, list[str]] = {}
     for run in group.scored:
-        found, headline = run.result.record.baselines, run.result.headline
-        if found is None or headline is None or headline.aggregate:
-            continue
-        parts: list[Child] = []
-        for value, words in (
-            (found.majority, f"always “{found.majority_label}” scores "),
-            (found.chance, "chance scores "),
-        ):
-            if value is not None:
-                shown = show_number(headline, value)
-                parts += [", " if parts else "", words, exact(shown, value)]
-        if parts:
-            text = f"Without reading the input ({headline.metric}): "
-            return element("p", text, parts, ".", class_="note")
-    return None
+        found = _baselines_of(run)
+        if found is not None:
+            runs.setdefault(found, []).append(run.label)
+    told = [
+        element(
+            "p",
+            "Without reading the input",
+            f", on the examples of {', '.join(labels)}" if len(runs) > 1 else "",
+            found,
+            ".",
+            class_="note",
+        )
+        for found, labels in runs.items()
+    ]
+    return fragment(told) if told else None
+
+
+def _baselines_of(run: Shown) -> Markup | None:
+    found, headline = run.result.record.baselines, run.result.headline
+    if found is None or headline is None or headline.aggregate:
+        return None
+    parts: list[Child] = []
+    for value, words in (
+        (found.majority, f"always “{found.majority_label}” scores "),
+        (found.chance, "chance scores "),
+    ):
+        if value is not None:
+            shown = show_number(headline, value)
+            parts += [", " if parts else "", words, exact(shown, value)]
+    return fragment(f" ({headline.metric}): ", parts) if parts else None
 
 
 def _refusals(group: Gathered) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE
@@ -10,7 +10,13 @@ from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Markup, element, fragment
-from evalkit_commands_report.numbers import clipped, interval_of, n_of, value_of
+from evalkit_commands_report.numbers import (
+    clipped,
+    flag_text,
+    interval_of,
+    n_of,
+    value_of,
+)
 from evalkit_commands_report.tag_scores import (
     axis_of,
     held_metrics,
@@ -58,6 +64,7 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
             data_role="status",
         ),
         tag_table(group, metric, shown),
+        flag_note(group, metrics, tags),
         _pager(name),
         _left_out(group, metrics),
         element("template", group_body(group, metric, axis_of(group, metric), "", {})),
@@ -65,6 +72,28 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
         aria_labelledby=f"{name}-tags",
         data_tags=name,
     )
+
+
+def flag_note(
+    group: Gathered, metrics: Sequence[str], tags: Sequence[str]
+) -> Markup | None:
+    """Say what asterisks beside scores mean; None where there are none.
+
+    Args:
+        group: The runs.
+        metrics: The metrics that may be shown.
+        tags: The tags that may be shown, beside all examples.
+    """
+    flags = flag_text(
+        score
+        for metric in metrics
+        for run in group.scored
+        for score in (
+            run.whole.get(metric),
+            *(run.tags.get(metric, {}).get(tag) for tag in tags),
+        )
+    )
+    return element("p", flags, class_="note") if flags else None
 
 
 def tag_table(

@@ -45,10 +45,11 @@ class GenderSwap(FairnessPerturbation):
     one of the same list, white or African-American; a name known from a country, or
     reviewed here as Spanish, Arabic and so on, by one of that country's list (`Fatima`
     by `Karim`, not by `Carl`); any other name of the US census of 1990 by one about as
-    frequent that is of no such group. What no list knows is not kept: `Latasha` counts
-    as any name of the census. One name has one replacement in all texts of an example,
-    and no two names have the same. Surnames, names of both genders, names on no list,
-    and names whose group has none left, stay.
+    frequent that is of no such group. What no list knows is not kept, nor are names
+    that are common in English too: `Latasha`, `Maria` and `Sofia` count as any name of
+    the census. One name has one replacement in all texts of an example, and no two
+    names have the same. Surnames, names of both genders, names on no list, and names
+    whose group has none left, stay.
     """
 
     Parameters = GenderSwapParameters

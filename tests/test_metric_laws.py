@@ -26,11 +26,29 @@ ranked = st.tuples(alternatives, st.sampled_from(LABELS)).map(
     lambda drawn: (next(iter(drawn[0]), None), drawn[1], {"responses": drawn[0]})
 )
 
+
+def _probable(weights: list[int], prediction: str, target: str) -> Any:
+    shares = [weight / sum(weights) for weight in weights]
+    return prediction, target, {"prob": dict(zip(LABELS, shares, strict=True))}
+
+
+label = st.sampled_from(LABELS)
+probable = st.builds(
+    _probable,
+    st.lists(st.integers(1, 9), min_size=len(LABELS), max_size=len(LABELS)),
+    label,
+    label,
+)
+
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
 OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
 RANKED: Mapping[str, Any] = {"examples": ranked}
+# the prediction is not looked at, so that a right one is not the best score
+PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "brier": PROBABLE,
+    "log-loss": PROBABLE,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
     "top-k-accuracy": RANKED,
@@ -42,6 +60,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "macro-f1:labels=no/yes": ABSENT_COUNTS,
     "macro-recall:labels=seen": {},
     "macro-recall:labels=declared": ABSENT_COUNTS,
+    "micro-f1:labels=gold": {},
+    "micro-f1:labels=no/yes": OF_CLASS,
+    "weighted-f1:labels=no/yes": OF_CLASS,
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,

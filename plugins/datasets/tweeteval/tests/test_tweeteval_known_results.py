@@ -55,6 +55,17 @@ def test_scores_are_the_known_ones(
     assert result[metric].value == pytest.approx(value, rel=0, abs=1e-15)
 
 
+def test_agreement_beyond_chance_is_the_known_one(
+    external_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_DATA_DIR", str(external_data))
+    predictions = external_data / "tweeteval-sentiment" / "predictions.txt"
+    names = ["mcc", "cohen-kappa"]
+    found = evalkit.evaluate("tweeteval-sentiment", predictions, metrics=names)
+    values = [found[name].value for name in names]
+    assert values == pytest.approx([0.562652, 0.561205], rel=0, abs=5e-7)
+
+
 def test_headline_is_the_macro_averaged_recall(result: evalkit.Result) -> None:
     assert result.headline is not None
     assert result.headline.metric == "macro-recall"

@@ -19,6 +19,15 @@ METRICS = [
     "recall",
     "f1:label=b",
     "precision:label=d",
+    "balanced-accuracy",
+    "micro-f1",
+    "micro-f1:labels=gold",
+    "micro-f1:labels=declared",
+    "micro-f1:labels=c/a",
+    "weighted-f1",
+    "weighted-f1:labels=c/a",
+    "mcc",
+    "cohen-kappa",
 ]
 CELLS = [
     ("a", "a"),
@@ -66,6 +75,7 @@ def test_an_array_of_counts_scores_as_a_table_does(
     assert found == pytest.approx(expected, abs=1e-15)
     assert found or (name, declared) in {
         ("macro-f1:labels=declared", None),
+        ("micro-f1:labels=declared", None),
     }
 
 

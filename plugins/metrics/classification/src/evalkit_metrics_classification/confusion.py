@@ -136,6 +136,18 @@ class CountArrays(NamedTuple):
         arrays = (np.hstack([array, nothing])[:, chosen] for array in self[1:])
         return CountArrays(list(labels), *arrays)
 
+    def table(self, chosen: NDArray[np.bool_]) -> pl.DataFrame:
+        """Return the counts of some classes of each sample, sample after sample.
+
+        Args:
+            chosen: Which of them, of shape (samples, classes).
+
+        Returns:
+            `COUNTS`, a row for each.
+        """
+        columns = zip(COUNTS, self[1:], strict=True)
+        return pl.DataFrame({name: array[chosen] for name, array in columns})
+
     def scores(self, score: pl.Expr) -> NDArray[np.float64]:
         """Return a score of every class and sample, nan where it is undefined.
 

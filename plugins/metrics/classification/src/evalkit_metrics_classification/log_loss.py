@@ -1,0 +1,56 @@
+"""Log loss."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import polars as pl
+
+from evalkit_metrics_classification.probabilities import (
+    ProbabilityMetric,
+    probability_of_the_answer,
+)
+
+LEAST = sys.float_info.epsilon
+"""The probability, 2.2e-16, that a smaller one of an answer counts as."""
+
+
+class LogLoss(ProbabilityMetric):
+    """Mean of -ln(p), the negative logarithm of the probability of the answer.
+
+    Also called cross-entropy (Good, Rational Decisions, 1952); in nats. A probability
+    below 2.2e-16 counts as that, as in scikit-learn's `log_loss`: such an example costs
+    36.04, and the score is flagged with their number. Probabilities are taken as they
+    are, also where they sum to .999. Reads `prob`; a response without it is not scored,
+    and a missing prediction that counts costs 36.04. Range 0 to 36.04, lower is better;
+    ln(k) is the same probability for each of k classes. Student's interval.
+    """
+
+    bounds = (0.0, None)
+    per_example = "loss"
+    score_column = "loss"
+    worst_value = -math.log(LEAST)
+
+    def example_score(self, labels: list[str]) -> pl.Expr:
+        """Return the loss, at most 36.04."""
+        # a sum that was rounded may give the answer a hair more than 1
+        return -probability_of_the_answer(labels).clip(LEAST, 1.0).log()
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the loss of every example, and whether it is the greatest there is."""
+        rows = super().statistics(batch)
+        is_greatest = pl.col("loss") >= self.worst_value
+        is_given = batch["prediction"].is_not_null()
+        return rows.with_columns(impossible=(is_greatest & is_given).cast(pl.Float64))
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the sum by the examples."""
+        impossible = pl.col("impossible")
+        count = impossible.round().cast(pl.Int64)
+        flag = pl.format("answers of probability 0, which count as 2.2e-16: {}", count)
+        return sums.select(
+            "group",
+            value=pl.col("loss") / pl.col("examples"),
+            flag=pl.when(impossible > 0).then(flag),
+        )

@@ -1,0 +1,137 @@
+"""Brier's score and log loss, against scikit-learn and a plain loop."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import log_loss
+
+import evalkit
+
+LABELS = ["negative", "neutral", "positive"]
+REASON = "the response holds no probabilities of the labels (`prob`)"
+METRICS = ["brier", "log-loss"]
+
+every_metric = pytest.mark.parametrize("name", METRICS)
+
+
+def evaluate(
+    gold: list[str], probabilities: list[Any], **options: Any
+) -> evalkit.Result:
+    class Reviews(evalkit.Dataset):
+        name = "reviews"
+        task = "sentiment"
+
+        def load(self, split: str) -> list[dict[str, Any]]:
+            return [
+                {"uid": str(n), "statement": "Good.", "label": label}
+                | {"tags": ["even"] * (n % 2 == 0)}
+                for n, label in enumerate(gold)
+            ]
+
+    responses = [
+        {"id": str(n), "label": "neutral"} | ({"prob": prob} if prob else {})
+        for n, prob in enumerate(probabilities)
+        if prob != "missing"
+    ]
+    return evalkit.evaluate(Reviews, responses, metrics=METRICS, **options)
+
+
+def sure(label: str) -> dict[str, float]:
+    return {each: float(each == label) for each in LABELS}
+
+
+def brier_by_hand(gold: list[str], rows: list[dict[str, float]]) -> float:
+    return math.fsum(
+        (row[label] - (label == answer)) ** 2
+        for answer, row in zip(gold, rows, strict=True)
+        for label in LABELS
+    ) / len(gold)
+
+
+weights = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
+rows_of_examples = st.lists(
+    st.tuples(st.sampled_from(LABELS), weights), min_size=1, max_size=25
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=rows_of_examples)
+def test_they_equal_the_references_for_the_set_and_a_tag(
+    rows: list[tuple[str, list[int]]],
+) -> None:
+    gold = [answer for answer, _ in rows]
+    given = [
+        dict(zip(LABELS, (w / sum(drawn) for w in drawn), strict=True))
+        for _, drawn in rows
+    ]
+    result = evaluate(gold, given)
+    for step, tag in ((1, None), (2, "even")):
+        part, probabilities = gold[::step], given[::step]
+        found = {s.metric: s.value for s in result.scores if s.tag == tag}
+        array = np.array([[row[label] for label in LABELS] for row in probabilities])
+        expected = log_loss(part, array, labels=LABELS)
+        assert found["log-loss"] == pytest.approx(expected, rel=1e-12)
+        by_hand = brier_by_hand(part, probabilities)
+        assert found["brier"] == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
+
+
+def test_sure_and_right_is_zero_and_sure_and_wrong_is_the_worst() -> None:
+    right = evaluate(["positive"], [sure("positive")])
+    assert [right[name].value for name in METRICS] == [0.0, 0.0]
+    wrong = evaluate(["positive"], [sure("negative")])
+    assert wrong["brier"].value == 2.0
+    assert wrong["log-loss"].value == pytest.approx(36.0436533891)
+    flag = "answers of probability 0, which count as 2.2e-16: 1"
+    assert (wrong["log-loss"].flag, right["log-loss"].flag) == (flag, None)
+
+
+def test_the_same_probability_for_all_is_known() -> None:
+    third = dict.fromkeys(LABELS, 1 / 3)
+    result = evaluate(LABELS, [third] * 3)
+    assert result["brier"].value == pytest.approx(2 / 3)
+    assert result["log-loss"].value == pytest.approx(math.log(3))
+
+
+@every_metric
+def test_a_response_without_probabilities_is_not_scored(name: str) -> None:
+    gold = ["positive", "negative", "neutral"]
+    result = evaluate(gold, [sure("positive"), None, sure("neutral")])
+    found = result[name]
+    assert (found.value, found.n) == (0.0, 2)
+    notice = next(notice for notice in result.notices if f"metrics/{name}" in notice)
+    assert "did not score 1 of 3 examples" in notice
+    assert REASON in notice
+
+
+@every_metric
+def test_without_any_probabilities_it_is_null_with_the_reason(name: str) -> None:
+    found = evaluate(["positive", "negative"], [None, None])[name]
+    assert found.value is None
+    assert found.reason is not None
+    assert REASON in found.reason
+
+
+def test_a_missing_prediction_that_counts_is_the_worst() -> None:
+    gold = ["positive", "negative"]
+    result = evaluate(gold, [sure("positive"), "missing"], on_missing="wrong")
+    assert result["brier"].value == 1.0
+    assert result["log-loss"].value == pytest.approx(36.0436533891 / 2)
+    assert (result["brier"].n, result["brier"].higher_is_better) == (2, False)
+
+
+def test_no_interval_of_brier_leaves_what_is_possible() -> None:
+    random = np.random.default_rng(2)
+    drawn = random.dirichlet([0.2] * 3, 40)
+    gold = random.choice(LABELS, 40).tolist()
+    given = [dict(zip(LABELS, row.tolist(), strict=True)) for row in drawn]
+    found = evaluate(gold, given)["brier"]
+    assert found.ci_method == "wilson-bounded"
+    assert found.ci is not None
+    assert found.value is not None
+    assert 0 <= found.ci[0] < found.value < found.ci[1] <= 2

@@ -1,0 +1,131 @@
+"""Matthews' correlation and Cohen's kappa, against scikit-learn and by derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
+
+import evalkit
+from evalkit import Score
+
+from .tagged_rows import rows_by_group
+
+SKLEARN: dict[str, Callable[..., float]] = {
+    "mcc": matthews_corrcoef,
+    "cohen-kappa": cohen_kappa_score,
+}
+ONE_CLASS = {
+    "mcc": "all answers, or all predictions, are of one class",
+    "cohen-kappa": "all answers and predictions are of one class",
+}
+GOLD = ["a", "b", "ü"]
+
+every_metric = pytest.mark.parametrize("name", SKLEARN)
+rows_of_examples = st.lists(
+    st.tuples(
+        st.sampled_from([*GOLD, "outside", None]),
+        st.sampled_from(GOLD),
+        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
+    return evalkit.score(name, predictions, targets, **options)[name]
+
+
+def is_defined(name: str, predictions: list[str], targets: list[str]) -> bool:
+    given, gold = set(predictions), set(targets)
+    if name == "mcc":
+        return len(given) > 1 and len(gold) > 1
+    return len(given | gold) > 1
+
+
+@every_metric
+@settings(max_examples=40, deadline=None)
+@given(rows=rows_of_examples)
+def test_it_equals_scikit_learn_for_the_set_and_every_tag(
+    name: str, rows: list[tuple[Any, str, list[str]]]
+) -> None:
+    predictions, targets, tags = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score(name, predictions, targets, tags=tags)
+    groups = rows_by_group(rows)
+    assert {score.tag for score in result.scores} == set(groups)
+    for found in result.scores:
+        # scikit-learn takes no null; to it, this is one more class
+        said = ["(none)" if p is None else p for p, _ in groups[found.tag]]
+        gold = [target for _, target in groups[found.tag]]
+        assert found.n == len(gold)
+        if is_defined(name, said, gold):
+            expected = SKLEARN[name](gold, said)
+            assert found.value == pytest.approx(expected, abs=1e-12)
+        else:
+            assert (found.value, found.reason) == (None, ONE_CLASS[name])
+
+
+@every_metric
+def test_right_is_one_chance_is_zero_and_reversed_is_minus_one(name: str) -> None:
+    gold = list("aabb")
+    assert one(name, gold, gold).value == 1.0
+    assert one(name, list("abab"), gold).value == 0.0
+    assert one(name, list("bbaa"), gold).value == -1.0
+
+
+def test_mcc_of_two_classes_is_the_phi_coefficient() -> None:
+    gold = ["yes"] * 6 + ["no"] * 4
+    said = ["yes"] * 5 + ["no"] * 4 + ["yes"]
+    phi = np.corrcoef([g == "yes" for g in gold], [s == "yes" for s in said])[0, 1]
+    assert one("mcc", said, gold).value == pytest.approx(phi, abs=1e-12)
+
+
+@every_metric
+def test_one_class_is_null_with_the_reason(name: str) -> None:
+    found = one(name, list("aaa"), list("aaa"))
+    assert (found.value, found.ci, found.reason) == (None, None, ONE_CLASS[name])
+
+
+def test_constant_predictions_have_no_correlation_and_no_agreement() -> None:
+    assert one("mcc", list("aaaa"), list("aabb")).value is None
+    assert one("cohen-kappa", list("aaaa"), list("aabb")).value == 0.0
+
+
+@every_metric
+def test_predictions_that_all_are_missing_are_of_one_class(name: str) -> None:
+    found = one(name, [None, None, None], list("aab"))
+    if name == "mcc":
+        assert (found.value, found.reason) == (None, ONE_CLASS[name])
+    else:
+        assert found.value == 0.0
+
+
+@every_metric
+def test_several_answers_and_no_examples_have_no_score(name: str) -> None:
+    several = one(name, ["a", "b"], [["a", "b"], "b"])
+    assert several.reason == "examples have several acceptable answers"
+    assert one(name, [], []).reason == "no example was scored"
+
+
+@every_metric
+def test_it_is_no_proportion(name: str) -> None:
+    found = one(name, list("ab"), list("ab"))
+    assert (found.unit, found.scale, found.higher_is_better) == ("", 1.0, True)
+
+
+@every_metric
+def test_the_interval_holds_the_value_and_nothing_impossible(name: str) -> None:
+    random = np.random.default_rng(1)
+    gold = random.choice(GOLD, 200)
+    said = np.where(random.random(200) < 0.7, gold, random.choice(GOLD, 200))
+    found = one(name, said.tolist(), gold.tolist())
+    assert found.ci_method == "multinomial"
+    assert found.ci is not None
+    assert found.value is not None
+    assert -1 <= found.ci[0] < found.value < found.ci[1] <= 1

@@ -216,7 +216,7 @@ def test_the_page_can_be_read_without_seeing_it(page: Page) -> None:
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 2 for before, after in pairwise(levels))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
     assert dict(page.elements[0][1])["lang"] == "en"
     ids = [a["id"] for _, a in page.elements if a.get("id")]
     assert len(ids) == len(set(ids))

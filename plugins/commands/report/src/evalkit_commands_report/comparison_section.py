@@ -32,7 +32,7 @@ def comparison_section(group: Gathered, name: str) -> Markup | None:
     """
     if group.comparison is None and not group.not_compared:
         return None
-    heading = element("h3", "Comparison", id=f"{name}-comparison")
+    heading = element("h2", "Comparison", id=f"{name}-comparison")
     if group.comparison is None:
         why = element("p", f"Not compared: {group.not_compared}.", class_="warning")
         return element("section", heading, why, aria_labelledby=f"{name}-comparison")
@@ -75,7 +75,7 @@ def _pair(rows: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     ]
     return element(
         "div",
-        element("h4", f"{rows[0].model_a} against {rows[0].model_b}"),
+        element("h3", f"{rows[0].model_a} against {rows[0].model_b}"),
         element("ul", conclusions, class_="conclusions"),
         _differences(whole, comparison, "Metric"),
         _by_tag(tags, comparison) if tags else None,

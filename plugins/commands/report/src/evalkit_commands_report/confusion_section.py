@@ -43,7 +43,7 @@ def confusion_section(group: Gathered, name: str) -> Markup | None:
     ]
     return element(
         "section",
-        element("h3", "Confusion", id=f"{name}-confusion"),
+        element("h2", "Confusion", id=f"{name}-confusion"),
         element(
             "p",
             "Rows are answers, columns predictions; the stronger the colour, the "

@@ -42,7 +42,7 @@ def result_html(result: Result) -> str:
         [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
     )
     return _framed(
-        element("h3", f"{result.dataset}: {result.model}"),
+        element("h3", f"{result.dataset}: {result.model}", class_="title"),
         summary_section(group, "run"),
         _worst_tags(group),
         element("p", "; ".join([said, *left, *more]), class_="note"),

@@ -88,7 +88,7 @@ def _data_set(group: Gathered, name: str) -> Markup:
         "article",
         element(
             "header",
-            element("h1" if name == "group-0" else "h2", group.dataset),
+            element("h1", group.dataset),
             element("p", " · ".join(text for text in about if text), class_="about"),
             element("p", record.data.description) if record.data.description else None,
         ),

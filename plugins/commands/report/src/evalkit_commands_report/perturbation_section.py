@@ -43,7 +43,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         return None
     return element(
         "section",
-        element("h3", "Perturbations", id=f"{name}-perturbations"),
+        element("h2", "Perturbations", id=f"{name}-perturbations"),
         element(
             "p",
             "A drop is the score on the originals less that on their copies, with the "
@@ -117,7 +117,7 @@ def _of_run(run: Shown, group: Gathered) -> Markup | None:
     if not tables:
         return None
     first = next(metric for metric, effects in found.items() if effects)
-    title = element("h4", mark(run.place), " ", f"{run.label}: {first}")
+    title = element("h3", mark(run.place), " ", f"{run.label}: {first}")
     return element("div", title, tables, class_="effect")
 
 

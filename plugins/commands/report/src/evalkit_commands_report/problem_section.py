@@ -27,7 +27,7 @@ def problem_section(group: Gathered, name: str) -> Markup:
     """
     return element(
         "section",
-        element("h3", "Problems and notices", id=f"{name}-problems"),
+        element("h2", "Problems and notices", id=f"{name}-problems"),
         _counts(group),
         [_listed(run) for run in group.runs],
         [_said(run) for run in group.runs],
@@ -104,6 +104,6 @@ def _said(run: Shown) -> Markup | None:
     if not lines:
         return None
     return fragment(
-        element("h4", mark(run.place), " ", run.label),
+        element("h3", mark(run.place), " ", run.label),
         element("ul", [element("li", line) for line in lines], class_="notices"),
     )

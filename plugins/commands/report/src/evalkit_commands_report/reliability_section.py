@@ -29,7 +29,7 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
     rest = f" No probabilities: {', '.join(without)}." if without else ""
     return element(
         "section",
-        element("h3", "Reliability", id=f"{name}-reliability"),
+        element("h2", "Reliability", id=f"{name}-reliability"),
         element(
             "p",
             "How often predictions are right, by the probability that the model gave "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import score_label, show_number, show_value
-from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Child, Markup, element, fragment
@@ -14,6 +13,7 @@ from evalkit_commands_report.numbers import (
     exact,
     interval_of,
     n_of,
+    score_axis,
     score_number,
     value_of,
 )
@@ -32,7 +32,7 @@ def summary_section(group: Gathered, name: str) -> Markup:
     """
     return element(
         "section",
-        element("h3", "Scores", id=f"{name}-scores"),
+        element("h2", "Scores", id=f"{name}-scores"),
         _headlines(group),
         _refusals(group),
         _all_metrics(group),
@@ -47,7 +47,7 @@ def headline_table(group: Gathered) -> Markup:
         for run in group.scored
         if run.result.headline is not None
     ]
-    axis = _axis(scores)
+    axis = score_axis(scores)
     rows = []
     for run, score in scores:
         model = fragment(mark(run.place), " ", run.label)
@@ -94,16 +94,6 @@ def _headlines(group: Gathered) -> Markup | None:
     if not any(run.result.headline is not None for run in group.scored):
         return None
     return fragment(headline_table(group), _baselines(group))
-
-
-def _axis(scores: list[tuple[Shown, Score]]) -> Axis:
-    values: list[float] = []
-    scale = 1.0
-    for run, score in scores:
-        scale = score.scale
-        values += [] if score.value is None else [score.value]
-        values += clipped(score, run.bounds) or ()
-    return make_axis(values, scale)
 
 
 def _baselines(group: Gathered) -> Markup | None:

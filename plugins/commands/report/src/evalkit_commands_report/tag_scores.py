@@ -14,9 +14,9 @@ from evalkit_cli.commanding import (
     show_n,
     show_value,
 )
-from evalkit_commands_report.axes import Axis, make_axis
+from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.numbers import clipped, coverage_text
+from evalkit_commands_report.numbers import clipped, coverage_text, score_axis
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -56,16 +56,11 @@ def facet_name(tag: str, crossings: Sequence[str]) -> str:
 
 def axis_of(group: Gathered, metric: str) -> Axis:
     """Return the axis that holds all intervals of the tags and of the whole set."""
-    values: list[float] = []
-    scale = 1.0
+    scores: list[tuple[Shown, Score]] = []
     for run in group.scored:
-        scores = [*run.tags.get(metric, {}).values()]
-        scores += [run.whole[metric]] if metric in run.whole else []
-        for score in scores:
-            scale = score.scale
-            values += [] if score.value is None else [score.value]
-            values += clipped(score, run.bounds) or ()
-    return make_axis(values, scale)
+        scores += [(run, score) for score in run.tags.get(metric, {}).values()]
+        scores += [(run, run.whole[metric])] if metric in run.whole else []
+    return score_axis(scores)
 
 
 def ranked(run: Shown | None, metric: str, tags: Sequence[str]) -> list[str]:

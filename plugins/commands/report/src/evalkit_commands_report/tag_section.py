@@ -48,7 +48,7 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
     shown = ranked(first, metric, large)[:FIRST_ROWS]
     return element(
         "section",
-        element("h3", "By tag", id=f"{name}-tags"),
+        element("h2", "By tag", id=f"{name}-tags"),
         _controls(group, metrics, name, least),
         element(
             "p",

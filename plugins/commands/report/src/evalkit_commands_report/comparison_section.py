@@ -22,6 +22,12 @@ Widest = Mapping[str, float]
 MOST_TAGS = 20
 """Tags of a pair that are shown: the worst for the first beside the other."""
 
+MOST_SAID = 5
+"""Sentences on tags of a pair that stand open; further ones are folded."""
+
+MOST_FOLDED = 200
+"""Sentences on tags of a pair that are folded; `evalkit compare` has all."""
+
 
 def comparison_section(group: Gathered, name: str) -> Markup | None:
     """Return the comparison of the runs; None where there is nothing to compare.
@@ -88,7 +94,6 @@ def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     from evalkit.reporting import count_of
 
     shown = [row for row in tags if row.different]
-    words = [element("li", f"{row.tag}: {row.conclusion}") for row in shown]
     size = tags[0].family_size or len(tags)
     level = f"{1 - comparison.confidence:.10g}"
     comparisons = count_of(size, "comparison")
@@ -100,12 +105,33 @@ def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     title = f"{tags[0].metric} by tag ({len(few)} of {len(tags)} tags"
     title += f", worst for {tags[0].model_a} first)"
     return fragment(
-        element("ul", words, class_="conclusions")
-        if words
-        else element("p", none, class_="note"),
+        _sentences(shown) if shown else element("p", none, class_="note"),
         element(
             "details", element("summary", title), _differences(few, comparison, "Tag")
         ),
+    )
+
+
+def _sentences(shown: Sequence[ComparedScore]) -> Markup:
+    """Return what was shown on tags, after the first few folded."""
+    from evalkit.reporting import count_of
+
+    words = [
+        element("li", element("bdi", row.tag), f": {row.conclusion}") for row in shown
+    ]
+    first, folded = words[:MOST_SAID], words[MOST_SAID:]
+    title = f"{count_of(len(folded), 'further tag')} with a difference"
+    if len(folded) > MOST_FOLDED:
+        title += f", of which {MOST_FOLDED} are here; `evalkit compare` has all"
+    return fragment(
+        element("ul", first, class_="conclusions"),
+        element(
+            "details",
+            element("summary", title),
+            element("ul", folded[:MOST_FOLDED], class_="conclusions"),
+        )
+        if folded
+        else None,
     )
 
 

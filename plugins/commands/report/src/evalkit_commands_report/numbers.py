@@ -102,6 +102,18 @@ def coverage_text(score: Score) -> str:
     return f" ({share} scored; the rest wrong to right: {between})"
 
 
+def flags_of(scores: Iterable[Score | None]) -> Markup | None:
+    """Return what the `*` beside values means; None where none has one."""
+    flags = {
+        score.flag
+        for score in scores
+        if score is not None and score.flag and score.value is not None
+        if score.aggregate is None
+    }
+    text = f"* {'; '.join(sorted(flags))}"
+    return element("p", text, class_="note") if flags else None
+
+
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return the interval, cut where no value of the metric can be.
 

@@ -34,7 +34,7 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
             "p",
             "How often predictions are right, by the probability that the model gave "
             "them. On the diagonal, probabilities are what happens; below it, the "
-            f"model is too sure. The area of a dot is the number of predictions.{rest}",
+            f"model is too sure. The larger a dot, the more predictions.{rest}",
             class_="note",
         ),
         element("div", figures, class_="figures"),
@@ -43,8 +43,11 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
 
 
 def _figure(run: Shown, known: Reliability) -> Markup:
-    rest = f"; {known.without} without one are left out" if known.without else ""
-    caption = f"{run.label}: {known.n} predictions with a probability{rest}"
+    from evalkit.reporting import count_of
+
+    rest = f"; {known.without} without one left out" if known.without else ""
+    predictions = count_of(known.n, "prediction")
+    caption = f"{run.label}: {predictions} with a probability{rest}"
     rows = [
         [
             f"{bin_.low:.1f} to {bin_.high:.1f}",
@@ -119,8 +122,11 @@ def _frame() -> Markup:
     diagonal = element(
         "line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="reference"
     )
-    name = element("text", "probability", x=_x(0.5), y=_y(0) + 30, text_anchor="middle")
-    return fragment(parts, diagonal, name)
+    names = [
+        element("text", "probability", x=_x(0.5), y=_y(0) + 30, text_anchor="middle"),
+        element("text", "right", x=_x(0) - 6, y=_y(0.75), text_anchor="end"),
+    ]
+    return fragment(parts, diagonal, names)
 
 
 def _x(share: float) -> float:

@@ -11,6 +11,7 @@ from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import (
     clipped,
     exact,
+    flags_of,
     interval_of,
     n_of,
     score_axis,
@@ -93,7 +94,8 @@ def headline_table(group: Gathered) -> Markup:
 def _headlines(group: Gathered) -> Markup | None:
     if not any(run.result.headline is not None for run in group.scored):
         return None
-    return fragment(headline_table(group), _baselines(group))
+    shown = [run.result.headline for run in group.scored]
+    return fragment(headline_table(group), flags_of(shown), _baselines(group))
 
 
 def _baselines(group: Gathered) -> Markup | None:
@@ -122,7 +124,8 @@ def _refusals(group: Gathered) -> Markup:
             element(
                 "p",
                 element("strong", run.label),
-                ": the predictions were refused, so there are no scores. See Problems.",
+                ": the predictions were refused, so there are no scores"
+                f"{_why_refused(run)}.",
                 class_="warning",
             )
             for run in group.runs
@@ -134,6 +137,21 @@ def _refusals(group: Gathered) -> Markup:
             for error in run.result.errors
         ],
     )
+
+
+def _why_refused(run: Shown) -> str:
+    """Say which counts the policies of a run refuse; "" where none is known."""
+    policies, counts = run.result.record.policies, run.result.counts
+    found = [
+        f"{counts[name]} {name}"
+        for name, policy in (
+            ("missing", policies.on_missing),
+            ("invalid", policies.on_invalid),
+            ("duplicate", policies.on_duplicate),
+        )
+        if policy == "error" and counts.get(name)
+    ]
+    return f": {', '.join(found)}" if found else ""
 
 
 def _all_metrics(group: Gathered) -> Markup | None:

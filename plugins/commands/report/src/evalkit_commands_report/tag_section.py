@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE
@@ -10,7 +10,13 @@ from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Markup, element, fragment
-from evalkit_commands_report.numbers import clipped, interval_of, n_of, value_of
+from evalkit_commands_report.numbers import (
+    clipped,
+    flags_of,
+    interval_of,
+    n_of,
+    value_of,
+)
 from evalkit_commands_report.tag_scores import (
     axis_of,
     held_metrics,
@@ -59,6 +65,7 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
         ),
         tag_table(group, metric, shown),
         _pager(name),
+        flags_of(_held_scores(group, metrics)),
         _left_out(group, metrics),
         element("template", group_body(group, metric, axis_of(group, metric), "", {})),
         class_="tags",
@@ -240,6 +247,13 @@ def _pager(name: str) -> Markup:
         aria_label="Pages of tags",
         hidden=True,
     )
+
+
+def _held_scores(group: Gathered, metrics: list[str]) -> Iterator[Score]:
+    for run in group.scored:
+        for metric in metrics:
+            yield from (run.whole[metric],) if metric in run.whole else ()
+            yield from run.tags.get(metric, {}).values()
 
 
 def _left_out(group: Gathered, metrics: list[str]) -> Markup | None:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, show_compared, show_compared_interval
 from evalkit_commands_report.axes import Axis, make_axis
-from evalkit_commands_report.gathering import Gathered
+from evalkit_commands_report.gathering import (
+    MOST_COMPARED_TAGS,
+    Gathered,
+    comparable_tags,
+)
 from evalkit_commands_report.intervals import axis_line, interval_line
 from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import exact
@@ -46,8 +50,23 @@ def comparison_section(group: Gathered, name: str) -> Markup | None:
         "section",
         heading,
         comparison_body(group.comparison),
+        _uncompared_tags(group, group.comparison),
         aria_labelledby=f"{name}-comparison",
     )
+
+
+def _uncompared_tags(group: Gathered, comparison: Comparison) -> Markup | None:
+    """Say that there are too many tags to compare them unasked."""
+    count = comparable_tags(run.result for run in group.scored)
+    if count <= MOST_COMPARED_TAGS or any(
+        row.tag is not None for row in comparison.rows
+    ):
+        return None
+    words = (
+        f"The runs are not compared on their {count} tags, which may take minutes: "
+        "`evalkit report --compare` does."
+    )
+    return element("p", words, class_="note")
 
 
 def comparison_body(comparison: Comparison) -> Markup:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result as Done
 
+from evalkit_commands_report.plots import _name
 from evalkit_commands_report.report import PLOTS
 
 from .conftest import HOSTILE
@@ -73,3 +74,8 @@ def test_without_matplotlib_the_extra_is_named(
     assert "the extra `plots`: pip install 'evalkit-commands-report[plots]'" in (
         done.stderr
     )
+
+
+def test_the_middle_of_a_long_name_is_left_out() -> None:
+    assert _name("x" * 40) == "x" * 40
+    assert _name("a" * 50 + "b" * 50) == "a" * 26 + "…" + "b" * 13

@@ -54,6 +54,13 @@ def test_every_score_of_a_tag_is_in_the_page(
                 assert columns["n"][place] == row["n"]
                 found += 1
             assert held["whole"][number]["value"] == [result[metric].value]
+            assert columns["limits"] == [0, 1]
+            partly = {
+                str(place)
+                for place, tag in enumerate(held["tags"])
+                if expected[metric, tag]["coverage"] < 1
+            }
+            assert set(columns["sizes"]) == partly
         assert found == len(expected)
 
 

@@ -145,7 +145,7 @@
       const range = shown.length ? `${first + 1} to ${first + shown.length} of ` : "";
       const hidden = scale.tags.length - order.length;
       role("status").textContent =
-        `${metric}: ${range}${order.length} tags` +
+        `${metric}: ${range}${order.length} ${order.length === 1 ? "tag" : "tags"}` +
         (hidden ? `; ${hidden} hidden by the choices above` : "");
       role("page").textContent = `Page ${state.page + 1} of ${pages}`;
       role("previous").disabled = state.page === 0;

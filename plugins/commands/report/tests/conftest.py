@@ -19,6 +19,7 @@ from evalkit.runs import list_runs
 from evalkit_cli.main import cli
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
+MODELS = ("good", "bad", HOSTILE)
 LABELS = ("positive", "neutral", "negative")
 
 
@@ -153,6 +154,12 @@ def _said(
     sure = rng.uniform(0.4, 1)
     prob = {each: sure if each == label else (1 - sure) / 2 for each in LABELS}
     return {"id": uid, "label": label, "prob": prob}
+
+
+@pytest.fixture(scope="session")
+def results(runs: Path) -> list[evalkit.Result]:
+    """Return the runs that have scores."""
+    return [evalkit.read_run(evalkit.find_run(model, runs)) for model in MODELS]
 
 
 @pytest.fixture

@@ -65,3 +65,10 @@ def test_an_axis_holds_its_values_and_has_round_ticks(
     axis = make_axis(values, scale)
     assert [text for _, text in axis.ticks] == labels
     assert all(0 < axis.place(value) < 100 for value in values)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_an_axis_of_one_value_stays_where_values_can_be(value: float) -> None:
+    axis = make_axis([value], 100, limits=(0.0, 1.0))
+    assert all(0 <= at <= 1 for at, _ in axis.ticks)
+    assert 0 < axis.place(value) < 100

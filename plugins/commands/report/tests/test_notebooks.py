@@ -102,5 +102,6 @@ def test_shares_of_mistakes_are_those_of_their_answers() -> None:
     confusion = confusion_of(run)
     assert not isinstance(confusion, str)
     page = Page(confusion_table(run, confusion))
+    assert "30 labels, too many for a matrix: 1 kind of mistakes" in page.text
     [(attributes, shown)] = page.numbers
     assert (shown, attributes["title"]) == ("1", "20.0% of the answers l00")

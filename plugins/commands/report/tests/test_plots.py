@@ -12,7 +12,7 @@ from click.testing import Result as Done
 
 import evalkit
 from evalkit_commands_report.gathering import gather
-from evalkit_commands_report.plots import draw_plot
+from evalkit_commands_report.plots import _name, draw_plot
 from evalkit_commands_report.report import PLOTS
 
 from .conftest import HOSTILE
@@ -114,3 +114,8 @@ def test_runs_that_left_answers_out_name_their_own_in_a_plot(tmp_path: Path) -> 
     text = draw_plot(gather(results, None), "confusion", "svg").decode()
     # once as an answer and once as a prediction of each run that has it
     assert (text.count(">apple<"), text.count(">fig<")) == (4, 2)
+
+
+def test_the_middle_of_a_long_name_is_left_out() -> None:
+    assert _name("x" * 40) == "x" * 40
+    assert _name("a" * 50 + "b" * 50) == "a" * 26 + "…" + "b" * 13

@@ -19,15 +19,9 @@ from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
 from evalkit_commands_report.page import make_page
 
-from .conftest import HOSTILE, Page
+from .conftest import HOSTILE, MODELS, Page
 
 Invoke = Callable[..., Done]
-MODELS = ("good", "bad", HOSTILE)
-
-
-@pytest.fixture(scope="module")
-def results(runs: Path) -> list[evalkit.Result]:
-    return [evalkit.read_run(evalkit.find_run(model, runs)) for model in MODELS]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +55,13 @@ def test_every_score_of_a_tag_is_in_the_page(
                 assert columns["n"][place] == row["n"]
                 found += 1
             assert held["whole"][number]["value"] == [result[metric].value]
+            assert columns["limits"] == [0, 1]
+            partly = {
+                str(place)
+                for place, tag in enumerate(held["tags"])
+                if expected[metric, tag]["coverage"] < 1
+            }
+            assert set(columns["sizes"]) == partly
         assert found == len(expected)
 
 
@@ -217,7 +218,7 @@ def test_the_page_can_be_read_without_seeing_it(page: Page) -> None:
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 2 for before, after in pairwise(levels))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
     assert dict(page.elements[0][1])["lang"] == "en"
     ids = [a["id"] for _, a in page.elements if a.get("id")]
     assert len(ids) == len(set(ids))
@@ -277,7 +278,8 @@ def test_a_refused_run_is_shown_with_its_counts(
     done = invoke("report", refused, "good", "--runs", str(runs))
     assert done.exit_code == 0
     text = Page((tmp_path / "report.html").read_text("utf-8")).text
-    assert "the predictions were refused, so there are no scores" in text
+    why = "the predictions were refused, so there are no scores: 31 missing, 1 invalid."
+    assert why in text
     assert "Not compared: fewer than two runs have scores." in text
     done = invoke("report", refused, "--runs", str(runs))
     assert done.exit_code == 0

@@ -26,7 +26,10 @@ class Axis(NamedTuple):
 
 
 def make_axis(
-    values: Iterable[float], scale: float = 1.0, include: Iterable[float] = ()
+    values: Iterable[float],
+    scale: float = 1.0,
+    include: Iterable[float] = (),
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axis:
     """Make an axis that holds values.
 
@@ -34,6 +37,7 @@ def make_axis(
         values: The values, as stored.
         scale: What they are multiplied with to be shown.
         include: Further values that it holds, such as 0 for differences.
+        limits: The least and the greatest value that there can be, as stored.
 
     Returns:
         The axis; from 0 to 1 where there is no value.
@@ -41,7 +45,10 @@ def make_axis(
     shown = [scale * value for value in (*values, *include) if math.isfinite(value)]
     low, high = (min(shown), max(shown)) if shown else (0.0, scale)
     if high <= low:
-        low, high = low - abs(scale) / 100, high + abs(scale) / 100
+        spare = abs(scale) / 100
+        least, greatest = sorted(scale * limit for limit in limits)
+        low = max(low - spare, min(low, least))
+        high = min(high + spare, max(high, greatest))
     step = _step(high - low)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     places = max(0, -math.floor(math.log10(step) + 1e-9))

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, show_compared, show_compared_interval
 from evalkit_commands_report.axes import Axis, make_axis
-from evalkit_commands_report.gathering import Gathered
+from evalkit_commands_report.gathering import (
+    MOST_COMPARED_TAGS,
+    Gathered,
+    comparable_tags,
+)
 from evalkit_commands_report.intervals import axis_line, interval_line
 from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import exact
@@ -22,6 +26,12 @@ Widest = Mapping[str, float]
 MOST_TAGS = 20
 """Tags of a pair that are shown: the worst for the first beside the other."""
 
+MOST_SAID = 5
+"""Sentences on tags of a pair that stand open; further ones are folded."""
+
+MOST_FOLDED = 200
+"""Sentences on tags of a pair that are folded; `evalkit compare` has all."""
+
 
 def comparison_section(group: Gathered, name: str) -> Markup | None:
     """Return the comparison of the runs; None where there is nothing to compare.
@@ -32,7 +42,7 @@ def comparison_section(group: Gathered, name: str) -> Markup | None:
     """
     if group.comparison is None and not group.not_compared:
         return None
-    heading = element("h3", "Comparison", id=f"{name}-comparison")
+    heading = element("h2", "Comparison", id=f"{name}-comparison")
     if group.comparison is None:
         why = element("p", f"Not compared: {group.not_compared}.", class_="warning")
         return element("section", heading, why, aria_labelledby=f"{name}-comparison")
@@ -40,8 +50,23 @@ def comparison_section(group: Gathered, name: str) -> Markup | None:
         "section",
         heading,
         comparison_body(group.comparison),
+        _uncompared_tags(group, group.comparison),
         aria_labelledby=f"{name}-comparison",
     )
+
+
+def _uncompared_tags(group: Gathered, comparison: Comparison) -> Markup | None:
+    """Say that there are too many tags to compare them unasked."""
+    count = comparable_tags(run.result for run in group.scored)
+    if count <= MOST_COMPARED_TAGS or any(
+        row.tag is not None for row in comparison.rows
+    ):
+        return None
+    words = (
+        f"The runs are not compared on their {count} tags, which may take minutes: "
+        "`evalkit report --compare` does."
+    )
+    return element("p", words, class_="note")
 
 
 def comparison_body(comparison: Comparison) -> Markup:
@@ -75,7 +100,7 @@ def _pair(rows: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     ]
     return element(
         "div",
-        element("h4", f"{rows[0].model_a} against {rows[0].model_b}"),
+        element("h3", f"{rows[0].model_a} against {rows[0].model_b}"),
         element("ul", conclusions, class_="conclusions"),
         _differences(whole, comparison, "Metric"),
         _by_tag(tags, comparison) if tags else None,
@@ -88,7 +113,6 @@ def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     from evalkit.reporting import count_of
 
     shown = [row for row in tags if row.different]
-    words = [element("li", f"{row.tag}: {row.conclusion}") for row in shown]
     size = tags[0].family_size or len(tags)
     level = f"{1 - comparison.confidence:.10g}"
     comparisons = count_of(size, "comparison")
@@ -100,12 +124,33 @@ def _by_tag(tags: Sequence[ComparedScore], comparison: Comparison) -> Markup:
     title = f"{tags[0].metric} by tag ({len(few)} of {len(tags)} tags"
     title += f", worst for {tags[0].model_a} first)"
     return fragment(
-        element("ul", words, class_="conclusions")
-        if words
-        else element("p", none, class_="note"),
+        _sentences(shown) if shown else element("p", none, class_="note"),
         element(
             "details", element("summary", title), _differences(few, comparison, "Tag")
         ),
+    )
+
+
+def _sentences(shown: Sequence[ComparedScore]) -> Markup:
+    """Return what was shown on tags, after the first few folded."""
+    from evalkit.reporting import count_of
+
+    words = [
+        element("li", element("bdi", row.tag), f": {row.conclusion}") for row in shown
+    ]
+    first, folded = words[:MOST_SAID], words[MOST_SAID:]
+    title = f"{count_of(len(folded), 'further tag')} with a difference"
+    if len(folded) > MOST_FOLDED:
+        title += f", of which {MOST_FOLDED} are here; `evalkit compare` has all"
+    return fragment(
+        element("ul", first, class_="conclusions"),
+        element(
+            "details",
+            element("summary", title),
+            element("ul", folded[:MOST_FOLDED], class_="conclusions"),
+        )
+        if folded
+        else None,
     )
 
 

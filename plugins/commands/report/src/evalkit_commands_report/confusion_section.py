@@ -18,6 +18,8 @@ MOST_LABELS = 24
 
 _MOST_MISTAKES = 30
 _SHADES = 9
+_FEW_COLUMNS = 8
+"""Columns of a matrix whose names stand upright."""
 NO_ANSWER = "(no answer)"
 
 
@@ -41,15 +43,18 @@ def confusion_section(group: Gathered, name: str) -> Markup | None:
         )
         for run, confusion in found
     ]
+    how = (
+        "Rows are answers, columns predictions; the stronger the colour, the larger "
+        "the share of the row."
+    )
+    has_matrix = any(
+        not isinstance(confusion, str) and not _is_large(confusion)
+        for _, confusion in found
+    )
     return element(
         "section",
-        element("h3", "Confusion", id=f"{name}-confusion"),
-        element(
-            "p",
-            "Rows are answers, columns predictions; the stronger the colour, the "
-            "larger the share of the row.",
-            class_="note",
-        ),
+        element("h2", "Confusion", id=f"{name}-confusion"),
+        element("p", how, class_="note") if has_matrix else None,
         element("div", figures, class_="figures"),
         aria_labelledby=f"{name}-confusion",
     )
@@ -87,9 +92,9 @@ def used_columns(found: Confusion) -> list[tuple[str, list[int]]]:
 
 def confusion_table(run: Shown, found: Confusion) -> Markup:
     """Return the matrix, or the most frequent mistakes of one that is too large."""
-    columns = used_columns(found)
-    if max(len(columns), len(found.labels)) > MOST_LABELS:
+    if _is_large(found):
         return _mistakes(run, found)
+    columns = used_columns(found)
     header: list[Child] = ["Answer", *(name for name, _ in columns)]
     rows = []
     for number, label in enumerate(found.labels):
@@ -99,10 +104,23 @@ def confusion_table(run: Shown, found: Confusion) -> Markup:
         ]
         rows.append([label, *cells])
     caption = f"Confusion of {run.label}"
-    return table(header, rows, caption=caption, class_="confusion")
+    many = " many" if len(columns) > _FEW_COLUMNS else ""
+    return table(header, rows, caption=caption, class_=f"confusion{many}")
 
 
-def _count(run: Shown, count: int, total: int, answer: str, said: str) -> Markup:
+def _is_large(found: Confusion) -> bool:
+    return max(len(used_columns(found)), len(found.labels)) > MOST_LABELS
+
+
+def _count(
+    run: Shown,
+    count: int,
+    total: int,
+    answer: str,
+    said: str,
+    *,
+    shaded: bool = True,
+) -> Markup:
     share = count / total if total else 0.0
     return element(
         "data",
@@ -111,25 +129,37 @@ def _count(run: Shown, count: int, total: int, answer: str, said: str) -> Markup
         data_run=run.result.run_id,
         data_answer=answer,
         data_prediction=said,
-        class_=f"shade-{round(share * _SHADES)}",
+        class_=f"shade-{round(share * _SHADES)}" if shaded else None,
         title=f"{share:.1%} of the answers {answer}",
     )
 
 
 def _mistakes(run: Shown, found: Confusion) -> Markup:
-    mistakes = sorted(_wrong(found), reverse=True)
+    from evalkit.reporting import count_of
+
+    mistakes = sorted(_wrong(found), key=lambda each: (-each[0], *each[1:]))
     totals = {
         label: sum(counts[number] for _, counts in used_columns(found))
         for number, label in enumerate(found.labels)
     }
     rows = [
-        [answer, said, _count(run, count, totals[answer], answer, said)]
+        [
+            answer,
+            said,
+            _count(run, count, totals[answer], answer, said, shaded=False),
+            str(totals[answer]),
+        ]
         for count, answer, said in mistakes[:_MOST_MISTAKES]
     ]
-    shown = f"the {len(rows)} most frequent of {len(mistakes)} kinds of mistakes"
-    caption = f"{len(found.labels)} labels: {shown} of {run.label}"
-    header = ("Answer", "Prediction", "Examples")
-    return fragment(table(header, rows, texts=(0, 1), caption=caption))
+    shown = f"{len(rows)} most frequent of {len(mistakes)} kinds of mistakes"
+    if len(rows) == len(mistakes):
+        shown = count_of(len(rows), "kind") + " of mistakes"
+    words = f"{len(found.labels)} labels, too many for a matrix: {shown}"
+    header = ("Answer", "Prediction", "Examples", "of")
+    return fragment(
+        element("p", words, class_="note"),
+        table(header, rows, texts=(0, 1), caption=f"Mistakes of {run.label}"),
+    )
 
 
 def _wrong(found: Confusion) -> Iterator[tuple[int, str, str]]:

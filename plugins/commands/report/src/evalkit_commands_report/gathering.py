@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 Bounds = tuple[float | None, float | None]
 
 _FEWEST_COMPARED = 2
+_FEWEST_EXAMPLES = 10
+"""Examples of a tag from which `evalkit.compare` compares it."""
+
+MOST_COMPARED_TAGS = 500
+"""Tags that runs are compared on unless it is asked for: more may take minutes."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,20 @@ def gather(
     for result in results:
         by_dataset.setdefault(str(result.dataset), []).append(result)
     return [_gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()]
+
+
+def comparable_tags(results: Iterable[Result]) -> int:
+    """Return how many tags `evalkit.compare` would compare runs on."""
+    found = {
+        score.tag
+        for result in results
+        for score in result.scores
+        if score.tag is not None
+        and score.perturbation is None
+        and score.aggregate is None
+        and score.n >= _FEWEST_EXAMPLES
+    }
+    return len(found)
 
 
 def _gathered(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalkit_commands_report.comparison_section import comparison_body
+from evalkit_commands_report.document import asset
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark_symbols
 from evalkit_commands_report.markup import Child, Markup, element, raw_element
-from evalkit_commands_report.page import asset
 from evalkit_commands_report.summary_section import summary_section
 from evalkit_commands_report.tag_scores import held_metrics, largest_n, ranked, tags_of
 from evalkit_commands_report.tag_section import flag_note, tag_table
@@ -42,7 +42,7 @@ def result_html(result: Result) -> str:
         [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
     )
     return _framed(
-        element("h3", f"{result.dataset}: {result.model}"),
+        element("h3", f"{result.dataset}: {result.model}", class_="title"),
         summary_section(group, "run"),
         _worst_tags(group),
         element("p", "; ".join([said, *left, *more]), class_="note"),

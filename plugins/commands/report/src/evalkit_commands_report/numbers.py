@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from evalkit_cli.commanding import (
     show_n,
     show_value,
 )
+from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.markup import Markup, element, fragment
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ def coverage_text(score: Score) -> str:
 
 
 def range_words(score: Score) -> str:
-    """Say what the range is of that the examples that were left out leave.
+    """Name the ends of the range that the examples left out allow.
 
     A score that is no mean over examples, such as macro-F1, may fall further by a wrong
     answer than by none.
@@ -133,6 +135,12 @@ def flag_text(scores: Iterable[Score | None]) -> str:
     return f"* {'; '.join(flags[:_MOST_FLAGS])}{rest}" if flags else ""
 
 
+def flags_of(scores: Iterable[Score | None]) -> Markup | None:
+    """Return what the asterisk beside values means; None where none has one."""
+    text = flag_text(scores)
+    return element("p", text, class_="note") if text else None
+
+
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return the interval, cut where no value of the metric can be.
 
@@ -143,16 +151,44 @@ def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | No
     Returns:
         Its ends, as stored; None where there is no interval.
     """
-    from evalkit.catalog import metric_of
-
     if score.ci is None:
         return None
+    low, high = score.ci
+    least, greatest = limits(score, bounds)
+    return max(low, least), min(high, greatest)
+
+
+def limits(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the least and the greatest value that a score can have.
+
+    Args:
+        score: The score.
+        bounds: The least and the greatest value by metric.
+
+    Returns:
+        Both, as stored; infinite where the metric has none.
+    """
+    from evalkit.catalog import metric_of
+
     name = metric_of(score.metric, bounds)
     least, greatest = bounds[name] if name is not None else (None, None)
-    if score.computed_on == "drop" and least is not None and greatest is not None:
-        least, greatest = least - greatest, greatest - least
-    low, high = score.ci
-    return (
-        low if least is None else max(low, least),
-        high if greatest is None else min(high, greatest),
-    )
+    low = -math.inf if least is None else least
+    high = math.inf if greatest is None else greatest
+    if score.computed_on != "drop":
+        return low, high
+    return low - high, high - low
+
+
+def score_axis(scores: Iterable[tuple[Shown, Score]]) -> Axis:
+    """Return the axis that holds the values and intervals of scores of one metric.
+
+    Args:
+        scores: The scores, each with its run.
+    """
+    values: list[float] = []
+    scale, ends = 1.0, (-math.inf, math.inf)
+    for run, score in scores:
+        scale, ends = score.scale, limits(score, run.bounds)
+        values += [] if score.value is None else [score.value]
+        values += clipped(score, run.bounds) or ()
+    return make_axis(values, scale, limits=ends)

@@ -34,7 +34,11 @@
     });
     grids.slice(scale.ticks.length).forEach((grid) => grid.remove());
     const value = columns.value[at];
-    const [left, right] = [columns.left[at], columns.right[at]];
+    const [least, greatest] = columns.limits;
+    const [low, high] = [columns.low[at], columns.high[at]];
+    const left = Math.max(low ?? -Infinity, least ?? -Infinity);
+    const right = Math.min(high ?? Infinity, greatest ?? Infinity);
+    const hasInterval = (low !== null || high !== null) && isFinite(right - left);
     const mark = line.querySelector(".mark");
     if (value === null) mark.setAttribute("display", "none");
     else {
@@ -42,13 +46,13 @@
       mark.setAttribute("x", place(value));
     }
     const interval = line.querySelector(".interval");
-    if (left === null) interval.setAttribute("display", "none");
+    if (!hasInterval) interval.setAttribute("display", "none");
     else {
       interval.removeAttribute("display");
-      const [whisker, low, high] = interval.children;
+      const [whisker, leftCap, rightCap] = interval.children;
       whisker.setAttribute("x1", place(left));
       whisker.setAttribute("x2", place(right));
-      for (const [cap, end] of [[low, left], [high, right]]) {
+      for (const [cap, end] of [[leftCap, left], [rightCap, right]]) {
         cap.setAttribute("x1", place(end));
         cap.setAttribute("x2", place(end));
       }
@@ -58,7 +62,9 @@
   function fillRow(row, run, scale, columns, at, metric, tag, reference) {
     const put = (text, value, field) =>
       number(text, value, field, run.id, metric, tag);
-    cell(row, "n").replaceChildren(put(columns.size[at], columns.n[at], "n"));
+    const n = columns.n[at];
+    const size = n === null ? columns.text[at] : columns.sizes[at] ?? String(n);
+    cell(row, "n").replaceChildren(put(size, n, "n"));
     drawLine(row.querySelector("svg.line"), scale, columns, at, reference);
     cell(row, "n", 1).replaceChildren(put(columns.text[at], columns.value[at], "value"));
     const interval = columns.interval[at];
@@ -92,7 +98,9 @@
     };
 
     function sizeOf(scale, tag) {
-      return Math.max(...scale.scores.map((columns) => columns.n[tag] ?? 0));
+      let largest = 0;
+      for (const columns of scale.scores) largest = Math.max(largest, columns.n[tag] ?? 0);
+      return largest;
     }
 
     function arrange() {
@@ -137,7 +145,7 @@
       const range = shown.length ? `${first + 1} to ${first + shown.length} of ` : "";
       const hidden = scale.tags.length - order.length;
       role("status").textContent =
-        `${metric}: ${range}${order.length} tags` +
+        `${metric}: ${range}${order.length} ${order.length === 1 ? "tag" : "tags"}` +
         (hidden ? `; ${hidden} hidden by the choices above` : "");
       role("page").textContent = `Page ${state.page + 1} of ${pages}`;
       role("previous").disabled = state.page === 0;

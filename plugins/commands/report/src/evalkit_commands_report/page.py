@@ -1,23 +1,15 @@
-"""Puts a page together: one file without a network, with a policy that holds it so."""
+"""Puts a page together of the sections of each data set."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib.resources import files
 
 from evalkit_commands_report.comparison_section import comparison_section
 from evalkit_commands_report.confusion_section import confusion_section
+from evalkit_commands_report.document import asset, make_document
 from evalkit_commands_report.gathering import Gathered
 from evalkit_commands_report.intervals import mark_symbols
-from evalkit_commands_report.markup import (
-    Markup,
-    element,
-    fragment,
-    raw_element,
-    script_json,
-)
+from evalkit_commands_report.markup import Markup, element, fragment, script_json
 from evalkit_commands_report.perturbation_section import perturbation_section
 from evalkit_commands_report.problem_section import problem_section
 from evalkit_commands_report.provenance_section import provenance_section
@@ -49,33 +41,16 @@ def make_page(groups: Sequence[Gathered]) -> str:
     """
     names = [f"group-{number}" for number in range(len(groups))]
     title = f"evalkit report: {', '.join(group.dataset for group in groups)}"
-    style, script = asset("parts.css") + asset("page.css"), asset("page.js")
     data = {name: tag_columns(group) for name, group in zip(names, groups, strict=True)}
     parts = [_data_set(group, name) for group, name in zip(groups, names, strict=True)]
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element(
-            "meta", http_equiv="Content-Security-Policy", content=_policy(style, script)
-        ),
-        element("meta", name="viewport", content="width=device-width,initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        raw_element("style", style),
+    return make_document(
+        title,
+        [mark_symbols(), *parts],
+        says="from the records of the runs. "
+        "The page loads nothing and holds no texts of examples.",
+        data=script_json(data),
+        script=asset("page.js"),
     )
-    body = element(
-        "body",
-        element("a", "To the content", href="#content", class_="skip"),
-        mark_symbols(),
-        element("main", parts, id="content"),
-        _footer(),
-        raw_element(
-            "script", script_json(data), type="application/json", id="evalkit-data"
-        ),
-        raw_element("script", script),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _data_set(group: Gathered, name: str) -> Markup:
@@ -88,37 +63,9 @@ def _data_set(group: Gathered, name: str) -> Markup:
         "article",
         element(
             "header",
-            element("h1" if name == "group-0" else "h2", group.dataset),
+            element("h1", group.dataset),
             element("p", " · ".join(text for text in about if text), class_="about"),
             element("p", record.data.description) if record.data.description else None,
         ),
         fragment(sections),
     )
-
-
-def _footer() -> Markup:
-    from evalkit import __version__
-
-    return element(
-        "footer",
-        f"Made by evalkit {__version__} from the records of the runs. "
-        "The page loads nothing and holds no texts of examples.",
-    )
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow this style and this script and nothing else, not even a request."""
-    return (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash(style)}; script-src {_hash(script)}"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def asset(name: str) -> str:
-    """Return the text of a file of this package."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

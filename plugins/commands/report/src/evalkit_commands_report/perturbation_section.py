@@ -43,7 +43,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
         return None
     return element(
         "section",
-        element("h3", "Perturbations", id=f"{name}-perturbations"),
+        element("h2", "Perturbations", id=f"{name}-perturbations"),
         element(
             "p",
             "A drop is the score on the originals less that on their copies, with the "
@@ -117,7 +117,7 @@ def _of_run(run: Shown, group: Gathered) -> Markup | None:
     if not tables:
         return None
     first = next(metric for metric, effects in found.items() if effects)
-    title = element("h4", mark(run.place), " ", f"{run.label}: {first}")
+    title = element("h3", mark(run.place), " ", f"{run.label}: {first}")
     return element("div", title, tables, class_="effect")
 
 
@@ -140,7 +140,7 @@ def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
     columns = [
         (view, word)
         for view, word in _COLUMNS
-        if any(view in views for views in effects.values())
+        if any(_has_value(views.get(view)) for views in effects.values())
     ]
     axis = drop_axis(effects, run)
     uncertain = uncertain_of(run)
@@ -159,17 +159,35 @@ def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
         _row(run, name, views, axis, name in uncertain, [view for view, _ in columns])
         for name, views in effects.items()
     ]
-    return element(
-        "div",
+    return fragment(
         element(
-            "table",
-            element("thead", head, role="rowgroup"),
-            element("tbody", rows, role="rowgroup"),
-            class_="intervals effects",
-            role="table",
+            "div",
+            element(
+                "table",
+                element("thead", head, role="rowgroup"),
+                element("tbody", rows, role="rowgroup"),
+                class_="intervals effects",
+                role="table",
+            ),
+            class_="wide",
         ),
-        class_="wide",
+        _without_value(effects),
     )
+
+
+def _has_value(score: Score | None) -> bool:
+    return score is not None and score.value is not None
+
+
+def _without_value(effects: Mapping[str, Views]) -> Markup | None:
+    """Say why a view has no column: no perturbation has a value of it."""
+    lines = []
+    for view, word in _COLUMNS:
+        found = [views[view] for views in effects.values() if view in views]
+        if found and not any(map(_has_value, found)):
+            reasons = dict.fromkeys(score.reason or "no value" for score in found)
+            lines.append(f"{word}: {'; '.join(reasons)}.")
+    return element("p", " ".join(lines), class_="note") if lines else None
 
 
 def _row(

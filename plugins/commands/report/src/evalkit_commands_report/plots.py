@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 """Tags, or rows of another kind, that a plot shows."""
 
+_LONGEST_NAME = 40
+"""Characters of a name beside a plot; of a longer one the middle is left out."""
+
+_FEW_COLUMNS = 8
+"""Columns of a matrix whose names are aslant, and not on end."""
+
 _COLOURS = ("#0b5cad", "#b4460f", "#0a7553", "#8a3f8f", "#7a5c00", "#4b5563", "#a8174f")
 _SHAPES = ("o", "s", "D", "^", "v")
 _LARGEST_DOT = 60
@@ -97,6 +103,15 @@ def _drawing() -> Iterator[Callable[[], Any]]:
         yield Figure
 
 
+def _name(text: str) -> str:
+    """Return a name as it stands beside a plot, which a long one would squeeze."""
+    shown = for_terminal(text)
+    if len(shown) <= _LONGEST_NAME:
+        return shown
+    end = _LONGEST_NAME // 3
+    return f"{shown[: _LONGEST_NAME - end - 1]}…{shown[-end:]}"
+
+
 def _nothing(what: str) -> Exception:
     from evalkit import DataError
 
@@ -110,7 +125,7 @@ class _Rows:
         figure.set_size_inches(7, 1.1 + len(names) * (0.12 + 0.13 * series))
         self.axes = figure.subplots()
         self._series = series
-        self.axes.set_yticks(range(len(names)), [for_terminal(name) for name in names])
+        self.axes.set_yticks(range(len(names)), names)
         self.axes.set_ylim(len(names) - 0.5, -0.5)
         self.axes.grid(axis="x", linewidth=0.4)
         self.axes.tick_params(axis="y", length=0)
@@ -141,7 +156,7 @@ class _Rows:
             marker=_SHAPES[place % len(_SHAPES)],
             markersize=4.5,
             color=colour,
-            label=for_terminal(label),
+            label=_name(label),
         )
 
     def name(self, text: str, *, legend: bool) -> None:
@@ -174,7 +189,7 @@ def _plot_tags(group: Gathered, figure: Any) -> None:
         tag for tag in tags_of(group, metric) if largest_n(group, metric, tag) >= least
     ]
     tags = ranked(runs[0], metric, large)[:MOST_ROWS]
-    rows = _Rows(figure, ["all examples", *tags], len(runs))
+    rows = _Rows(figure, ["all examples", *map(_name, tags)], len(runs))
     some = None
     for number, run in enumerate(runs):
         scores = [
@@ -199,7 +214,7 @@ def _plot_comparison(group: Gathered, figure: Any) -> None:
     whole = group.comparison.whole
     metric = whole[0].metric
     shown = [row for row in whole if row.metric == metric]
-    names = [f"{row.model_a} less {row.model_b}" for row in shown]
+    names = [f"{_name(row.model_a)} less {_name(row.model_b)}" for row in shown]
     rows = _Rows(figure, names, 1)
     widest = group.comparison.widest
     found = [(row.difference, shown_ends(row, widest)) for row in shown]
@@ -222,7 +237,10 @@ def _plot_perturbations(group: Gathered, figure: Any) -> None:
     effects = [effects_of(run, metric) for run in runs]
     names = list(dict.fromkeys(name for each in effects for name in each))[:MOST_ROWS]
     uncertain = {name for run in runs for name in uncertain_of(run)}
-    marked = [f"{name} (uncertain)" if name in uncertain else name for name in names]
+    marked = [
+        f"{_name(name)} (uncertain)" if name in uncertain else _name(name)
+        for name in names
+    ]
     rows = _Rows(figure, marked, len(runs))
     some: Score | None = None
     is_adjusted = False
@@ -262,21 +280,24 @@ def _plot_confusion(group: Gathered, figure: Any) -> None:
         ]
         shares = [[cell / max(1, sum(row)) for cell in row] for row in table]
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
-        axes.set_title(for_terminal(run.label), fontsize=9)
+        axes.set_title(_name(run.label), fontsize=9)
         axes.set_xticks(
             range(len(columns)),
-            [for_terminal(name) for name, _ in columns],
-            rotation=35,
+            [_name(name) for name, _ in columns],
+            rotation=35 if len(columns) <= _FEW_COLUMNS else 90,
+            rotation_mode="anchor",
+            horizontalalignment="right",
+            verticalalignment="center",
         )
+        axes.set_xlabel("prediction")
         # the first names the answers of all; runs that left some out have others
         is_named = axes is all_axes[0] or each.labels != known[0][1].labels
-        names = [for_terminal(name) for name in each.labels]
+        names = [_name(name) for name in each.labels]
         axes.set_yticks(range(len(table)), names if is_named else [])
         for row, cells in enumerate(table):
             for column, cell in enumerate(cells):
                 axes.text(column, row, str(cell), ha="center", va="center")
     all_axes[0].set_ylabel("answer")
-    figure.supxlabel("prediction", fontsize=9, y=-0.12)
 
 
 def _plot_reliability(group: Gathered, figure: Any) -> None:
@@ -297,7 +318,7 @@ def _plot_reliability(group: Gathered, figure: Any) -> None:
             s=[_LARGEST_DOT * bin_.n / largest for bin_ in each.bins],
             marker=_SHAPES[place % len(_SHAPES)],
             color=colour,
-            label=for_terminal(run.label),
+            label=_name(run.label),
             clip_on=False,
         )
     axes.set_xlim(0, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,11 @@ def problem_section(group: Gathered, name: str) -> Markup:
     """
     return element(
         "section",
-        element("h3", "Problems and notices", id=f"{name}-problems"),
+        element("h2", "Problems and notices", id=f"{name}-problems"),
         _counts(group),
         [_listed(run) for run in group.runs],
-        [_said(run) for run in group.runs],
+        _said_of_all(group),
+        [_said(run, _common(group)) for run in group.runs],
         aria_labelledby=f"{name}-problems",
     )
 
@@ -98,12 +100,29 @@ def _row(problem: Problem) -> list[Child]:
     ]
 
 
-def _said(run: Shown) -> Markup | None:
+def _lines(run: Shown) -> list[str]:
     lines = [f"notice: {text}" for text in run.result.notices]
-    lines += [f"warning: {text}" for text in run.result.warnings]
+    return lines + [f"warning: {text}" for text in run.result.warnings]
+
+
+def _common(group: Gathered) -> list[str]:
+    """Return what is said of each of several runs in the same words."""
+    first, *others = map(_lines, group.runs)
+    return [line for line in first if others and all(line in each for each in others)]
+
+
+def _said_of_all(group: Gathered) -> Markup | None:
+    lines = _common(group)
+    return _list(element("h3", "All runs"), lines)
+
+
+def _said(run: Shown, common: Sequence[str]) -> Markup | None:
+    lines = [line for line in _lines(run) if line not in common]
+    return _list(element("h3", mark(run.place), " ", run.label), lines)
+
+
+def _list(title: Markup, lines: Sequence[str]) -> Markup | None:
     if not lines:
         return None
-    return fragment(
-        element("h4", mark(run.place), " ", run.label),
-        element("ul", [element("li", line) for line in lines], class_="notices"),
-    )
+    items = [element("li", line) for line in lines]
+    return fragment(title, element("ul", items, class_="notices"))

@@ -23,7 +23,7 @@ def provenance_section(group: Gathered, name: str) -> Markup:
     """
     return element(
         "section",
-        element("h3", "Provenance", id=f"{name}-provenance"),
+        element("h2", "Provenance", id=f"{name}-provenance"),
         [_run(run) for run in group.runs],
         aria_labelledby=f"{name}-provenance",
     )

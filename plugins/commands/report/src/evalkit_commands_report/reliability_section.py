@@ -29,13 +29,13 @@ def reliability_section(group: Gathered, name: str) -> Markup | None:
     rest = f" No probabilities: {', '.join(without)}." if without else ""
     return element(
         "section",
-        element("h3", "Reliability", id=f"{name}-reliability"),
+        element("h2", "Reliability", id=f"{name}-reliability"),
         element(
             "p",
             "How often predictions are right, by the probability that the model gave "
             "them. On the diagonal, probabilities are what happens; below it, the "
-            "model is too sure. The area of a dot is the number of predictions: a "
-            f"small one may be off the diagonal by chance.{rest}",
+            "model is too sure. The larger a dot, the more predictions: a small one "
+            f"may be off the diagonal by chance.{rest}",
             class_="note",
         ),
         element("div", figures, class_="figures"),
@@ -48,7 +48,8 @@ def _figure(run: Shown, known: Reliability) -> Markup:
 
     left_out = count_of(known.without, "example")
     rest = f"; {left_out} without one left out" if known.without else ""
-    caption = f"{run.label}: {known.n} predictions with a probability{rest}"
+    predictions = count_of(known.n, "prediction")
+    caption = f"{run.label}: {predictions} with a probability{rest}"
     rows = [
         [
             f"{bin_.low:.1f} to {bin_.high:.1f}",
@@ -123,8 +124,11 @@ def _frame() -> Markup:
     diagonal = element(
         "line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="reference"
     )
-    name = element("text", "probability", x=_x(0.5), y=_y(0) + 30, text_anchor="middle")
-    return fragment(parts, diagonal, name)
+    names = [
+        element("text", "probability", x=_x(0.5), y=_y(0) + 30, text_anchor="middle"),
+        element("text", "right", x=_x(0) - 6, y=_y(0.75), text_anchor="end"),
+    ]
+    return fragment(parts, diagonal, names)
 
 
 def _x(share: float) -> float:

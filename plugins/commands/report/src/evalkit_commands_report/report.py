@@ -74,9 +74,10 @@ PLOTS = ("tags", "confusion", "reliability", "comparison", "perturbations")
 )
 @click.option(
     "--compare/--no-compare",
-    default=True,
-    show_default=True,
-    help="Whether runs of the same data set are compared.",
+    default=None,
+    help="Whether runs of the same data set are compared. By default they are, tag by "
+    "tag where there are at most 500 tags; --compare compares more, which may take "
+    "minutes.",
 )
 @click.option(
     "--all-pairs", is_flag=True, help="Compare every pair, not only with the first."
@@ -90,7 +91,7 @@ def report_command(
     plot: str,
     bars: bool,
     metrics: tuple[str, ...],
-    compare: bool,
+    compare: bool | None,
     all_pairs: bool,
     quiet: bool,
 ) -> None:
@@ -120,10 +121,13 @@ def report_command(
     paths = run_paths(list(dict.fromkeys(runs)), folder, quiet=quiet)
     results = [read_run(path) for path in dict.fromkeys(paths)]
     results = only_metrics(results, metrics)
-    needed = compare and not bars and (kind == "html" or plot == "comparison")
+    is_page = kind == "html"
+    needed = compare is not False and not bars and (is_page or plot == "comparison")
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        comparer = _comparer(folder, metrics, all_pairs, progress) if needed else None
-        groups = gather(results, comparer)
+        # a plot shows the whole set alone
+        tags = (compare or None) if is_page else False
+        comparer = _comparer(folder, metrics, all_pairs, tags, progress)
+        groups = gather(results, comparer if needed else None)
         made = None if bars else _made(groups, kind, plot)
     if made is None:
         from evalkit_commands_report.bars import bar_lines
@@ -141,13 +145,18 @@ def _comparer(
     folder: Path,
     metrics: Sequence[str],
     all_pairs: bool,
+    tags: bool | None,
     progress: Callable[[str, float], None],
 ) -> Callable[[Sequence[Result]], Comparison]:
+    """Return what compares runs: tag by tag, or where there are few, for None."""
     from evalkit import compare
+    from evalkit_commands_report.gathering import MOST_COMPARED_TAGS, comparable_tags
 
     def run(results: Sequence[Result]) -> Comparison:
+        is_short = comparable_tags(results) <= MOST_COMPARED_TAGS
         return compare(
             *results,
+            tags=is_short if tags is None else tags,
             metrics=list(metrics) or None,
             all_pairs=all_pairs,
             runs=folder,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import score_label, show_number, show_value
-from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import (
     clipped,
     exact,
-    flag_text,
+    flags_of,
     interval_of,
     n_of,
+    score_axis,
     score_number,
     value_of,
 )
@@ -33,7 +33,7 @@ def summary_section(group: Gathered, name: str) -> Markup:
     """
     return element(
         "section",
-        element("h3", "Scores", id=f"{name}-scores"),
+        element("h2", "Scores", id=f"{name}-scores"),
         _headlines(group),
         _refusals(group),
         _all_metrics(group),
@@ -48,7 +48,7 @@ def headline_table(group: Gathered) -> Markup:
         for run in group.scored
         if run.result.headline is not None
     ]
-    axis = _axis(scores)
+    axis = score_axis(scores)
     rows = []
     for run, score in scores:
         model = fragment(mark(run.place), " ", run.label)
@@ -94,19 +94,8 @@ def headline_table(group: Gathered) -> Markup:
 def _headlines(group: Gathered) -> Markup | None:
     if not any(run.result.headline is not None for run in group.scored):
         return None
-    flags = flag_text(run.result.headline for run in group.scored)
-    note = element("p", flags, class_="note") if flags else None
-    return fragment(headline_table(group), note, _baselines(group))
-
-
-def _axis(scores: list[tuple[Shown, Score]]) -> Axis:
-    values: list[float] = []
-    scale = 1.0
-    for run, score in scores:
-        scale = score.scale
-        values += [] if score.value is None else [score.value]
-        values += clipped(score, run.bounds) or ()
-    return make_axis(values, scale)
+    shown = [run.result.headline for run in group.scored]
+    return fragment(headline_table(group), flags_of(shown), _baselines(group))
 
 
 def _baselines(group: Gathered) -> Markup | None:
@@ -154,7 +143,8 @@ def _refusals(group: Gathered) -> Markup:
             element(
                 "p",
                 element("strong", run.label),
-                ": the predictions were refused, so there are no scores. See Problems.",
+                ": the predictions were refused, so there are no scores"
+                f"{_why_refused(run)}.",
                 class_="warning",
             )
             for run in group.runs
@@ -166,6 +156,21 @@ def _refusals(group: Gathered) -> Markup:
             for error in run.result.errors
         ],
     )
+
+
+def _why_refused(run: Shown) -> str:
+    """Say which counts the policies of a run refuse; "" where none is known."""
+    policies, counts = run.result.record.policies, run.result.counts
+    found = [
+        f"{counts[name]} {name}"
+        for name, policy in (
+            ("missing", policies.on_missing),
+            ("invalid", policies.on_invalid),
+            ("duplicate", policies.on_duplicate),
+        )
+        if policy == "error" and counts.get(name)
+    ]
+    return f": {', '.join(found)}" if found else ""
 
 
 def _all_metrics(group: Gathered) -> Markup | None:

@@ -14,9 +14,9 @@ from evalkit_cli.commanding import (
     show_n,
     show_value,
 )
-from evalkit_commands_report.axes import Axis, make_axis
+from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.numbers import clipped, coverage_text
+from evalkit_commands_report.numbers import coverage_text, limits, score_axis
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -56,16 +56,11 @@ def facet_name(tag: str, crossings: Sequence[str]) -> str:
 
 def axis_of(group: Gathered, metric: str) -> Axis:
     """Return the axis that holds all intervals of the tags and of the whole set."""
-    values: list[float] = []
-    scale = 1.0
+    scores: list[tuple[Shown, Score]] = []
     for run in group.scored:
-        scores = [*run.tags.get(metric, {}).values()]
-        scores += [run.whole[metric]] if metric in run.whole else []
-        for score in scores:
-            scale = score.scale
-            values += [] if score.value is None else [score.value]
-            values += clipped(score, run.bounds) or ()
-    return make_axis(values, scale)
+        scores += [(run, score) for score in run.tags.get(metric, {}).values()]
+        scores += [(run, run.whole[metric])] if metric in run.whole else []
+    return score_axis(scores)
 
 
 def ranked(run: Shown | None, metric: str, tags: Sequence[str]) -> list[str]:
@@ -151,10 +146,20 @@ def _finite(value: float | None) -> float | None:
 
 def _columns(
     run: Shown, metric: str, scores: Mapping[str, Score], keys: Sequence[str]
-) -> dict[str, list[Any]]:
-    """Return the columns of one run: a place for each key, null where it has none."""
+) -> dict[str, Any]:
+    """Return the columns of one run: a place for each key, null where it has none.
+
+    Sizes are there only where they say more than n.
+    """
     found = [scores.get(key) for key in keys]
-    ends = [None if each is None else clipped(each, run.bounds) for each in found]
+    some = next((each for each in found if each is not None), None)
+    ends = (-math.inf, math.inf) if some is None else limits(some, run.bounds)
+    sizes = {
+        place: text
+        for place, each in enumerate(found)
+        if each is not None
+        and (text := show_n(each) + coverage_text(each)) != str(each.n)
+    }
     reasons = [
         for_terminal(each.reason) if each is not None and each.reason else None
         for each in found
@@ -163,17 +168,13 @@ def _columns(
         "value": [None if each is None else _finite(each.value) for each in found],
         "low": [None if each is None else _finite(each.ci_low) for each in found],
         "high": [None if each is None else _finite(each.ci_high) for each in found],
-        "left": [None if end is None else _finite(end[0]) for end in ends],
-        "right": [None if end is None else _finite(end[1]) for end in ends],
+        "limits": [_finite(end) for end in ends],
         "n": [None if each is None else each.n for each in found],
         "text": [NO_VALUE if each is None else show_value(each) for each in found],
         "interval": [
             NO_VALUE if each is None else show_interval(each, run.bounds)
             for each in found
         ],
-        "size": [
-            NO_VALUE if each is None else show_n(each) + coverage_text(each)
-            for each in found
-        ],
+        "sizes": sizes,
         "reason": reasons if any(reasons) else [],
     }

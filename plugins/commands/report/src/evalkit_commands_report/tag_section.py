@@ -12,7 +12,7 @@ from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Markup, element, fragment
 from evalkit_commands_report.numbers import (
     clipped,
-    flag_text,
+    flags_of,
     interval_of,
     n_of,
     value_of,
@@ -54,7 +54,7 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
     shown = ranked(first, metric, large)[:FIRST_ROWS]
     return element(
         "section",
-        element("h3", "By tag", id=f"{name}-tags"),
+        element("h2", "By tag", id=f"{name}-tags"),
         _controls(group, metrics, name, least),
         element(
             "p",
@@ -84,7 +84,7 @@ def flag_note(
         metrics: The metrics that may be shown.
         tags: The tags that may be shown, beside all examples.
     """
-    flags = flag_text(
+    return flags_of(
         score
         for metric in metrics
         for run in group.scored
@@ -93,7 +93,6 @@ def flag_note(
             *(run.tags.get(metric, {}).get(tag) for tag in tags),
         )
     )
-    return element("p", flags, class_="note") if flags else None
 
 
 def tag_table(

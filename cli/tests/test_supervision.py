@@ -232,3 +232,23 @@ def test_a_signal_leaves_no_temporary_file(
     process.communicate(timeout=30)
     assert process.returncode == -number
     assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "said"),
+    [
+        # both processes go on to the end, and each says how it ended
+        ("os.fork()", 0, ""),
+        ("os.fork() and os._exit(0)", 1, "ended with exit code 0 at {file}:7 before"),
+        ("sys.exit = lambda code: None", 1, "ended with exit code 1 before"),
+    ],
+)
+def test_only_the_process_of_the_command_says_that_it_is_done(
+    quits: Callable[[str], Path], run_evalkit: Run, code: str, expected: int, said: str
+) -> None:
+    file = quits(code)
+    done = run_evalkit(*EVAL, "-q")
+    assert done.returncode == expected
+    assert "Traceback" not in done.stderr
+    assert "closed" not in done.stderr
+    assert said.format(file=file) in done.stderr

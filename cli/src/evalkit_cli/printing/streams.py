@@ -39,9 +39,11 @@ def buffer_stdout() -> None:
     out = sys.__stdout__
     if sys.stdout is not out or not isinstance(out, io.TextIOWrapper):
         return  # a program that runs this one has its own
-    if isinstance(out.buffer, io.RawIOBase):
+    raw: object = out.buffer
+    if isinstance(raw, io.RawIOBase):
         encoding, errors = out.encoding, out.errors
-        buffer = io.BufferedWriter(out.detach())
+        out.detach()
+        buffer = io.BufferedWriter(raw)
         whole = io.TextIOWrapper(buffer, encoding, errors, line_buffering=True)
         for name in ("stdout", "__stdout__"):
             setattr(sys, name, whole)

@@ -237,3 +237,22 @@ def test_the_progress_bar_is_shown_only_after_a_while(
     assert "loading tiny" not in quiet
     _, fast = run_on_terminal(*arguments, columns=100)
     assert "loading tiny" not in fast
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_cut_is_an_error(tmp_path: Path, unbuffered: str) -> None:
+    import resource
+
+    with (tmp_path / "out").open("w") as stream:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalkit_cli", "list", "--json"],
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (99, 99)),
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, (tmp_path / "out").stat().st_size) == (1, 99)
+    assert done.stderr == "evalkit: error: [Errno 27] File too large\n"

@@ -232,3 +232,25 @@ def test_a_signal_leaves_no_temporary_file(
     process.communicate(timeout=30)
     assert process.returncode == -number
     assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "said"),
+    [
+        # both processes go on to the end, and each says how it ended
+        ("os.fork()", 0, ""),
+        ("os.fork() and os._exit(0)", 1, "ended with exit code 0 at {file}:5 before"),
+        ("sys.exit = lambda code: None", 1, "ended with exit code 1 before"),
+    ],
+)
+def test_only_the_process_of_the_command_says_that_it_is_done(
+    fake_distribution: Make, run_evalkit: Run, code: str, expected: int, said: str
+) -> None:
+    text = f"import click, os, sys\n@click.command()\ndef quits():\n    1\n    {code}\n"
+    fake = fake_distribution(text, {"evalkit.commands": {"quits": "quits"}})
+    file = Path(fake.folder) / f"{fake.module}.py"
+    done = run_evalkit("quits")
+    assert done.returncode == expected, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "closed" not in done.stderr
+    assert said.format(file=file) in done.stderr

@@ -70,7 +70,20 @@ def drop_output_without_reader() -> bool:
     watched.register(descriptor, 0)
     if not any(events & select.POLLERR for _, events in watched.poll(0)):
         return False
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)  # Python flushes once more at its end
-    os.close(nowhere)
+    _drop(descriptor)
     return True
+
+
+def drop_output_without_room() -> None:
+    """Drop what is left to print where stdout does not take it, as a full disk does."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop(sys.stdout.fileno())
+
+
+def _drop(descriptor: int) -> None:
+    """Have what is flushed once more, at Python's end, go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

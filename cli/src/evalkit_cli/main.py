@@ -35,6 +35,7 @@ from evalkit_cli.endings import (
     Ended,
     die_by,
     drop_output_without_reader,
+    drop_output_without_room,
     unwind_when_ended,
 )
 from evalkit_cli.installed_commands import (
@@ -50,7 +51,7 @@ from evalkit_cli.printing.defects import (
     show_defect,
     show_traceback,
 )
-from evalkit_cli.printing.streams import echo, echo_lines
+from evalkit_cli.printing.streams import buffer_stdout, echo, echo_lines
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -316,6 +317,7 @@ def main() -> NoReturn:
     warnings.showwarning = _show_warning
     _collect_seldom()
     unwind_when_ended()
+    buffer_stdout()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -331,6 +333,7 @@ def main() -> NoReturn:
         if isinstance(error, BrokenPipeError) and drop_output_without_reader():
             sys.exit(READER_GONE)
         echo_lines(f"evalkit: error: {error}", err=True)
+        drop_output_without_room()
         sys.exit(1)
     except SystemExit:
         raise

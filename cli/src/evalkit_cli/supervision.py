@@ -81,12 +81,12 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
     status, is_cut_off = _wait(child, waited, reader)
     said = _read(reader)
     code = os.waitstatus_to_exitcode(status)
-    is_done = said.startswith(_DONE)
+    done = _DONE.match(said)
     if is_cut_off:
         code = 0
-    if is_cut_off and not is_done:
+    if is_cut_off and not done:
         _tell_of_closed_files(said)
-    elif not is_done:
+    elif not done:
         _tell(code, said)
     if code < 0:
         import resource
@@ -94,10 +94,10 @@ def supervised(command: Callable[[], NoReturn]) -> NoReturn:
         # the child has written its core
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         die_by(-code)
-    os._exit(code or (int(said[len(_DONE) :]) if is_done else 1))
+    os._exit(code or (int(done[1]) if done else 1))
 
 
-_DONE = "done "
+_DONE = re.compile(r"done (-?\d{1,9})(?!\d)", re.ASCII)
 _LOOK_SECONDS = 0.25
 _LOOKS = 4
 """How often a child is found cut off before it is killed: it may just be ending."""
@@ -131,8 +131,10 @@ def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
         given = ended.code
         code = given if isinstance(given, int) else int(given is not None)
         is_done = True
-        say(f"{_DONE}{code}")
+        if os.getpid() == own:  # a process that a plugin forked has no say
+            say(f"done {code}")
         raise
+    leave(1)  # a plugin replaced what should have ended it
 
 
 def _note_closing(writer: int, note: Callable[[FrameType | None], None]) -> None:

@@ -127,3 +127,6 @@ def score(prediction):
 
     def test_what_was_never_raised_has_no_place(self) -> None:
         assert located(ValueError("x")) == "ValueError: x"
+
+    def test_a_long_text_is_cut(self) -> None:
+        assert described(ValueError("x" * 50_000_000)) == f"ValueError: {'x' * 10_000}…"

@@ -70,6 +70,14 @@ def test_a_run_that_is_there_is_kept_as_it_is(tmp_path: Path) -> None:
     assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "first"
 
 
+def test_a_run_that_is_not_at_its_place_was_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "rename", lambda *paths: None)  # as a plugin may
+    with pytest.raises(StorageError, match="cannot be written"):
+        result().save(tmp_path)
+
+
 @pytest.mark.parametrize("content", [[], ["scores.parquet"], ["a/b", "run.json.part"]])
 def test_a_folder_without_run_json_is_replaced(
     tmp_path: Path, content: list[str]

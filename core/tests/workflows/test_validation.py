@@ -74,6 +74,13 @@ def test_policies_decide_what_is_ok() -> None:
         evalkit.validate("mini", BAD, on_missing="first")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("policy", ["skip", "wrong"])
+def test_it_is_not_ok_where_no_example_would_be_scored(policy: Any) -> None:
+    found = evalkit.validate("mini", [], on_missing=policy)
+    assert found.refusals == ["no example would be scored"]
+    assert evalkit.evaluate("mini", [], on_missing=policy).status != "complete"
+
+
 def test_data_alone_is_checked() -> None:
     found = evalkit.validate("mini")
     assert (found.counts, found.model, list(found.problems)) == (

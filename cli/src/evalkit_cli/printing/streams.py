@@ -31,6 +31,24 @@ MOST_LINES, MOST_CHARACTERS = 20, 2000
 """How long a message may be, so that it fits on a screen."""
 
 
+def buffer_stdout() -> None:
+    """Have stdout write all that it is given, or fail.
+
+    With `PYTHONUNBUFFERED` Python writes once and drops what the disk did not take.
+    """
+    out = sys.__stdout__
+    if sys.stdout is not out or not isinstance(out, io.TextIOWrapper):
+        return  # a program that runs this one has its own
+    raw: object = out.buffer
+    if isinstance(raw, io.RawIOBase):
+        encoding, errors = out.encoding, out.errors
+        out.detach()
+        buffer = io.BufferedWriter(raw)
+        whole = io.TextIOWrapper(buffer, encoding, errors, line_buffering=True)
+        for name in ("stdout", "__stdout__"):
+            setattr(sys, name, whole)
+
+
 def echo(line: str = "", *, err: bool = False) -> None:
     """Print one line; a line feed in it is escaped, as all that steers a terminal.
 

@@ -12,6 +12,9 @@ _BETWEEN = frozenset(
 )
 """Packages whose code stands between evalkit and what a plugin's author wrote."""
 
+_MOST_CHARACTERS = 10_000
+"""How much is shown of the text of an exception, which may hold whole data."""
+
 
 def hook_failures() -> tuple[type[BaseException], ...]:
     """Return what an `except` clause takes for a hook's own failure.
@@ -38,6 +41,8 @@ def text_of(error: BaseException) -> str:
         text = str(error)
     except hook_failures() as another:
         return f"<its text cannot be shown: {type(another).__name__}>"
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_MOST_CHARACTERS]}…"
     lines = filter(None, (line.strip() for line in text.splitlines()))
     return "".join(
         character if character.isprintable() else repr(character)[1:-1]

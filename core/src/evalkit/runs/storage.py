@@ -339,6 +339,7 @@ def _renamed(folder: Path, final: Path) -> bool:
     """Rename a folder, unless something is there already."""
     try:
         folder.rename(final)
+        (final / RUN_FILE).stat()  # a plugin may have replaced `os.rename`
         sync_folder(final.parent)
     except OSError as error:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):

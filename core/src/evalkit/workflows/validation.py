@@ -189,7 +189,7 @@ def validate_with(
         model,
         alignment.counts,
         alignment.problems,
-        alignment.refusal(options.policies),
+        alignment.refusal(options.policies) or _unscored(alignment.counts),
         [
             *examples.notices,
             *label_notices(examples, alignment),
@@ -202,3 +202,8 @@ def validate_with(
         alignment.absent.mapping if alignment.absent else {},
         alignment.place,
     )
+
+
+def _unscored(counts: Mapping[str, int]) -> list[str]:
+    """Say that an evaluation would have no score, whatever its policies allow."""
+    return [] if counts["scored"] else ["no example would be scored"]

@@ -46,6 +46,19 @@ def test_the_first_rows_are_printed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--json"], ["--explain"], ["--explain", "--json"], ["-o", "out.jsonl"]],
+)
+def test_what_is_printed_can_be_piped(
+    options: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    adapt_command(["in.jsonl", "-a", "fix.yaml", *options], standalone_mode=False)
+    printed = capfd.readouterr()
+    assert printed.out
+    assert not printed.err
+
+
 def test_each_stage_is_explained() -> None:
     done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "2")
     assert done.output.splitlines() == [

@@ -254,6 +254,27 @@ def test_the_command_writes_one_file(
     )
 
 
+def test_a_page_is_written_whole_or_not_and_through_no_symlink(
+    invoke: Invoke, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("other").write_text("as it was", "utf-8")
+    Path("link.html").symlink_to("other")
+    report = ("report", "good", "--runs", str(runs), "-q", "-o")
+    done = invoke(*report, "link.html")
+    assert (done.exit_code, Path("other").read_text("utf-8")) == (1, "as it was")
+    assert "link.html: is a symlink, and is not replaced" in done.stderr
+
+    def write_half(path: Path, content: bytes) -> None:
+        path.write_text("half", "utf-8")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    done = invoke(*report, "other")
+    assert (done.exit_code, Path("other").read_text("utf-8")) == (1, "as it was")
+    assert done.stderr.endswith("other: cannot be written: No space left on device\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"other", "link.html"}
+
+
 def test_metrics_can_be_chosen_and_pairs_and_comparison(
     invoke: Invoke, runs: Path, tmp_path: Path
 ) -> None:

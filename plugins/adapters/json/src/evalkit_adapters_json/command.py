@@ -94,18 +94,19 @@ def adapt_command(
         raise click.UsageError("--explain prints one row; it takes no --out.")
     with plugin_output_to_stderr():
         adapters = as_pipeline(adapter)
-        if row is not None:
-            _explain(adapters, file, row, as_json)
-        elif out is None:
-            _print_rows(adapters, file, limit or _SHOWN, as_json)
-        else:
-            _write(adapters, file, out, limit, as_json, quiet)
+    if row is not None:
+        _explain(adapters, file, row, as_json)
+    elif out is None:
+        _print_rows(adapters, file, limit or _SHOWN, as_json)
+    else:
+        _write(adapters, file, out, limit, as_json, quiet)
 
 
 def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> None:
     from evalkit_adapters_json.files import adapted_rows
 
-    found = list(adapted_rows(adapters, file, limit))
+    with plugin_output_to_stderr():
+        found = list(adapted_rows(adapters, file, limit))
     if as_json:
         echo_json(found)
     else:
@@ -128,19 +129,21 @@ def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None
     from evalkit.errors import DataError
     from evalkit.reporting import count_of
 
-    rows = _values(adapters, file, number)
+    with plugin_output_to_stderr():
+        rows = _values(adapters, file, number)
     if len(rows) < number:
         raise DataError(
             f"{file}: has {len(rows):,} rows, so there is no row {number:,}"
         )
     row = rows[-1]
+    with plugin_output_to_stderr():
+        explained = list(adapters.explain(row, number))
     if as_json:
-        stages = [each._asdict() for each in adapters.explain(row, number)]
-        echo_json({"row": row, "stages": stages})
+        echo_json({"row": row, "stages": [each._asdict() for each in explained]})
         return
     echo(f"row {number}")
     echo_lines(f"  {_as_text(row)}")
-    for stage in adapters.explain(row, number):
+    for stage in explained:
         made = count_of(len(stage.rows), "row")
         echo(f"after stage {stage.stage} ({stage.kind}): {made}")
         for each in stage.rows:
@@ -158,7 +161,7 @@ def _write(
     from evalkit.reporting import count_of
     from evalkit_adapters_json.files import adapt_file, leftovers
 
-    with watched(quiet) as progress:
+    with plugin_output_to_stderr(), watched(quiet) as progress:
         done = adapt_file(adapters, file, out, limit, progress)
     for path in leftovers(out):
         echo(f"{path}: is of a call that did not end, or still runs", err=True)

@@ -177,12 +177,10 @@ def _made(groups: Sequence[Gathered], kind: str, plot: str) -> bytes:
 
 
 def _write(content: bytes, target: Path) -> None:
-    from evalkit import StorageError
+    from evalkit.reporting import new_file
 
     if str(target) == "-":
         sys.stdout.buffer.write(content)
         return
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
+    with new_file(target, overwrite=True) as part:
+        part.write_bytes(content)

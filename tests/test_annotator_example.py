@@ -46,6 +46,7 @@ def annotator(
 
 
 @pytest.mark.usefixtures("annotator")
+@pytest.mark.slow
 def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     show, evaluate, verify = (
         line.split()[2:] for line in block("console").splitlines()

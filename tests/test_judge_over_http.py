@@ -161,6 +161,7 @@ def judged(
     return evaluate
 
 
+@pytest.mark.slow
 def test_scores_failures_and_a_second_run(
     judged: Callable[..., evalkit.Result], server: Server
 ) -> None:

@@ -39,6 +39,7 @@ def observer(fake_distribution: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("observer")
+@pytest.mark.slow
 def test_it_writes_a_line_for_all_that_happens(
     run_evalkit: Run, tmp_path: Path
 ) -> None:

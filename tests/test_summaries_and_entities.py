@@ -81,6 +81,7 @@ def run_folder(printed: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["evalkit-summaries", "evalkit-entities"])
+@pytest.mark.slow
 def test_the_package_passes_its_own_tests(name: str, install: Install) -> None:
     install(name)
     folder = PACKAGES / name

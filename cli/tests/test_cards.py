@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,9 +39,15 @@ def test_a_card_has_a_description_and_an_example(
         assert example["before"] != example["after"]
     if component.startswith("metrics/"):
         words = " ".join(rest.split())
-        assert "Range 0 to 1, in %, higher is better; " in words
-        assert described["attributes"]["bounds"] == [0.0, 1.0]
-        assert described["attributes"]["unit"] == "%"
+        pattern = (
+            r"Range (-?[\d.]+) to ([\d.]+),( in %,)? (?:0 is chance, )?(\w+) is better"
+        )
+        low, high, percent, direction = re.findall(pattern, words)[0]
+        attributes = described["attributes"]
+        assert attributes["bounds"][0] == float(low)
+        assert attributes["bounds"][1] in (float(high), None)
+        assert attributes["unit"] == ("%" if percent else "")
+        assert attributes["higher_is_better"] is (direction == "higher")
 
 
 @pytest.mark.parametrize(

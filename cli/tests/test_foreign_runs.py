@@ -67,6 +67,7 @@ def downloaded(published: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("as_module", [False, True])
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.slow
 def test_code_beside_a_run_is_not_run(
     downloaded: Path,
     run_evalkit: Callable[..., subprocess.CompletedProcess[str]],

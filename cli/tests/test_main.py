@@ -217,6 +217,7 @@ def test_what_plugins_print_goes_to_stderr_however_they_print(
         assert text in done.stderr
 
 
+@pytest.mark.slow
 def test_the_progress_bar_is_shown_only_after_a_while(
     run_on_terminal: Callable[..., tuple[int, str]],
     fake_distribution: Callable[..., Any],

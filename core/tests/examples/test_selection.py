@@ -445,6 +445,7 @@ class TestProperties:
         policy=st.sampled_from(("wrong", "skip")),
         draw=st.randoms(use_true_random=False),
     )
+    @pytest.mark.slow
     def test_a_selection_scores_as_a_data_set_of_only_these_rows(
         self,
         rows: list[Any],

@@ -195,6 +195,7 @@ def test_sums_of_added_examples_do_not_depend_on_the_order_of_rows() -> None:
     np.testing.assert_allclose(once["count"], expected["count"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_interval_reaches_as_far_as_the_share_of_right_answers() -> None:
     """With 100 clusters at .97 it covered .92, nearly all misses above the truth."""
     random = np.random.default_rng(100)

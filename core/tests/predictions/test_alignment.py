@@ -496,6 +496,7 @@ SIZES = st.builds(
 @pytest.mark.parametrize("format_", FILES, ids=lambda each: each.name)
 @settings(max_examples=30)
 @given(draw=st.data(), policy=POLICIES, sizes=SIZES)
+@pytest.mark.slow
 def test_every_row_of_a_file_and_every_example_has_the_status_it_must_have(
     tmp_path_factory: pytest.TempPathFactory,
     format_: FileFormat,

@@ -548,6 +548,7 @@ for metric in (Mean, Example, Spread):
 """
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing() -> None:
     printed = {
         subprocess.run(

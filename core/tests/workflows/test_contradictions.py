@@ -279,6 +279,7 @@ def forged(value: Any) -> Any:
     return {**value, "forged": 1} if isinstance(value, dict) else "forged"
 
 
+@pytest.mark.slow
 def test_every_key_of_a_record_is_checked_or_named_as_unchecked(
     evaluate: Evaluate,
 ) -> None:

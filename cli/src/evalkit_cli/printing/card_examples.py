@@ -33,6 +33,12 @@ _ALTERNATIVES = (
 )
 """Two alternatives for each of two examples, ranked."""
 
+_PROBABLE = tuple(
+    {"id": id, "label": "neutral", "prob": dict(negative=0.1, neutral=n, positive=p)}
+    for id, n, p in (("1", 0.5, 0.4), ("2", 0.7, 0.2))
+)
+"""A probability for every label."""
+
 _LISTS: Sequence[tuple[list[Any], list[Any]]] = (
     (["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"]),
     (["the blue car", "Paris"], [["blue car", "car"], ["London"]]),
@@ -105,7 +111,7 @@ def _is_accepted(
 
 
 def metric_example(name: str) -> dict[str, Any]:
-    """Score two short lists, or else ranked alternatives, with a metric.
+    """Score two short lists, or else responses that say more, with a metric.
 
     Args:
         name: Its name, with parameters.
@@ -129,7 +135,9 @@ def metric_example(name: str) -> dict[str, Any]:
                 "targets": targets,
                 "values": values,
             }
-    return _example_of_alternatives(name)
+    return _example_of_responses(name, _ALTERNATIVES) or _example_of_responses(
+        name, _PROBABLE
+    )
 
 
 def _values_of(result: Result) -> dict[str, float | None]:
@@ -138,12 +146,14 @@ def _values_of(result: Result) -> dict[str, float | None]:
     return found if any(value is not None for value in found.values()) else {}
 
 
-def _example_of_alternatives(name: str) -> dict[str, Any]:
+def _example_of_responses(
+    name: str, responses: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     import evalkit
 
     with tempfile.TemporaryDirectory() as folder:
         files = {}
-        for stem, rows in (("data", _DATA), ("predictions", _ALTERNATIVES)):
+        for stem, rows in (("data", _DATA), ("predictions", responses)):
             files[stem] = Path(folder) / f"{stem}.jsonl"
             text = "".join(f"{json.dumps(row)}\n" for row in rows)
             files[stem].write_text(text, encoding="utf-8")
@@ -159,7 +169,7 @@ def _example_of_alternatives(name: str) -> dict[str, Any]:
     return {
         "call": 'evalkit.evaluate("data.jsonl", "predictions.jsonl", '
         f'task="sentiment", metrics=["{name}"])',
-        "predictions": list(_ALTERNATIVES),
+        "predictions": list(responses),
         "targets": list(_DATA),
         "values": values,
     }

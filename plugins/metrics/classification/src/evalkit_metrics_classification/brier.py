@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
-from evalkit_metrics_classification.probabilities import (
-    ProbabilityMetric,
-    probability_of,
-)
+from evalkit_metrics_classification.probabilities import ProbabilityMetric
 
 
 class Brier(ProbabilityMetric):
@@ -23,16 +21,11 @@ class Brier(ProbabilityMetric):
     """
 
     bounds = (0.0, 2.0)
-    per_example = "distance"
-    score_column = "distance"
     worst_value = 2.0
 
-    def example_score(self, labels: list[str]) -> pl.Expr:
-        """Return the squared distance, with 1 more where the answer is no label."""
-        is_right = [pl.col("target") == label for label in labels]
-        squares = [
-            (probability_of(label) - right.cast(pl.Float64)) ** 2
-            for label, right in zip(labels, is_right, strict=True)
-        ]
-        unknown = pl.any_horizontal(is_right).not_().cast(pl.Float64)
-        return pl.sum_horizontal([*squares, unknown])
+    def example_scores(
+        self, probabilities: NDArray[np.float64], is_answer: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the squared distances, 1 more where the answer has no probability."""
+        distances: NDArray[np.float64] = ((probabilities - is_answer) ** 2).sum(axis=1)
+        return distances + ~is_answer.any(axis=1)

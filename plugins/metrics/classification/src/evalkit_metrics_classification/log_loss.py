@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import sys
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from evalkit_metrics_classification.probabilities import (
-    ProbabilityMetric,
-    probability_of_the_answer,
-)
+from evalkit_metrics_classification.probabilities import ProbabilityMetric
 
 LEAST = sys.float_info.epsilon
 """The probability, 2.2e-16, that a smaller one of an answer counts as."""
@@ -28,19 +27,21 @@ class LogLoss(ProbabilityMetric):
     """
 
     bounds = (0.0, None)
-    per_example = "loss"
-    score_column = "loss"
     worst_value = -math.log(LEAST)
 
-    def example_score(self, labels: list[str]) -> pl.Expr:
-        """Return the loss, at most 36.04."""
+    def example_scores(
+        self, probabilities: NDArray[np.float64], is_answer: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the losses, at most 36.04."""
+        of_answer = (probabilities * is_answer).sum(axis=1)
         # a sum that was rounded may give the answer a hair more than 1
-        return -probability_of_the_answer(labels).clip(LEAST, 1.0).log()
+        losses: NDArray[np.float64] = 0.0 - np.log(np.clip(of_answer, LEAST, 1.0))
+        return losses
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Return the loss of every example, and whether it is the greatest there is."""
         rows = super().statistics(batch)
-        is_greatest = pl.col("loss") >= self.worst_value
+        is_greatest = pl.col("score") >= self.worst_value
         is_given = batch["prediction"].is_not_null()
         return rows.with_columns(impossible=(is_greatest & is_given).cast(pl.Float64))
 
@@ -51,6 +52,6 @@ class LogLoss(ProbabilityMetric):
         flag = pl.format("answers of probability 0, which count as 2.2e-16: {}", count)
         return sums.select(
             "group",
-            value=pl.col("loss") / pl.col("examples"),
+            value=pl.col("score") / pl.col("examples"),
             flag=pl.when(impossible > 0).then(flag),
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit import Metric
 
@@ -23,52 +23,52 @@ class ProbabilityMetric(Metric):
     answer_kinds = ("one",)
     interval = "t"
     columns = ("prob",)
+    per_example = "score"
     accepts_no_prediction = True
-    score_column: ClassVar[str]
-    """The column that holds the score of an example."""
 
-    def example_score(self, labels: list[str]) -> pl.Expr:
-        """Return the score of an example.
+    def example_scores(
+        self, probabilities: NDArray[np.float64], is_answer: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the scores of examples.
 
         Args:
-            labels: The labels that have a probability, each a field of `prob`.
+            probabilities: Those of the labels, of shape (examples, labels).
+            is_answer: Which label is the answer, of the same shape; none where the
+                answer has no probability.
 
         Returns:
-            An expression over `prob` and `target`.
+            An array of shape (examples,).
         """
-        raise TypeError(f"{type(self).__name__} does not define example_score")
+        raise TypeError(f"{type(self).__name__} does not define example_scores")
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Return the score of every example, or why it has none."""
-        dtype = batch.schema["prob"]
-        labels = [field.name for field in getattr(dtype, "fields", ())]
-        texts = batch.with_columns(pl.col("target").cast(pl.String))
-        score = self.example_score(labels) if labels else pl.lit(None, pl.Float64)
-        is_silent = pl.col("prediction").is_null()
-        is_given = pl.col("prob").is_not_null() & bool(labels)
-        lacks = pl.when(~(is_silent | is_given)).then(pl.lit(NO_PROBABILITIES))
-        scores = pl.when(is_silent).then(self.worst_value).when(is_given).then(score)
-        return texts.select(
-            scores.otherwise(0.0).alias(self.score_column),
-            examples=pl.lit(1.0),
-            not_scored=lacks,
+        given = batch["prob"]
+        is_silent = batch["prediction"].is_null().to_numpy()
+        if isinstance(given.dtype, pl.Struct) and given.dtype.fields:
+            scores = self._scores(given, batch["target"])
+            is_given = given.is_not_null().to_numpy()
+        else:
+            scores = np.zeros(len(batch))
+            is_given = np.zeros(len(batch), dtype=bool)
+        scores[~is_given] = 0.0
+        scores[is_silent] = self.worst_value
+        lacks = [None if known else NO_PROBABILITIES for known in is_given | is_silent]
+        return pl.DataFrame(
+            {
+                "score": scores,
+                "examples": np.ones(len(batch)),
+                "not_scored": pl.Series(lacks, dtype=pl.String),
+            }
         ).with_row_index("row")
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Divide the sum by the examples."""
-        total = pl.col(self.score_column)
-        return sums.select("group", value=total / pl.col("examples"))
+        return sums.select("group", value=pl.col("score") / pl.col("examples"))
 
-
-def probability_of(label: str) -> pl.Expr:
-    """Return the probability of a label, 0 where a response does not name it."""
-    return pl.col("prob").struct.field(label).cast(pl.Float64).fill_null(0.0)
-
-
-def probability_of_the_answer(labels: list[str]) -> pl.Expr:
-    """Return the probability of the answer, 0 where it is none of the labels."""
-    answer = pl.col("target")
-    return pl.coalesce(
-        [pl.when(answer == label).then(probability_of(label)) for label in labels]
-        + [pl.lit(0.0)]
-    )
+    def _scores(self, given: pl.Series, target: pl.Series) -> NDArray[np.float64]:
+        table = given.struct.unnest()
+        probabilities = table.cast(pl.Float64).fill_null(0.0).to_numpy()
+        answers = target.cast(pl.String)
+        is_answer = [(answers == label).to_numpy() for label in table.columns]
+        return self.example_scores(probabilities, np.column_stack(is_answer))

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE = "examples/evalkit-metrics-agreement"
 SAMPLES = "plugins/datasets/samples/src/evalkit_datasets_samples"
 PREDICTIONS = "predictions/sample-sentiment/vader.jsonl"
-AGREEMENT = ("cohen-kappa", "label-shift", "word-overlap")
+AGREEMENT = ("kappa", "label-shift", "word-overlap")
 HIDDEN = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "EVALKIT_", "COV")
 
 
@@ -254,7 +254,7 @@ def expected_scores() -> dict[str, float]:
     said, right = Counter(predictions), Counter(targets)
     too_often = [max(0, said[label] - right[label]) for label in said]
     return {
-        "cohen-kappa": float(cohen_kappa_score(targets, predictions)),
+        "kappa": float(cohen_kappa_score(targets, predictions)),
         "label-shift": sum(too_often) / len(pairs),
         # all labels are single words: they overlap wholly or not at all
         "word-overlap": sum(p == t for p, t in pairs) / len(pairs),
@@ -278,7 +278,7 @@ def test_a_strangers_package_is_listed_and_scores(with_example: Environment) -> 
     }
     lines = with_example.evalkit("list", "metrics", "-v").splitlines()
     fields = [line.split()[:3] for line in lines]
-    assert ["metrics/cohen-kappa", "evalkit-metrics-agreement", version] in fields
+    assert ["metrics/kappa", "evalkit-metrics-agreement", version] in fields
     checked = with_example.evalkit("list", "metrics", "--check")
     for name in AGREEMENT:
         ok = f"ok      metrics/{name} (evalkit-metrics-agreement {version})  "

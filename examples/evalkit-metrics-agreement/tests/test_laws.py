@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from evalkit.testing import check_metric
-from evalkit_metrics_agreement.cohen_kappa import CohenKappa
+from evalkit_metrics_agreement.kappa import Kappa
 from evalkit_metrics_agreement.label_shift import get_label_shift
 from evalkit_metrics_agreement.word_overlap import WordOverlap
 
 
-@pytest.mark.parametrize("metric", [CohenKappa, get_label_shift, WordOverlap])
+@pytest.mark.parametrize("metric", [Kappa, get_label_shift, WordOverlap])
 def test_every_metric_keeps_the_laws(metric: Any) -> None:
     check_metric(metric, max_examples=5)

@@ -7,7 +7,7 @@ import polars as pl
 import evalkit
 
 
-class CohenKappa(evalkit.Metric):
+class Kappa(evalkit.Metric):
     """Agreement of predicted and right labels beyond what chance would give.
 
     kappa = (p_o - p_e) / (1 - p_e), where p_o is the share of examples with equal

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 import evalkit
-from evalkit_metrics_agreement.cohen_kappa import CohenKappa
+from evalkit_metrics_agreement.kappa import Kappa
 
 PAIRS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=1
@@ -17,7 +17,7 @@ PAIRS = st.lists(
 
 def kappa(pairs: list[tuple[str, str]]) -> evalkit.Score:
     predictions, targets = zip(*pairs, strict=True)
-    return evalkit.score(CohenKappa, predictions, targets)["cohen-kappa"]
+    return evalkit.score(Kappa, predictions, targets)["kappa"]
 
 
 def test_it_is_the_worked_example_of_cohen_1960() -> None:
@@ -69,9 +69,7 @@ def test_every_tag_has_a_kappa_of_its_own() -> None:
         (rng.choice("ab"), rng.choice("ab"), rng.choice(["x", "y"])) for _ in range(60)
     ]
     predictions, targets, tags = zip(*rows, strict=True)
-    result = evalkit.score(
-        CohenKappa, predictions, targets, tags=[[tag] for tag in tags]
-    )
+    result = evalkit.score(Kappa, predictions, targets, tags=[[tag] for tag in tags])
     assert sorted(result.by_tag["tag"]) == ["x", "y"]
     for tag, value in result.by_tag.select("tag", "value").iter_rows():
         own = [(p, t) for p, t, row_tag in rows if row_tag == tag]
@@ -88,6 +86,6 @@ def test_it_has_a_bootstrap_interval_around_the_value() -> None:
 
 
 def test_several_acceptable_answers_give_no_kappa_but_a_reason() -> None:
-    score = evalkit.score(CohenKappa, ["a"], [["a", "b"]])["cohen-kappa"]
+    score = evalkit.score(Kappa, ["a"], [["a", "b"]])["kappa"]
     assert score.value is None
     assert score.reason == "examples have several acceptable answers"

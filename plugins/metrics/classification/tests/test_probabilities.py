@@ -125,6 +125,14 @@ def test_a_missing_prediction_that_counts_is_the_worst() -> None:
     assert (result["brier"].n, result["brier"].higher_is_better) == (2, False)
 
 
+@every_metric
+def test_what_an_example_that_is_left_out_might_score_is_not_known(name: str) -> None:
+    gold = ["positive", "negative"]
+    found = evaluate(gold, [sure("positive"), "missing"], on_missing="skip")[name]
+    assert (found.value, found.coverage) == (0.0, 0.5)
+    assert (found.bound_low, found.bound_high) == (None, None)
+
+
 def test_no_interval_of_brier_leaves_what_is_possible() -> None:
     random = np.random.default_rng(2)
     drawn = random.dirichlet([0.2] * 3, 40)

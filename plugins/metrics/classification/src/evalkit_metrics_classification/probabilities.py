@@ -25,6 +25,8 @@ class ProbabilityMetric(Metric):
     columns = ("prob",)
     per_example = "score"
     accepts_no_prediction = True
+    # an example that was left out is not known to have probabilities, were it right
+    has_possible_range = False
 
     def example_scores(
         self, probabilities: NDArray[np.float64], is_answer: NDArray[np.bool_]

@@ -36,7 +36,8 @@ class Validation(NamedTuple):
     problems: Problems
     """Every row that would not be scored, and why."""
     refusals: Sequence[str]
-    """Why an evaluation would refuse the predictions; empty if it would not."""
+    """Why an evaluation would refuse the predictions, or score no example; empty if it
+    would not."""
     notices: Sequence[str]
     mapping: Mapping[str, str] = {}
     """Where no row has some fields: the columns that may be meant, by field."""

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, recall_score
 
 import evalkit
-from evalkit import PluginContractError, Registry, Score
+from evalkit import PluginContractError, Registry
 
-from .tagged_rows import rows_by_group
+from .tagged_rows import DECLARED, one, rows_by_group, rows_of_examples
 
-DECLARED = ["a", "b", "ü", "never"]
-GOLD = ["a", "b", "ü"]
 CHOICES = {
     "": None,
     ":labels=gold": "gold",
@@ -23,19 +20,6 @@ CHOICES = {
     ":labels=declared": [*DECLARED, "outside"],
     ":labels=a/never": ["a", "never"],
 }
-rows_of_examples = st.lists(
-    st.tuples(
-        st.sampled_from([*DECLARED, "outside", None]),
-        st.sampled_from(GOLD),
-        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
-    ),
-    min_size=1,
-    max_size=30,
-)
-
-
-def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
-    return evalkit.score(name, predictions, targets, **options)[name]
 
 
 def chosen(name: str, choice: str, gold: list[str], said: list[Any]) -> list[str]:

@@ -11,26 +11,15 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import evalkit
-from evalkit import MetricError, PluginContractError, Registry, Score
+from evalkit import MetricError, PluginContractError, Registry
 from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 
-from .tagged_rows import rows_by_group
+from .tagged_rows import DECLARED, GOLD, one, rows_by_group, rows_of_examples
 
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
-DECLARED = ["a", "b", "ü", "never"]
-GOLD = ["a", "b", "ü"]
 
 Row = tuple[Any, str, list[str]]
-rows_of_examples = st.lists(
-    st.tuples(
-        st.sampled_from([*DECLARED, "outside", None]),
-        st.sampled_from(GOLD),
-        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
-    ),
-    min_size=1,
-    max_size=30,
-)
 
 
 def classes(choice: str, part: Sequence[tuple[Any, str]]) -> list[str]:
@@ -54,10 +43,6 @@ def by_scikit_learn(name: str, choice: str, part: Sequence[tuple[Any, str]]) -> 
 
 def full_name(name: str, choice: str) -> str:
     return name if choice == "gold" else f"{name}:labels={choice}"
-
-
-def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
-    return evalkit.score(name, predictions, targets, **options)[name]
 
 
 @pytest.mark.parametrize("choice", ["gold", "seen", "declared"])

@@ -7,32 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
-from evalkit import MetricError, PluginContractError, Score
+from evalkit import MetricError, PluginContractError
 from evalkit.testing import check_metric
 
-from .tagged_rows import rows_by_group
+from .tagged_rows import DECLARED, one, rows_by_group, rows_of_examples
 
 SKLEARN: dict[str, Callable[..., Any]] = {
     "f1": f1_score,
     "precision": precision_score,
     "recall": recall_score,
 }
-DECLARED = ["a", "b", "ü", "never"]
 
 Row = tuple[Any, str, list[str]]
-rows_of_examples = st.lists(
-    st.tuples(
-        st.sampled_from([*DECLARED, "outside", None]),
-        st.sampled_from(["a", "b", "ü"]),
-        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
-    ),
-    min_size=1,
-    max_size=30,
-)
 
 
 def by_scikit_learn(
@@ -47,10 +36,6 @@ def by_scikit_learn(
         zero_division=np.nan,
     )
     return None if math.isnan(value) else float(value)
-
-
-def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
-    return evalkit.score(name, predictions, targets, **options)[name]
 
 
 @pytest.mark.parametrize("name", SKLEARN)

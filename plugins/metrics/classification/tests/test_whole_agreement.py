@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
 import evalkit
-from evalkit import Score
 
-from .tagged_rows import rows_by_group
+from .tagged_rows import GOLD, one, rows_by_group, rows_of_examples
 
 SKLEARN: dict[str, Callable[..., float]] = {
     "mcc": matthews_corrcoef,
@@ -24,22 +22,8 @@ ONE_CLASS = {
     "mcc": "all answers, or all predictions, are of one class",
     "cohen-kappa": "all answers and predictions are of one class",
 }
-GOLD = ["a", "b", "ü"]
 
 every_metric = pytest.mark.parametrize("name", SKLEARN)
-rows_of_examples = st.lists(
-    st.tuples(
-        st.sampled_from([*GOLD, "outside", None]),
-        st.sampled_from(GOLD),
-        st.lists(st.sampled_from(["t", "u:v"]), unique=True),
-    ),
-    min_size=1,
-    max_size=30,
-)
-
-
-def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
-    return evalkit.score(name, predictions, targets, **options)[name]
 
 
 def is_defined(name: str, predictions: list[str], targets: list[str]) -> bool:

@@ -18,8 +18,8 @@ MOST_LABELS = 24
 
 _MOST_MISTAKES = 30
 _SHADES = 9
-_FEW_COLUMNS = 8
-"""Columns of a matrix whose names stand upright."""
+FEW_COLUMNS = 8
+"""Columns of a matrix whose names are not on end."""
 NO_ANSWER = "(no answer)"
 
 
@@ -104,7 +104,7 @@ def confusion_table(run: Shown, found: Confusion) -> Markup:
         ]
         rows.append([label, *cells])
     caption = f"Confusion of {run.label}"
-    many = " many" if len(columns) > _FEW_COLUMNS else ""
+    many = " many" if len(columns) > FEW_COLUMNS else ""
     return table(header, rows, caption=caption, class_=f"confusion{many}")
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Bounds = tuple[float | None, float | None]
 
 _FEWEST_COMPARED = 2
-_FEWEST_EXAMPLES = 10
-"""Examples of a tag from which `evalkit.compare` compares it."""
+FEWEST_EXAMPLES = 10
+"""Examples of a tag from which runs are compared on it."""
 
 MOST_COMPARED_TAGS = 500
 """Tags that runs are compared on unless it is asked for: more may take minutes."""
@@ -109,7 +109,7 @@ def gather(
 
 
 def comparable_tags(results: Iterable[Result]) -> int:
-    """Return how many tags `evalkit.compare` would compare runs on."""
+    """Return how many tags there are to compare runs on."""
     found = {
         score.tag
         for result in results
@@ -117,7 +117,7 @@ def comparable_tags(results: Iterable[Result]) -> int:
         if score.tag is not None
         and score.perturbation is None
         and score.aggregate is None
-        and score.n >= _FEWEST_EXAMPLES
+        and score.n >= FEWEST_EXAMPLES
     }
     return len(found)
 

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.commanding import for_terminal
 from evalkit_commands_report.comparison_section import shown_ends
-from evalkit_commands_report.confusion_section import confusion_of, used_columns
+from evalkit_commands_report.confusion_section import (
+    FEW_COLUMNS,
+    confusion_of,
+    used_columns,
+)
 from evalkit_commands_report.gathering import Gathered
 from evalkit_commands_report.numbers import clipped
 from evalkit_commands_report.perturbation_section import (
@@ -35,9 +39,6 @@ MOST_ROWS = 40
 
 _LONGEST_NAME = 40
 """Characters of a name beside a plot; of a longer one the middle is left out."""
-
-_FEW_COLUMNS = 8
-"""Columns of a matrix whose names are aslant, and not on end."""
 
 _COLOURS = ("#0b5cad", "#b4460f", "#0a7553", "#8a3f8f", "#7a5c00", "#4b5563", "#a8174f")
 _SHAPES = ("o", "s", "D", "^", "v")
@@ -284,7 +285,7 @@ def _plot_confusion(group: Gathered, figure: Any) -> None:
         axes.set_xticks(
             range(len(columns)),
             [_name(name) for name, _ in columns],
-            rotation=35 if len(columns) <= _FEW_COLUMNS else 90,
+            rotation=35 if len(columns) <= FEW_COLUMNS else 90,
             rotation_mode="anchor",
             horizontalalignment="right",
             verticalalignment="center",

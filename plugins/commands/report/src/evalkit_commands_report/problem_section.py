@@ -26,13 +26,14 @@ def problem_section(group: Gathered, name: str) -> Markup:
         group: The runs of a data set.
         name: Beginning of the ids of its elements.
     """
+    common = _common(group)
     return element(
         "section",
         element("h2", "Problems and notices", id=f"{name}-problems"),
         _counts(group),
         [_listed(run) for run in group.runs],
-        _said_of_all(group),
-        [_said(run, _common(group)) for run in group.runs],
+        _list(element("h3", "All runs"), common),
+        [_said(run, common) for run in group.runs],
         aria_labelledby=f"{name}-problems",
     )
 
@@ -109,11 +110,6 @@ def _common(group: Gathered) -> list[str]:
     """Return what is said of each of several runs in the same words."""
     first, *others = map(_lines, group.runs)
     return [line for line in first if others and all(line in each for each in others)]
-
-
-def _said_of_all(group: Gathered) -> Markup | None:
-    lines = _common(group)
-    return _list(element("h3", "All runs"), lines)
 
 
 def _said(run: Shown, common: Sequence[str]) -> Markup | None:

@@ -150,7 +150,11 @@ def _comparer(
 ) -> Callable[[Sequence[Result]], Comparison]:
     """Return what compares runs: tag by tag, or where there are few, for None."""
     from evalkit import compare
-    from evalkit_commands_report.gathering import MOST_COMPARED_TAGS, comparable_tags
+    from evalkit_commands_report.gathering import (
+        FEWEST_EXAMPLES,
+        MOST_COMPARED_TAGS,
+        comparable_tags,
+    )
 
     def run(results: Sequence[Result]) -> Comparison:
         is_short = comparable_tags(results) <= MOST_COMPARED_TAGS
@@ -159,6 +163,7 @@ def _comparer(
             tags=is_short if tags is None else tags,
             metrics=list(metrics) or None,
             all_pairs=all_pairs,
+            min_n=FEWEST_EXAMPLES,
             runs=folder,
             progress=progress,
         )

@@ -1,1 +1,1 @@
-"""Classification metrics: accuracy, precision, recall, F1 and macro averages."""
+"""Metrics of labels, of their probabilities, and of several alternatives."""

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "metrics").glob("*.md")),
+]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
@@ -31,7 +35,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def cases(language: str) -> list[object]:
     return [
-        pytest.param(code, id=f"{page.stem}-{number}")
+        pytest.param(code, id=f"{page.parent.name}-{page.stem}-{number}")
         for page in PAGES
         for number, code in enumerate(blocks(page, language))
     ]

@@ -24,7 +24,7 @@ from sklearn.metrics import cohen_kappa_score
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 ROOT = Path(__file__).parents[1]
-EXAMPLE = "examples/evalkit-metrics-agreement"
+EXAMPLE = "examples/evalkit-metrics-example"
 SAMPLES = "plugins/datasets/samples/src/evalkit_datasets_samples"
 PREDICTIONS = "predictions/sample-sentiment/vader.jsonl"
 AGREEMENT = ("kappa", "label-shift", "word-overlap")
@@ -274,14 +274,14 @@ def test_a_strangers_package_is_listed_and_scores(with_example: Environment) -> 
     version = read_project(ROOT / EXAMPLE)["project"]["version"]
     added = with_example.components() - COMPONENTS
     assert added == {
-        (f"metrics/{name}", "evalkit-metrics-agreement", version) for name in AGREEMENT
+        (f"metrics/{name}", "evalkit-metrics-example", version) for name in AGREEMENT
     }
     lines = with_example.evalkit("list", "metrics", "-v").splitlines()
     fields = [line.split()[:3] for line in lines]
-    assert ["metrics/kappa", "evalkit-metrics-agreement", version] in fields
+    assert ["metrics/kappa", "evalkit-metrics-example", version] in fields
     checked = with_example.evalkit("list", "metrics", "--check")
     for name in AGREEMENT:
-        ok = f"ok      metrics/{name} (evalkit-metrics-agreement {version})  "
+        ok = f"ok      metrics/{name} (evalkit-metrics-example {version})  "
         assert ok in checked
 
     options = [part for name in AGREEMENT for part in ("-m", name)]

@@ -425,7 +425,7 @@ PRIVATE_ROOMS = sorted(
     {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {*ROOMS}
 )
 PAGES = [
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
     *(path for path in ROOT.rglob("README.md") if ".venv" not in path.parts),
 ]
 

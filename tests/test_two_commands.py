@@ -35,7 +35,7 @@ SELECTION = (
     "cli/tests/test_eval.py",
     "tests/test_public_surface.py",
     "plugins/metrics",
-    "examples/evalkit-metrics-agreement/tests",
+    "examples/evalkit-metrics-example/tests",
 )
 
 

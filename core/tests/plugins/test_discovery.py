@@ -583,5 +583,5 @@ def test_what_the_suite_requires_is_read_from_its_metadata(
     (info,) = fake.folder.glob("*.dist-info")
     with (info / "METADATA").open("a", encoding="utf-8") as file:
         file.write("Requires-Dist: Evalkit_Core==0.1\n")
-        file.write("Requires-Dist: evalkit-metrics-qa @ file:///somewhere\n")
-    assert find_components().suite == {"evalkit-core", "evalkit-metrics-qa"}
+        file.write("Requires-Dist: evalkit-metrics-text @ file:///somewhere\n")
+    assert find_components().suite == {"evalkit-core", "evalkit-metrics-text"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 import evalkit
-from evalkit_metrics_agreement.kappa import Kappa
+from evalkit_metrics_example.kappa import Kappa
 
 PAIRS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=1

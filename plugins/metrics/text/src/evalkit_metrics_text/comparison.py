@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evalkit import Metric, MetricContext
-from evalkit_metrics_qa.tokens import Tokens, tokenize
+from evalkit_metrics_text.tokens import Tokens, tokenize
 
 NO_ANSWER = [""]
 """What an empty list of acceptable answers stands for."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from evalkit_metrics_qa.comparison import ComparisonMetric
-from evalkit_metrics_qa.tokens import Tokens
+from evalkit_metrics_text.comparison import ComparisonMetric
+from evalkit_metrics_text.tokens import Tokens
 
 
 class SquadF1(ComparisonMetric):

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from evalkit.testing import check_metric
-from evalkit_metrics_agreement.kappa import Kappa
-from evalkit_metrics_agreement.label_shift import get_label_shift
-from evalkit_metrics_agreement.word_overlap import WordOverlap
+from evalkit_metrics_example.kappa import Kappa
+from evalkit_metrics_example.label_shift import get_label_shift
+from evalkit_metrics_example.word_overlap import WordOverlap
 
 
 @pytest.mark.parametrize("metric", [Kappa, get_label_shift, WordOverlap])

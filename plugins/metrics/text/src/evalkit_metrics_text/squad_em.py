@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit_metrics_qa.comparison import ComparisonMetric
-from evalkit_metrics_qa.tokens import Tokens
+from evalkit_metrics_text.comparison import ComparisonMetric
+from evalkit_metrics_text.tokens import Tokens
 
 
 class SquadExactMatch(ComparisonMetric):

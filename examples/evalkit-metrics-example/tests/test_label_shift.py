@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit_metrics_agreement.label_shift import get_label_shift
+from evalkit_metrics_example.label_shift import get_label_shift
 
 LABELS = "abcd"
 SUBSETS = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import jaccard_score
 
 import evalkit
-from evalkit_metrics_agreement.word_overlap import WordOverlap, overlap
+from evalkit_metrics_example.word_overlap import WordOverlap, overlap
 
 VOCABULARY = ("red", "green", "blue", "nine", "naïve")
 WORDS = st.sets(st.sampled_from(VOCABULARY), min_size=1)

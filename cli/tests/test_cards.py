@@ -13,6 +13,7 @@ from click.testing import Result
 import evalkit
 from evalkit import find_components
 from evalkit.catalog import BoundTask, Registry
+from evalkit_cli.printing.card_examples import metric_example
 from evalkit_cli.printing.cards import WIDTH, print_card
 
 Invoke = Callable[..., Result]
@@ -22,6 +23,11 @@ WITH_EXAMPLES = [
     for found in find_components().components
     if found.kind in ("tasks", "metrics", "perturbations")
 ]
+
+RANGE = re.compile(
+    r"Range (-?[\d.]+|-infinity) to ([\d.]+|infinity),(?: in ([\w%/]+),)?"
+    r" (?:0 is chance, )?(higher is|lower is|neither is) better"
+)
 
 
 @pytest.mark.parametrize("component", WITH_EXAMPLES)
@@ -33,21 +39,24 @@ def test_a_card_has_a_description_and_an_example(
     assert described["distribution"].startswith("evalkit-")
     example = described["example"]
     assert example
+    assert "Example:" not in described["documentation"]
     rest = described["documentation"].partition("\n\n")[2]
     if component.startswith("perturbations/"):
         assert rest
         assert example["before"] != example["after"]
     if component.startswith("metrics/"):
-        words = " ".join(rest.split())
-        pattern = (
-            r"Range (-?[\d.]+) to ([\d.]+),( in %,)? (?:0 is chance, )?(\w+) is better"
-        )
-        low, high, percent, direction = re.findall(pattern, words)[0]
+        found = RANGE.search(" ".join(rest.split()))
+        assert found
         attributes = described["attributes"]
-        assert attributes["bounds"][0] == float(low)
-        assert attributes["bounds"][1] in (float(high), None)
-        assert attributes["unit"] == ("%" if percent else "")
-        assert attributes["higher_is_better"] is (direction == "higher")
+        bounds = tuple(
+            None if "infinity" in end else float(end) for end in found.group(1, 2)
+        )
+        low, high = attributes["bounds"] or (None, None)
+        assert low == bounds[0]
+        assert high in (bounds[1], None)
+        assert attributes["unit"] == (found[3] or "")
+        directions = {"higher is": True, "lower is": False, "neither is": None}
+        assert attributes["higher_is_better"] is directions[found[4]]
 
 
 @pytest.mark.parametrize(
@@ -78,21 +87,48 @@ def test_the_rows_of_a_task_are_valid(invoke: Invoke, component: str) -> None:
     assert data[task.answer_field or ""] == prediction[task.answer_field or ""]
 
 
-def test_the_example_of_a_metric_is_what_it_computes(invoke: Invoke) -> None:
-    example = json.loads(invoke("show", "metrics/macro-f1", "--json").stdout)["example"]
+def test_the_example_of_a_docstring_is_shown_by_itself(invoke: Invoke) -> None:
+    described = json.loads(invoke("show", "metrics/mcc", "--json").stdout)
+    code = described["example"]["code"]
+    assert code.startswith(">>> import evalkit\n>>> evalkit.score(")
+    shown = invoke("show", "metrics/mcc").stdout
+    assert f"example\n  {code.splitlines()[0]}\n" in shown
+    assert shown.count("evalkit.score(") == 1
+
+
+def test_a_metric_without_a_direction_is_given_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    attributes = {"bounds": [0.0, None], "higher_is_better": None}
+    described = {
+        **{"example": {}, "parameters": {}, "attributes": attributes},
+        **{"id": "metrics/a", "documentation": ""},
+        **{"distribution": "d", "version": "1", "object": "m:a"},
+    }
+    print_card(described, verbose=False)
+    assert (
+        "from 0, neither high nor low is said to be better" in capsys.readouterr().out
+    )
+
+
+def test_the_computed_example_of_a_metric_is_true(
+    invoke: Invoke, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = metric_example("macro-f1")
     scope = {"evalkit": evalkit, **example}
     result = eval(example["call"], scope)
     assert result["macro-f1"].value == example["values"]["macro-f1"]
-    shown = invoke("show", "metrics/macro-f1").stdout
+    described = json.loads(invoke("show", "metrics/macro-f1", "--json").stdout)
+    print_card(described | {"example": example}, verbose=False)
+    shown = capsys.readouterr().out
     assert f"  predictions = {example['predictions']}\n" in shown
     assert "    macro-f1  73.33 %\n" in shown
 
 
 def test_the_example_of_alternatives_is_what_they_score(
-    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = json.loads(invoke("show", "metrics/pass-at-k:k=2", "--json").stdout)
-    example = shown["example"]
+    example = metric_example("pass-at-k:k=2")
     for name, rows in (("data", "targets"), ("predictions", "predictions")):
         text = "".join(json.dumps(row) + "\n" for row in example[rows])
         (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")

@@ -45,7 +45,7 @@ def _sections(
     elif documentation:
         yield list(_wrapped(_FOR_AUTHORS.sub("", documentation)))
     if described["example"]:
-        yield ["example", *_EXAMPLES[kind](described)]
+        yield ["example", *_example_lines(kind, described)]
     if described["parameters"]:
         title = "fields" if kind == "schemas" else "parameters"
         yield [title, *parameter_lines(described["parameters"])]
@@ -87,6 +87,14 @@ def _rows(rows: Mapping[str, str]) -> Iterator[str]:
     width = max(map(len, rows))
     for name, text in rows.items():
         yield from _filled(text, f"  {name.ljust(width)}  ", " " * (width + 4))
+
+
+def _example_lines(kind: str, described: Mapping[str, Any]) -> Iterator[str]:
+    code = described["example"].get("code")
+    if code is None:
+        yield from _EXAMPLES[kind](described)
+    else:
+        yield from textwrap.indent(code, "  ").splitlines()
 
 
 def _task_lines(described: Mapping[str, Any]) -> Iterator[str]:
@@ -193,6 +201,13 @@ def _word(name: str) -> str:
     return _WORDS.get(name, name.replace("_", " "))
 
 
+_DIRECTIONS: Mapping[bool | None, str] = {
+    True: "higher is better",
+    False: "lower is better",
+    None: "neither high nor low is said to be better",
+}
+
+
 def _range(attributes: Mapping[str, Any]) -> str:
     """Say between what values a metric lies, and which way is better."""
     low, high = attributes.get("bounds") or (None, None)
@@ -202,7 +217,7 @@ def _range(attributes: Mapping[str, Any]) -> str:
         if bound is not None
     ]
     is_better = attributes.get("higher_is_better", True)
-    direction = "higher is better" if is_better else "lower is better"
+    direction = _DIRECTIONS[is_better]
     return f"{' '.join(limits) or 'any number'}, {direction}"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import textwrap
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from evalkit import Component
     from evalkit.catalog import Bound
 
+_EXAMPLE = re.compile(r"^Examples?:\n((?: .*\n?|\n)+)", re.MULTILINE)
+
 
 def describe(kind: str, name: str) -> dict[str, Any]:
     """Describe an installed plugin as JSON values.
@@ -28,7 +32,8 @@ def describe(kind: str, name: str) -> dict[str, Any]:
 
     Returns:
         Id, description, documentation, example, parameters, attributes, distribution,
-        version and object. Of one that cannot be built without a parameter, the
+        version and object. The example is the `code` that the docstring gives, or else
+        computed. Of one that cannot be built without a parameter, the
         attributes are those of its class.
 
     Raises:
@@ -72,17 +77,31 @@ def _described(
     bound: Bound | None,
 ) -> dict[str, Any]:
     parameters = {} if model is None else describe_parameters(model)
+    documentation, code = _split_example(inspect.cleandoc(written.__doc__ or ""))
+    if code:
+        example: Any = {"code": code}
+    else:
+        example = _plain(example_of(bound, component.kind, name, parameters))
     return {
         "id": component.id,
         "description": describe_component(component),
-        "documentation": inspect.cleandoc(written.__doc__ or ""),
-        "example": _plain(example_of(bound, component.kind, name, parameters)),
+        "documentation": documentation,
+        "example": example,
         "parameters": parameters,
         "attributes": {key: _plain(value) for key, value in attributes.items()},
         "distribution": component.distribution,
         "version": component.version,
         "object": component.value,
     }
+
+
+def _split_example(documentation: str) -> tuple[str, str]:
+    """Take the section `Example:` out of a docstring."""
+    found = _EXAMPLE.search(documentation)
+    if found is None:
+        return documentation, ""
+    rest = documentation[: found.start()] + documentation[found.end() :]
+    return rest.strip(), textwrap.dedent(found[1]).strip()
 
 
 def describe_schema(name: str) -> dict[str, Any]:

@@ -1,0 +1,15 @@
+"""The tables of `docs/metrics.md` are those that the metrics declare."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+SCRIPT = Path(__file__).parent.parent / "docs" / "make_metric_table.py"
+
+
+def test_the_tables_are_as_they_are_made() -> None:
+    pages = list(runpy.run_path(str(SCRIPT))["pages"]())
+    assert pages
+    for path, wanted in pages:
+        assert path.read_text(encoding="utf-8") == wanted, f"run {SCRIPT.name}"

@@ -10,10 +10,17 @@ from evalkit import Metric, MetricContext
 class Accuracy(Metric):
     """Share of examples whose prediction equals the answer, or one of several.
 
-    Right / all examples (scikit-learn's `accuracy_score`). Texts are compared exactly,
-    with capitals and blanks, and numbers by value. A missing prediction that counts is
-    wrong. Range 0 to 1, in %, higher is better; Wilson's interval (Wilson 1927, Journal
-    of the American Statistical Association 22: 209-212).
+    Right / all examples. Texts are compared exactly, with capitals and blanks, and
+    numbers by value. A missing prediction that counts is wrong. Range 0 to 1, in %,
+    higher is better; Wilson's interval (Wilson 1927, Journal of the American
+    Statistical Association 22: 209-212).
+
+    Source: scikit-learn's `accuracy_score`.
+
+    Example:
+        >>> import evalkit
+        >>> evalkit.score("accuracy", ["a", "b"], ["a", "a"])["accuracy"].value
+        0.5
     """
 
     unit = "%"

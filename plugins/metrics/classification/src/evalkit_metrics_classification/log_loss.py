@@ -18,12 +18,21 @@ LEAST = sys.float_info.epsilon
 class LogLoss(ProbabilityMetric):
     """Mean of -ln(p), the negative logarithm of the probability of the answer.
 
-    Also called cross-entropy (Good, Rational Decisions, 1952); in nats. A probability
-    below 2.2e-16 counts as that, as in scikit-learn's `log_loss`: such an example costs
-    36.04, and the score is flagged with their number. Probabilities are taken as they
-    are, also where they sum to .999. Reads `prob`; a response without it is not scored,
-    and a missing prediction that counts costs 36.04. Range 0 to 36.04, lower is better;
-    ln(k) is the same probability for each of k classes. Student's interval.
+    Also called cross-entropy; in nats. A probability below 2.2e-16 counts as that: such
+    an example costs 36.04, and the score is flagged with their number. Probabilities
+    are taken as they are, also where they sum to .999. Reads `prob`; a response without
+    it is not scored, and a missing prediction that counts costs 36.04. Range 0 to
+    36.04, lower is better; ln(k) is the same probability for each of k classes.
+    Student's interval.
+
+    Source: Good, Rational Decisions, 1952; scikit-learn's `log_loss`.
+
+    Example:
+        >>> import evalkit
+        >>> prob = [{"a": 0.5, "b": 0.5}]
+        >>> found = evalkit.score("log-loss", ["a"], ["a"], fields={"prob": prob})
+        >>> round(found["log-loss"].value, 4)
+        0.6931
     """
 
     bounds = (0.0, None)

@@ -25,13 +25,21 @@ class MicroParameters(LabelParameters):
 class MicroF1(LabelAverage):
     """F1 of several classes together, 2 hits / (gold + predicted), each added up first.
 
-    scikit-learn's `f1_score(average="micro")` (Manning, Raghavan and Schütze,
-    Introduction to Information Retrieval, 2008, section 13.6). Over all classes seen
-    (`labels=seen`, the default) it is accuracy where every example has a prediction: it
-    says more where `labels=a/b` leaves out a class, such as "none of these". A missing
-    prediction adds to gold alone. Undefined, and null, where none of the classes
-    occurs. Range 0 to 1, in %, higher is better; a multinomial interval, with clusters
-    a bootstrap.
+    Over all classes seen (`labels=seen`, the default) it is accuracy where every
+    example has a prediction: it says more where `labels=a/b` leaves out a class, such
+    as "none of these". A missing prediction adds to gold alone. Undefined, and null,
+    where none of the classes occurs. Range 0 to 1, in %, higher is better; a
+    multinomial interval, with clusters a bootstrap.
+
+    Source: Manning, Raghavan and Schuetze, Introduction to Information Retrieval, 2008,
+    section 13.6; scikit-learn's `f1_score` with `average="micro"`.
+
+    Example:
+        >>> import evalkit
+        >>> name = "micro-f1:labels=per/loc"
+        >>> said, gold = ["no", "per", "per", "no"], ["no", "no", "per", "loc"]
+        >>> evalkit.score(name, said, gold)[name].value
+        0.5
     """
 
     Parameters = MicroParameters

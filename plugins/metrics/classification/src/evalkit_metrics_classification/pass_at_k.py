@@ -113,10 +113,20 @@ class PassAtK(PassMetric):
     """Chance that at least one of k alternatives is right: `pass-at-k:k=10`.
 
     Per example 1 - C(n - c, k) / C(n, k), where n is the number of its alternatives and
-    c that of the right ones among them, and then the mean (Chen et al., Evaluating
-    Large Language Models Trained on Code, 2021, equation 1). An empty list is wrong;
-    otherwise n must be at least k in every example, or the score is null with that
-    reason. Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
+    c that of the right ones among them, and then the mean. An empty list is wrong, and
+    so is a missing response that counts; otherwise n must be at least k in every
+    example, or the score is null with that reason. Range 0 to 1, in %, higher is
+    better; Wilson's interval of a bounded mean.
+
+    Source: Chen et al., Evaluating Large Language Models Trained on Code, 2021,
+    equation 1; `pass_at_k` of OpenAI's human-eval.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["4", "5", "6", "4"]]}
+        >>> found = evalkit.score("pass-at-k:k=2", ["4"], ["4"], fields=given)
+        >>> round(found["pass-at-k:k=2"].value, 4)
+        0.8333
     """
 
     def chance(self, n: int, right: int) -> float:
@@ -129,11 +139,20 @@ class PassHatK(PassMetric):
     """Chance that all of k alternatives are right: `pass-hat-k:k=4`.
 
     Per example C(c, k) / C(n, k), where n is the number of its alternatives and c that
-    of the right ones among them, and then the mean (pass^k of Yao et al., tau-bench: A
-    Benchmark for Tool-Agent-User Interaction in Real-World Domains, 2024). An empty
-    list is wrong; otherwise n must be at least k in every example, or the score is null
-    with that reason. Range 0 to 1, in %, higher is better; Wilson's interval of a
-    bounded mean.
+    of the right ones among them, and then the mean. An empty list is wrong, and so is a
+    missing response that counts; otherwise n must be at least k in every example, or
+    the score is null with that reason. Range 0 to 1, in %, higher is better; Wilson's
+    interval of a bounded mean.
+
+    Source: pass^k of Yao et al., tau-bench: A Benchmark for Tool-Agent-User Interaction
+    in Real-World Domains, 2024.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["4", "5", "6", "4"]]}
+        >>> found = evalkit.score("pass-hat-k:k=2", ["4"], ["4"], fields=given)
+        >>> round(found["pass-hat-k:k=2"].value, 4)
+        0.1667
     """
 
     def chance(self, n: int, right: int) -> float:

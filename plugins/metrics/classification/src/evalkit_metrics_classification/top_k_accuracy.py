@@ -24,10 +24,19 @@ class TopKParameters(Parameters):
 class TopKAccuracy(ShareMetric):
     """Share of examples with a right answer among the first k alternatives.
 
-    The complement of the top-5 error of Russakovsky et al., ImageNet Large Scale Visual
-    Recognition Challenge, 2015, for k = 5, the default; `top-k-accuracy:k=1` is
-    accuracy. An example with fewer alternatives is judged by those that it has, and an
-    empty list is wrong. Range 0 to 1, in %, higher is better; Wilson's interval.
+    For k = 5, the default, the complement of ImageNet's top-5 error;
+    `top-k-accuracy:k=1` is accuracy. An example with fewer alternatives is judged by
+    those that it has; an empty list is wrong, and so is a missing response that counts.
+    Range 0 to 1, in %, higher is better; Wilson's interval.
+
+    Source: Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, 2015.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["a", "b"], ["b", "c"]]}
+        >>> name = "top-k-accuracy:k=2"
+        >>> evalkit.score(name, ["a", "b"], ["b", "a"], fields=given)[name].value
+        0.5
     """
 
     Parameters = TopKParameters

@@ -16,11 +16,20 @@ from evalkit_metrics_classification.alternatives import (
 class VoteAccuracy(ShareMetric):
     """Share of examples whose most frequent alternative equals an answer.
 
-    The majority vote of Wang et al., Self-Consistency Improves Chain of Thought
-    Reasoning in Language Models, 2023 (maj@n). Of several that are equally frequent the
-    one that comes first in the list is taken. Alternatives from which no answer could
-    be extracted do not vote; where none votes the example is wrong. Range 0 to 1, in %,
-    higher is better; Wilson's interval.
+    The majority vote, also maj@n. Of several that are equally frequent the one that
+    comes first in the list is taken. Alternatives from which no answer could be
+    extracted do not vote; where none votes the example is wrong, and so is a missing
+    response that counts. Range 0 to 1, in %, higher is better; Wilson's interval.
+
+    Source: Wang et al., Self-Consistency Improves Chain of Thought Reasoning in
+    Language Models, 2023.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["5", "4", "4"]]}
+        >>> found = evalkit.score("vote-accuracy", ["5"], ["4"], fields=given)
+        >>> found["vote-accuracy"].value
+        1.0
     """
 
     def right_rows(self, batch: pl.DataFrame, context: MetricContext) -> pl.Series:

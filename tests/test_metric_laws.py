@@ -47,6 +47,8 @@ RANKED: Mapping[str, Any] = {"examples": ranked}
 # the prediction is not looked at, so that a right one is not the best score
 PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "auroc": PROBABLE,
+    "average-precision": PROBABLE,
     "brier": PROBABLE,
     "log-loss": PROBABLE,
     "pass-at-k": RANKED,
@@ -63,6 +65,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "micro-f1:labels=gold": {},
     "micro-f1:labels=no/yes": OF_CLASS,
     "weighted-f1:labels=no/yes": OF_CLASS,
+    "auroc:label=yes": PROBABLE,
+    "average-precision:label=yes": PROBABLE,
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,

@@ -628,7 +628,7 @@ class MetricSpec:
         """Turn the sums of many samples of the same cells into values, as arrays.
 
         May be left out. Called for replicates in place of `finalize`, which must return
-        the same values, where `statistics` has text keys and one number column that
+        the same values, where `statistics` has keys and one number column that
         merges by sum; but not an inherited one of a class with its own `finalize`.
 
         Args:

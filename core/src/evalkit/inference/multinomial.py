@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -137,14 +137,16 @@ class DrawnCounts(NamedTuple):
 
     names: Sequence[str]
     """Names of the keys of a cell, and of the count."""
-    cells: Sequence[Sequence[str | None]]
+    cells: Sequence[Sequence[Any]]
     """The keys of each cell."""
     counts: Floats | Integers
     """The counts, of shape (replicates, cells)."""
+    kinds: Sequence[Any] = ()
+    """The type of each key; none where all are texts."""
 
     def cell_table(self) -> pl.DataFrame:
         """Return the keys of the cells, one row each."""
-        return _table(self.names, self.cells)
+        return _table(self, self.cells)
 
 
 def replicate_counts(
@@ -187,7 +189,7 @@ def counts_table(groups: Sequence[DrawnCounts], firsts: Sequence[int]) -> pl.Dat
         count of 0.
     """
     names = groups[0].names
-    keys = _table(names, [cell for group in groups for cell in group.cells])
+    keys = _table(groups[0], [cell for group in groups for cell in group.cells])
     before = np.cumsum([0, *(len(group.cells) for group in groups)])
     replicates, places, counts = [], [], []
     for group, first, start in zip(groups, firsts, before.tolist(), strict=False):
@@ -204,6 +206,7 @@ def counts_table(groups: Sequence[DrawnCounts], firsts: Sequence[int]) -> pl.Dat
     )
 
 
-def _table(names: Sequence[str], cells: Sequence[Sequence[str | None]]) -> pl.DataFrame:
-    schema = dict.fromkeys(names[:-1], pl.String)
-    return pl.DataFrame(cells, schema, orient="row")
+def _table(counts: DrawnCounts, cells: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    keys = counts.names[:-1]
+    kinds = counts.kinds or [pl.String()] * len(keys)
+    return pl.DataFrame(cells, dict(zip(keys, kinds, strict=True)), orient="row")

@@ -113,7 +113,7 @@ def replicate_cells(
     """Draw bootstrap replicates of the sums of one group, as an array.
 
     Args:
-        rows: The statistics: text keys, and one number column that merges by sum.
+        rows: The statistics: keys, and one number column that merges by sum.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
         keys: Keys of all units, by number.
@@ -127,7 +127,8 @@ def replicate_cells(
     for first, drawn in draws:
         found = np.add.reduceat(drawn * draws.values, draws.cell_starts, axis=0)
         sums[first : first + found.shape[1]] = found.T
-    return DrawnCounts((*rows.keys, *rows.columns), draws.cells.rows(), sums)
+    cells = draws.cells
+    return DrawnCounts((*rows.keys, *rows.columns), cells.rows(), sums, cells.dtypes)
 
 
 def replicate_merged(

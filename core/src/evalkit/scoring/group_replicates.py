@@ -245,7 +245,7 @@ class GroupReplicates:
             self._evidence.finalizer.takes_counts
             and len(rows.columns) == 1
             and bool(rows.keys)
-            and all(rows.distinct[key].dtype == pl.String for key in rows.keys)
+            and not any(rows.distinct[key].dtype.is_nested() for key in rows.keys)
         )
 
     @cached_property

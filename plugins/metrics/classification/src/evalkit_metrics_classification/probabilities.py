@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -9,6 +12,44 @@ from numpy.typing import NDArray
 from evalkit import Metric
 
 NO_PROBABILITIES = "the response holds no probabilities of the labels (`prob`)"
+
+
+class Probabilities(NamedTuple):
+    """The probabilities that responses give the labels."""
+
+    labels: list[str]
+    """The labels that have probabilities, in the order of the columns."""
+    values: NDArray[np.float64]
+    """Of shape (examples, labels); 0 where a response gives a label none."""
+    is_given: NDArray[np.bool_]
+    """Whether each response holds probabilities."""
+    is_silent: NDArray[np.bool_]
+    """Whether each example lacks a usable prediction."""
+
+
+def probabilities_of(
+    batch: pl.DataFrame, labels: Sequence[str] | None = None
+) -> Probabilities:
+    """Read the probabilities of a batch.
+
+    Args:
+        batch: Columns `prediction` and `prob`.
+        labels: The labels where no response of the set gives any.
+
+    Returns:
+        The probabilities.
+    """
+    given = batch["prob"]
+    is_silent = batch["prediction"].is_null().to_numpy()
+    if isinstance(given.dtype, pl.Struct) and given.dtype.fields:
+        table = given.struct.unnest()
+        values = table.cast(pl.Float64).fill_null(0.0).to_numpy()
+        return Probabilities(
+            table.columns, values, given.is_not_null().to_numpy(), is_silent
+        )
+    names = list(labels or ())
+    values = np.zeros((len(batch), len(names)))
+    return Probabilities(names, values, np.zeros(len(batch), dtype=bool), is_silent)
 
 
 class ProbabilityMetric(Metric):
@@ -45,14 +86,13 @@ class ProbabilityMetric(Metric):
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Return the score of every example, or why it has none."""
-        given = batch["prob"]
-        is_silent = batch["prediction"].is_null().to_numpy()
-        if isinstance(given.dtype, pl.Struct) and given.dtype.fields:
-            scores = self._scores(given, batch["target"])
-            is_given = given.is_not_null().to_numpy()
-        else:
-            scores = np.zeros(len(batch))
-            is_given = np.zeros(len(batch), dtype=bool)
+        given = probabilities_of(batch)
+        answers = batch["target"].cast(pl.String)
+        scores = np.zeros(len(batch))
+        if given.labels:
+            is_answer = [(answers == label).to_numpy() for label in given.labels]
+            scores = self.example_scores(given.values, np.column_stack(is_answer))
+        is_given, is_silent = given.is_given, given.is_silent
         scores[~is_given] = 0.0
         scores[is_silent] = self.worst_value
         lacks = [None if known else NO_PROBABILITIES for known in is_given | is_silent]
@@ -67,10 +107,3 @@ class ProbabilityMetric(Metric):
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Divide the sum by the examples."""
         return sums.select("group", value=pl.col("score") / pl.col("examples"))
-
-    def _scores(self, given: pl.Series, target: pl.Series) -> NDArray[np.float64]:
-        table = given.struct.unnest()
-        probabilities = table.cast(pl.Float64).fill_null(0.0).to_numpy()
-        answers = target.cast(pl.String)
-        is_answer = [(answers == label).to_numpy() for label in table.columns]
-        return self.example_scores(probabilities, np.column_stack(is_answer))
